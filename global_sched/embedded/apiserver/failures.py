@@ -1,0 +1,191 @@
+"""What a refused request is told: `Failure` carries one Kubernetes Status.
+
+Messages are those of a real API server, since clients and people match on them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+class Failure(Exception):
+    """A request ends in this Status; `code` is the HTTP status."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.headers = headers or {}
+
+    def status(self) -> dict[str, Any]:
+        """The Status object."""
+        body: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            body["reason"] = self.reason
+        if self.details is not None:
+            body["details"] = self.details
+        body["code"] = self.code
+        return body
+
+
+class NoSuchPath(Exception):
+    """No resource is served at the path: plain text 404, as a real server answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One invalid field."""
+
+    reason: str
+    message: str
+    field: str
+
+    def text(self) -> str:
+        """The field and what is wrong with it."""
+        return f"{self.field}: {self.message}"
+
+
+def _details(name: str, group: str, kind: str) -> dict[str, Any]:
+    details: dict[str, Any] = {}
+    if name:
+        details["name"] = name
+    if group:
+        details["group"] = group
+    details["kind"] = kind
+    return details
+
+
+def qualified(plural: str, group: str) -> str:
+    """`widgets.example.test`, or `pods` for the core group."""
+    return f"{plural}.{group}" if group else plural
+
+
+def not_found(plural: str, group: str, name: str) -> Failure:
+    """404: the object is not there."""
+    message = f'{qualified(plural, group)} "{name}" not found'
+    return Failure(404, "NotFound", message, details=_details(name, group, plural))
+
+
+def already_exists(plural: str, group: str, name: str) -> Failure:
+    """409: the name is taken."""
+    message = f'{qualified(plural, group)} "{name}" already exists'
+    return Failure(409, "AlreadyExists", message, details=_details(name, group, plural))
+
+
+def conflict(plural: str, group: str, name: str, why: str) -> Failure:
+    """409: the write was made against another state of the object."""
+    message = f'Operation cannot be fulfilled on {qualified(plural, group)} "{name}": {why}'
+    return Failure(409, "Conflict", message, details=_details(name, group, plural))
+
+
+def modified(plural: str, group: str, name: str) -> Failure:
+    """409: the resourceVersion is not the stored one."""
+    why = (
+        "the object has been modified; please apply your changes to the latest version"
+        " and try again"
+    )
+    return conflict(plural, group, name, why)
+
+
+def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Failure:
+    """422: the object breaks these rules."""
+    texts = [cause.text() for cause in causes]
+    told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    details: dict[str, Any] = {}
+    if name:
+        details["name"] = name
+    if group:
+        details["group"] = group
+    details["kind"] = kind
+    details["causes"] = [
+        {"reason": cause.reason, "message": cause.message, "field": cause.field}
+        for cause in causes
+    ]
+    message = f'{qualified(kind, group)} "{name}" is invalid: {told}'
+    return Failure(422, "Invalid", message, details=details)
+
+
+def bad_request(message: str) -> Failure:
+    """400: the request cannot be understood."""
+    return Failure(400, "BadRequest", message)
+
+
+def internal(message: str) -> Failure:
+    """500 with a cause, as a real server words its internal errors."""
+    return Failure(
+        500,
+        "InternalError",
+        f"Internal error occurred: {message}",
+        details={"causes": [{"message": message}]},
+    )
+
+
+def forbidden(plural: str, group: str, name: str, why: str) -> Failure:
+    """403 with a reason."""
+    subject = qualified(plural, group)
+    if name:
+        subject += f' "{name}"'
+    return Failure(
+        403, "Forbidden", f"{subject} is forbidden: {why}", details=_details(name, group, plural)
+    )
+
+
+def unsupported_media(accepted: Sequence[str]) -> Failure:
+    """415: the body's type is not one of these."""
+    return Failure(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: "
+        + ", ".join(accepted),
+    )
+
+
+def method_not_allowed(method: str) -> Failure:
+    """405: the resource does not know the verb."""
+    del method
+    return Failure(
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+        details={},
+    )
+
+
+def expired(message: str) -> Failure:
+    """410: that far back the history does not go."""
+    return Failure(410, "Expired", message)
+
+
+def too_large_version(asked: int, current: int) -> Failure:
+    """504: a resourceVersion that does not exist yet."""
+    return Failure(
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: {asked}, current: {current}",
+        details={
+            "causes": [
+                {
+                    "reason": "ResourceVersionTooLarge",
+                    "message": "Too large resource version",
+                }
+            ],
+            "retryAfterSeconds": 1,
+        },
+        headers={"Retry-After": "1"},
+    )

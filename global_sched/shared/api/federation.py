@@ -1,0 +1,241 @@
+"""Our own kinds: Tenant, CapacityReport, Directive; and the decision annotation.
+
+Units: amounts are ints in base units (milli-CPU for cpu, bytes, whole devices); times RFC 3339.
+"""
+
+from typing import Annotated
+
+from msgspec import Meta as Limits
+
+from global_sched.shared.api.base import Condition, Meta, Wire
+from global_sched.shared.api.core import TaintWire
+
+Count = Annotated[int, Limits(ge=0, le=2**62)]
+Name = Annotated[str, Limits(max_length=253)]
+
+
+class TenantSpec(Wire, frozen=True):
+    """Who belongs to a tenant and what its namespaces may use."""
+
+    weight: Annotated[int, Limits(ge=1, le=65535)] = 1
+    """Its share of the federation against other tenants; 2 gets twice as much as 1."""
+    namespaces: list[Name] | None = None
+    """Control-plane namespaces. A namespace in two Tenants belongs to the older one."""
+    queues: list[Name] | None = None
+    """Queues that its namespaces may use; empty allows all."""
+    priority_classes: list[Name] | None = None
+    """PriorityClasses that its namespaces may use; empty allows all."""
+
+
+class TenantStatus(Wire, frozen=True):
+    """What the leader writes."""
+
+    dominant_share: str = ""
+    """The weighted dominant share, as a decimal for people."""
+    admitted: Count = 0
+    """Workloads that hold room."""
+    pending: Count = 0
+    """Workloads that wait."""
+    conditions: list[Condition] | None = None
+
+
+class Tenant(Wire, frozen=True):
+    """A cluster-scoped object on the control plane: a team with its namespaces."""
+
+    api_version: str = "federation.global-sched.io/v1alpha1"
+    kind: str = "Tenant"
+    metadata: Meta = Meta()
+    spec: TenantSpec = TenantSpec()
+    status: TenantStatus = TenantStatus()
+
+
+class ReportDomain(Wire, frozen=True):
+    """A HyperNode of the tree."""
+
+    name: Name = ""
+    tier: int = 0
+    tier_name: str = ""
+    parent: str = ""
+
+
+class ReportClass(Wire, frozen=True):
+    """A node class: values of the reported label keys, taints, and whether it is cordoned."""
+
+    labels: dict[str, str] | None = None
+    taints: list[TaintWire] | None = None
+    cordoned: bool = False
+
+
+class ReportOccupant(Wire, frozen=True):
+    """Pods of a gang on each node of a row: only these can be evicted to make room."""
+
+    binding: str = ""
+    pod_set: str = ""
+    pods: Count = 0
+
+
+class ReportRow(Wire, frozen=True):
+    """`count` nodes that are alike.
+
+    `node_class` and `free` are positions in the lists of the same report; `domain` is empty for
+    nodes in no HyperNode.
+    """
+
+    domain: str = ""
+    node_class: Count = 0
+    free: Count = 0
+    count: Count = 0
+    occupants: list[ReportOccupant] | None = None
+
+
+class ReportWorkload(Wire, frozen=True):
+    """What the member has of one admitted workload."""
+
+    binding: str = ""
+    bound: dict[str, Count] | None = None
+    """Pods that have a node, by pod set; pods that succeeded count, too."""
+    decision: str = ""
+    """The decision under which the agent places it."""
+    minimum_reached: bool = False
+    """Whether the minimum was bound once under that decision."""
+    reason: str = ""
+    """Why the rest has no node yet."""
+
+
+class ReportNodes(Wire, frozen=True):
+    """Node totals."""
+
+    total: Count = 0
+    ready: Count = 0
+    schedulable: Count = 0
+    allocatable: dict[str, Count] | None = None
+    """Sum over nodes that are ready and not cordoned."""
+
+
+class ReportOmission(Wire, frozen=True):
+    """Something that was left out, and why."""
+
+    what: str = ""
+    reason: str = ""
+
+
+class CapacityReportSpec(Wire, frozen=True):
+    """What a member can still hold. Slices of one generation belong together."""
+
+    cluster: Name = ""
+    generation: Count = 0
+    slice: Count = 0
+    slices: Annotated[int, Limits(ge=1, le=1024)] = 1
+    observed_at: str = ""
+    period_seconds: Annotated[int, Limits(ge=1, le=86400)] = 10
+    """The agent writes at least this often."""
+    agent_version: str = ""
+    scheduler_names: list[str] | None = None
+    """Scheduler names that the agent binds pods for; none means that it only reports."""
+    volcano_scheduler: bool = False
+    volcano_topology: bool = False
+    """Whether Volcano's scheduler runs there, and with its topology plugin."""
+    label_keys: list[str] | None = None
+    """Node label keys whose values the classes hold."""
+    resolution: dict[str, Count] | None = None
+    """Free amounts were rounded down to multiples of these, to keep the report small."""
+    axis: list[str] | None = None
+    """The resource of each position of a free vector."""
+    tree: list[ReportDomain] | None = None
+    classes: list[ReportClass] | None = None
+    free: list[list[Count]] | None = None
+    """Free vectors that occur; rows name them by position."""
+    rows: list[ReportRow] | None = None
+    workloads: list[ReportWorkload] | None = None
+    nodes: ReportNodes = ReportNodes()
+    omitted: list[ReportOmission] | None = None
+
+
+class CapacityReportStatus(Wire, frozen=True):
+    """What the leader makes of it."""
+
+    conditions: list[Condition] | None = None
+
+
+class CapacityReport(Wire, frozen=True):
+    """What one member cluster can still hold, by HyperNode domain."""
+
+    api_version: str = "federation.global-sched.io/v1alpha1"
+    kind: str = "CapacityReport"
+    metadata: Meta = Meta()
+    spec: CapacityReportSpec = CapacityReportSpec()
+    status: CapacityReportStatus = CapacityReportStatus()
+
+
+class DirectiveEntry(Wire, frozen=True):
+    """One admitted workload: what may be placed, and where."""
+
+    binding: str = ""
+    workload: str = ""
+    """`namespace/name` of the binding, for people."""
+    decision: str = ""
+    epoch: Count = 0
+    at: str = ""
+    order: Count = 0
+    """(at, order) is the order in which room was given."""
+    domain: str = ""
+    tier: int | None = None
+    admitted: dict[str, Count] | None = None
+    """Pods by pod set: never more are bound."""
+    held_domain: str = ""
+    """A domain that is kept free for it."""
+    give_up: dict[str, Count] | None = None
+    """Pods by pod set to delete, highest index first."""
+
+
+class DirectiveSpec(Wire, frozen=True):
+    """What one member is to place."""
+
+    cluster: Name = ""
+    epoch: Count = 0
+    slice: Count = 0
+    slices: Annotated[int, Limits(ge=1, le=1024)] = 1
+    label_keys: list[str] | None = None
+    """Node label keys that workloads select on, for the next report."""
+    entries: list[DirectiveEntry] | None = None
+
+
+class Directive(Wire, frozen=True):
+    """The decisions of the leader for one member cluster."""
+
+    api_version: str = "federation.global-sched.io/v1alpha1"
+    kind: str = "Directive"
+    metadata: Meta = Meta()
+    spec: DirectiveSpec = DirectiveSpec()
+
+
+class GrantRecord(Wire, frozen=True):
+    """What was admitted in one cluster."""
+
+    cluster: str = ""
+    amounts: dict[str, Count] | None = None
+    replicas: int | None = None
+    domain: str = ""
+    tier: int | None = None
+    tier_name: str = ""
+
+
+class BackoffRecord(Wire, frozen=True):
+    """A cluster to leave out until then."""
+
+    cluster: str = ""
+    until: str = ""
+    failures: Count = 1
+    reason: str = ""
+
+
+class DecisionRecord(Wire, frozen=True):
+    """The JSON of the annotation `decision.global-sched.io/decision`."""
+
+    id: str = ""
+    epoch: Count = 0
+    at: str = ""
+    order: Count = 0
+    grants: list[GrantRecord] | None = None
+    pending: dict[str, Count] | None = None
+    backoffs: list[BackoffRecord] | None = None

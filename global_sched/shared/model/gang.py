@@ -1,0 +1,128 @@
+"""A gang: pod sets that start together or not at all, and where they may lie."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from global_sched.shared.model.ids import PodSetName
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.resources import Resources
+
+
+class Mode(StrEnum):
+    """How strictly a topology constraint holds."""
+
+    HARD = "hard"
+    SOFT = "soft"
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class TopologyConstraint:
+    """All pods of the unit lie under one HyperNode whose tier is at most the highest allowed.
+
+    Exactly one of the two tier fields is set under `hard`; a hard constraint that names no tier, or
+    one that its cluster does not have, is a refusal and never "no constraint". Under `soft` the
+    lowest tier that fits is taken and none is refused.
+    """
+
+    mode: Mode
+    highest_tier: int | None = None
+    highest_tier_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Partition:
+    """Pods of a pod set in groups of `size`, each group in one domain of its own constraint.
+
+    Of the `total` groups, at least `minimum` must be whole (0: the pod set's minimum decides).
+    """
+
+    size: int
+    total: int
+    minimum: int = 0
+    constraint: TopologyConstraint | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class PodSet:
+    """Equal pods of a gang. `minimum` of the `count` pods must be placed."""
+
+    name: PodSetName
+    count: int
+    minimum: int
+    shape: PodShape
+    partition: Partition | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Gang:
+    """What a workload needs in one cluster: its pod sets, in the template's order.
+
+    `minimum` is the whole gang's (a Volcano Job's minAvailable). When it is below the sum of the
+    pod sets' minimums, those do not bind and the first pods in template order make it up
+    (Volcano's rule); when above, pods beyond the pod sets' minimums make it up in that order.
+    """
+
+    pod_sets: tuple[PodSet, ...]
+    minimum: int
+    constraint: TopologyConstraint | None = None
+
+    def pods(self) -> int:
+        """All pods."""
+        return sum(pod_set.count for pod_set in self.pod_sets)
+
+    def minimum_amounts(self) -> "Amounts":
+        """How many pods of each pod set the minimum is, in template order."""
+        floor = sum(pod_set.minimum for pod_set in self.pod_sets)
+        amounts = {p.name: p.minimum if self.minimum >= floor else 0 for p in self.pod_sets}
+        lacking = self.minimum - sum(amounts.values())
+        for pod_set in self.pod_sets:
+            more = max(0, min(lacking, pod_set.count - amounts[pod_set.name]))
+            amounts[pod_set.name] += more
+            lacking -= more
+        return Amounts.of(amounts)
+
+    def all_amounts(self) -> "Amounts":
+        """Every pod of each pod set."""
+        return Amounts.of({p.name: p.count for p in self.pod_sets})
+
+    def requests(self, amounts: "Amounts") -> Resources:
+        """The resources of that many pods."""
+        return Resources.total(p.shape.requests.times(amounts.get(p.name)) for p in self.pod_sets)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Amounts:
+    """Pods by pod set, ascending by name; absent means 0. Build with `Amounts.of`."""
+
+    entries: tuple[tuple[PodSetName, int], ...] = ()
+
+    @classmethod
+    def of(cls, amounts: dict[PodSetName, int]) -> "Amounts":
+        """Pods by pod set; zeros are dropped."""
+        return cls(tuple(sorted((name, n) for name, n in amounts.items() if n > 0)))
+
+    def get(self, name: PodSetName) -> int:
+        """Pods of one pod set."""
+        for entry, pods in self.entries:
+            if entry == name:
+                return pods
+        return 0
+
+    def pods(self) -> int:
+        """All pods."""
+        return sum(pods for _, pods in self.entries)
+
+    def minus(self, other: "Amounts") -> "Amounts":
+        """What is left of each pod set; never below 0."""
+        return Amounts.of({name: pods - other.get(name) for name, pods in self.entries})
+
+    def plus(self, other: "Amounts") -> "Amounts":
+        """The sum."""
+        amounts = dict(self.entries)
+        for name, pods in other.entries:
+            amounts[name] = amounts.get(name, 0) + pods
+        return Amounts.of(amounts)
+
+    def covers(self, other: "Amounts") -> bool:
+        """Whether there are at least that many of each."""
+        return all(self.get(name) >= pods for name, pods in other.entries)

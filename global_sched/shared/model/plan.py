@@ -1,0 +1,77 @@
+"""What a cycle decided: writes to make, and one outcome for every workload considered."""
+
+from dataclasses import dataclass
+
+from global_sched.shared.model.decision import Decision
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.verdict import ClusterVerdict, Verdict
+from global_sched.shared.model.workload import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """Put a workload into clusters (or change what it has there): one conditional PATCH."""
+
+    workload: WorkloadKey
+    uid: str
+    resource_version: str
+    decision: Decision
+    targets: tuple[Target, ...]
+    affinity: str = ""
+    """The name of the affinity group that was used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawal:
+    """Take a workload back from a cluster: out of `spec.clusters`, a Directly eviction task."""
+
+    workload: WorkloadKey
+    uid: str
+    resource_version: str
+    cluster: ClusterName
+    replicas: int | None
+    targets: tuple[Target, ...]
+    """What stays in `spec.clusters`."""
+    decision: Decision
+    reason: str
+    """CamelCase, at most 32 characters."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """Only the status is behind: the observed generation, or the Scheduled condition."""
+
+    workload: WorkloadKey
+    uid: str
+    resource_version: str
+    generation: int
+    scheduled_now: bool
+    """Whether lastScheduledTime and the condition are written too (a crash between two writes)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a workload left the cycle. `position` counts from 1 in its queue's order."""
+
+    workload: WorkloadKey
+    queue: QueueName
+    tenant: TenantName
+    verdict: Verdict
+    nearest: ClusterName | None = None
+    clusters: tuple[ClusterVerdict, ...] = ()
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The committed statement. Outcomes are in the order in which workloads were considered."""
+
+    admissions: tuple[Admission, ...] = ()
+    withdrawals: tuple[Withdrawal, ...] = ()
+    confirmations: tuple[Confirmation, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+
+    def empty(self) -> bool:
+        """Whether nothing has to be written but reasons."""
+        return not (self.admissions or self.withdrawals or self.confirmations)

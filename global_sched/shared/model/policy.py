@@ -1,0 +1,44 @@
+"""The choices of a federation's operators, in one value that every decision takes."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreWeights:
+    """Weights of the scores (each 0..100) that rank the clusters which fit."""
+
+    topology: int = 100
+    """Lowest tier of the enclosing domain, then the tightest domain."""
+    packing: int = 20
+    """Fuller clusters first, so that large gangs keep room elsewhere."""
+    balance: int = 10
+    """Clusters where the tenant holds less first."""
+    locality: int = 40
+    """Clusters where the workload already is first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Published by the leader in the ConfigMap `global-sched-policy`, with its hash."""
+
+    score_weights: ScoreWeights = field(default_factory=ScoreWeights)
+    report_trust_seconds: int = 30
+    """A capacity report older than this, or than three of its periods if that is longer, is
+    stale: its cluster takes no new work."""
+    placement_timeout_seconds: int = 120
+    """A gang whose minimum is not bound this long after its admission is withdrawn."""
+    backoff_seconds: int = 60
+    """How long a cluster that could not place a workload is left out; doubles per failure."""
+    backoff_limit_seconds: int = 3600
+    """The longest such back-off."""
+    allow_summary: bool = False
+    """Whether a cluster without an agent may take workloads without a topology constraint, by
+    Karmada's resource summary."""
+    reason_interval_seconds: int = 60
+    """After this long a pending workload's condition is written again if only its text changed."""
+    reason_writes_per_cycle: int = 500
+    """At most so many conditions of pending workloads are written per cycle."""
+    label_keys_limit: int = 64
+    """At most so many node label keys are asked of the agents."""
+    admissions_per_cycle: int = 5000
+    """A cycle ends after so many admissions; the next one follows at once."""

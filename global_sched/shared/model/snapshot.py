@@ -1,0 +1,41 @@
+"""What a cycle decides on: frozen, ordered, complete."""
+
+from dataclasses import dataclass
+
+from global_sched.shared.model.cluster import Cluster
+from global_sched.shared.model.ids import QueueName, TenantName
+from global_sched.shared.model.queue import Queue, Tenant, Usage
+from global_sched.shared.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """The pending workloads of one tenant in one queue.
+
+    Order:  priority descending, then creation, then UID.
+    """
+
+    queue: QueueName
+    tenant: TenantName
+    workloads: tuple[Workload, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One consistent view of the federation.
+
+    `pending` holds every workload without clusters that is not finished; `unsettled` the admitted
+    ones that a cycle must look at (minimum not reached yet, growth asked for, status behind,
+    a target gone, a reschedule asked for). Admitted ones that need nothing are only in `usage`
+    and in the clusters' capacity, from which everything assumed is deducted already.
+
+    Order:  every tuple ascends by name or key; input order does not matter to a cycle.
+    """
+
+    clusters: tuple[Cluster, ...] = ()
+    queues: tuple[Queue, ...] = ()
+    tenants: tuple[Tenant, ...] = ()
+    usage: tuple[Usage, ...] = ()
+    pending: tuple[Bucket, ...] = ()
+    unsettled: tuple[Workload, ...] = ()
+    epoch: int = 0

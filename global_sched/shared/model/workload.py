@@ -1,0 +1,149 @@
+"""The unit that is scheduled: one binding with what its template asks for."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Decision
+from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.ids import (
+    BindingId,
+    ClusterName,
+    DecisionId,
+    QueueName,
+    TenantName,
+    WorkloadKey,
+)
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.placement_rule import PlacementRule
+from global_sched.shared.model.verdict import Code, Verdict
+
+
+class Division(StrEnum):
+    """How a workload uses the chosen clusters."""
+
+    WHOLE = "Whole"
+    """A gang: all of it in one cluster, whatever `replicaScheduling` says."""
+    DUPLICATED = "Duplicated"
+    """All replicas in every chosen cluster, counted once per cluster."""
+    DIVIDED = "Divided"
+    """Replicas split over clusters, in all at most the template's."""
+    COPIED = "Copied"
+    """No demand: a copy goes to every cluster that passes the filters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """All that decides where a workload fits. Equal demands get equal verdicts from a cluster.
+
+    The cache shares one object between equal demands, so identity may serve as a key.
+    """
+
+    api_version: str
+    kind: str
+    gang: Gang | None = None
+    """What it needs in one cluster; None for `COPIED`."""
+    division: Division = Division.WHOLE
+    rule: PlacementRule = PlacementRule()
+    scheduler_name: str = ""
+    """Who binds the pods, as the template says; empty means Kubernetes' default."""
+    scheduler_overrides: tuple[tuple[ClusterName, str | None], ...] = ()
+    """The name after overrides, where a policy changes it; None = an overrider is unreadable."""
+    carries_replicas: bool = True
+    """Whether entries of `spec.clusters` carry replicas (the binding has some)."""
+
+    def scheduler_in(self, cluster: ClusterName) -> str | None:
+        """The scheduler name that counts in a cluster; None when it cannot be known."""
+        for name, scheduler in self.scheduler_overrides:
+            if name == cluster:
+                return scheduler
+        return self.scheduler_name or "default-scheduler"
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Target:
+    """One entry of `spec.clusters`."""
+
+    cluster: ClusterName
+    replicas: int | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Progress:
+    """What a cluster's report says of this workload.
+
+    `decision` is the one under which the agent saw it. `since` is when that was first reported.
+    """
+
+    cluster: ClusterName
+    bound: Amounts = Amounts()
+    minimum_reached: bool = False
+    decision: DecisionId = DecisionId("")
+    reason: str = ""
+    """Why the agent has not placed it, in its words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """What the Scheduled condition says now, for comparison: write only what changed."""
+
+    code: Code | None = None
+    reason: Reason | None = None
+    nearest: ClusterName | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """One binding that is ours, at one resourceVersion.
+
+    `problem` is a verdict that already stands: the spec was refused, or its template has not
+    been seen. `settled` is False when anything about an admitted workload needs a look.
+    """
+
+    key: WorkloadKey
+    binding_id: BindingId
+    uid: str
+    resource_version: str
+    namespace: str
+    name: str
+    """The template's name."""
+    created: Instant
+    generation: int = 1
+    demand: Demand
+    queue: QueueName = QueueName("default")
+    priority: int = 0
+    priority_class: str = ""
+    tenant: TenantName
+    group: str = ""
+    """Bindings of one group are admitted all or none; empty for none."""
+    group_size: int = 1
+    problem: Verdict | None = None
+
+    decision: Decision | None = None
+    forged: str = ""
+    """Why the decision annotation was not believed; the decision is then recomputed."""
+    targets: tuple[Target, ...] = ()
+    leaving: tuple[ClusterName, ...] = ()
+    """Clusters in `gracefulEvictionTasks`: never chosen while they are there."""
+    placement_json: str = ""
+    """`spec.placement` as stored, compact: the text for the applied-placement annotation."""
+    placement_applied: bool = False
+    """Whether the applied-placement annotation equals the placement."""
+    observed_generation: int = 0
+    observed_affinity: str = ""
+    last_scheduled: Instant | None = None
+    reschedule_at: Instant | None = None
+    scheduled: bool = False
+    """Whether the Scheduled condition is True."""
+    reported: Reported = Reported()
+    progress: tuple[Progress, ...] = ()
+    finished: bool = False
+
+    def admitted(self) -> bool:
+        """Whether it holds room: it has clusters and is not finished."""
+        return bool(self.targets) and not self.finished
+
+    def progress_in(self, cluster: ClusterName) -> Progress | None:
+        """The report of one cluster on this workload."""
+        return next((p for p in self.progress if p.cluster == cluster), None)
