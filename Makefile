@@ -1,0 +1,54 @@
+# One command equals CI: `make check`. Python >= 3.11 and make are all that is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+WORKERS ?= 2
+
+.PHONY: demo test test-deep check gen fix bench clean help
+
+help: ## What can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@ $(RUNTIME)
+
+demo: $(RUNTIME) ## Start an embedded federation and run the examples on it (ARGS=--keep stays up)
+	$(BIN)/gsched demo $(ARGS)
+
+test: $(DEV) ## The test suite
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+test-deep: $(DEV) ## The same with many more generated examples
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/properties $(ARGS)
+
+gen: $(DEV) ## Write everything that is generated: CRDs, reference pages
+	$(BIN)/python -m tools.generate
+
+check: $(DEV) ## What CI runs: generated files, format, lint, types, imports, tests
+	$(BIN)/python -m tools.generate --check
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+
+fix: $(DEV) ## Format, and mend what lint can mend
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+bench: $(DEV) ## Figures against their targets, printed and written to build/bench.json
+	$(BIN)/python -m bench $(ARGS)
+
+clean: ## Remove what was built, the environment included
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
