@@ -2,11 +2,15 @@
 
 import asyncio
 import ssl
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.errors import ConfigError
+from global_sched.shared.telemetry.logs import get_logger
+
+log = get_logger(__name__)
 
 _RELOAD_PAUSE = 10.0
 """Seconds between two tries to load credentials that could not be loaded."""
@@ -58,6 +62,7 @@ class Connection:
         self._access: Access | None = None
         self._renew_at: float | None = None
         self._lock = asyncio.Lock()
+        self._loads = 0
 
     @classmethod
     def to(cls, server: str, *, clock: Clock, token: str = "") -> "Connection":
@@ -73,28 +78,43 @@ class Connection:
                  ones are kept: a server may still accept them.
         """
         access = self._access
-        due = self._renew_at is not None and self._clock.monotonic() >= self._renew_at
-        if access is None or due:
-            await self.renew(access)
+        if access is None or self._due():
+            await self._load(lambda: self._access is None or self._due())
             access = self._access
         assert access is not None
         return access
 
-    async def renew(self, stale: Access | None) -> bool:
-        """Load again unless somebody else just did; True when there is something new to try."""
+    async def renew(self, refused: Access) -> bool:
+        """Load again because the server refused these; True when there is something new to try.
+
+        Of many requests that were refused at once, the first loads and the others share it.
+        """
+        loads = self._loads
+        await self._load(lambda: self._loads == loads and self._access is refused)
+        return self._access is not refused
+
+    def _due(self) -> bool:
+        return self._renew_at is not None and self._clock.monotonic() >= self._renew_at
+
+    async def _load(self, needed: Callable[[], bool]) -> None:
         async with self._lock:
-            if self._access is not stale:
-                return True
+            if not needed():
+                return
+            self._loads += 1
             try:
                 access = await self._source.load()
-            except ConfigError:
-                if stale is None:
+            except ConfigError as error:
+                if self._access is None:
                     raise
+                log.warning("credentials_not_renewed", error=str(error))
                 self._renew_at = self._clock.monotonic() + _RELOAD_PAUSE
-                return False
+                return
             fresh_for = access.fresh_for
             self._renew_at = None if fresh_for is None else self._clock.monotonic() + fresh_for
-            if access == stale:
-                return False
-            self._access = access
-            return True
+            if not _same(access, self._access):
+                self._access = access
+
+
+def _same(new: Access, old: Access | None) -> bool:
+    """The same credentials, however long they stay fresh."""
+    return old is not None and replace(new, fresh_for=old.fresh_for) == old

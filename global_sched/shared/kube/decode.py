@@ -177,9 +177,13 @@ def describe(raw: bytes, error: BaseException) -> Malformed:
     )
 
 
+def codec(type_: type[T]) -> Codec[T]:
+    """The decoders of one type, made once."""
+    return _codec(type_)  # type: ignore[arg-type]  # classes are hashable
+
+
 @cache
-def codec(type_: type[Any]) -> Codec[Any]:
-    """The decoders of one type."""
+def _codec(type_: Any) -> Codec[Any]:
     return Codec(type_)
 
 

@@ -24,6 +24,8 @@ Catch the narrowest class at the edge that can act. `ApiError.transient` says wh
 request may succeed later without anybody changing anything.
 """
 
+# ruff: noqa: N818 - the names are those of the API's reasons, which every reader knows
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -75,7 +77,7 @@ class ApiError(KubeError):
 
     transient: ClassVar[bool] = False
 
-    def __init__(  # noqa: PLR0913 - every field of an API Status that callers read
+    def __init__(
         self,
         message: str,
         *,

@@ -1,0 +1,224 @@
+"""Credentials sources over the official `kubernetes` package, with what it leaves out.
+
+Each load reads everything again into a fresh Configuration: token files, service account
+tokens, certificates, exec plugins. That is how rotated credentials reach a process that lives
+for months. The package's own refresh covers tokens of exec plugins only.
+"""
+
+# mypy: allow-untyped-calls
+# (the package's asyncio half has no annotations)
+
+import asyncio
+import ssl
+from pathlib import Path
+from typing import Any
+
+import yaml
+from kubernetes.aio import config
+from kubernetes.aio.client import Configuration
+from kubernetes.aio.client.rest import RESTClientObject
+from kubernetes.aio.config.exec_provider import ExecProvider
+from kubernetes.aio.config.kube_config import FileOrData, KubeConfigLoader, KubeConfigMerger
+
+from global_sched.shared.clock import Clock
+from global_sched.shared.kube.connection import Access
+from global_sched.shared.kube.errors import ConfigError
+from global_sched.shared.model.instant import SECOND, InstantError, parse_instant
+
+TOKEN_FRESH_FOR = 60.0
+"""Seconds after which token files and certificate files are read again."""
+EXEC_TIMEOUT = 60.0
+"""Seconds that an exec plugin may take."""
+EXPIRY_MARGIN = 120.0
+"""Seconds before its expiry at which an exec credential is renewed."""
+
+_BROKEN = (
+    config.ConfigException,
+    OSError,  # files, and ssl.SSLError
+    ValueError,  # base64, PEM, numbers
+    TypeError,
+    KeyError,
+    AttributeError,  # the package meets None where the file has nothing
+    yaml.YAMLError,
+)
+
+
+class _Loader(KubeConfigLoader):
+    """The package's loader, with exec credentials that fail loudly and remember their expiry."""
+
+    exec_expires: str | None = None
+
+    async def load_from_exec_plugin(self) -> bool:
+        """Run the plugin; a token or a certificate with its key."""
+        user: Any = self._user
+        try:
+            async with asyncio.timeout(EXEC_TIMEOUT):
+                status: dict[str, Any] = await ExecProvider(user["exec"]).run()
+        except TimeoutError as error:
+            raise config.ConfigException(
+                f"the exec plugin {user['exec']['command']} did not end within {EXEC_TIMEOUT:g} s"
+            ) from error
+        self.exec_expires = status.get("expirationTimestamp")
+        if "token" in status:
+            self.token = f"Bearer {status['token']}"
+            return True
+        if "clientCertificateData" in status and "clientKeyData" in status:
+            self.cert_file = self._pem(status, "clientCertificateData")
+            self.key_file = self._pem(status, "clientKeyData")
+            return True
+        raise config.ConfigException(
+            "the exec plugin returned neither a token nor a certificate with its key"
+        )
+
+    def _pem(self, status: dict[str, Any], key: str) -> str:
+        made: str = FileOrData(
+            status,
+            None,
+            data_key_name=key,
+            base64_file_content=False,
+            temp_file_path=self._temp_file_path,
+        ).as_file()
+        return made
+
+
+class _Tls:
+    """The TLS context of the last load, kept while its files are the same.
+
+    A new context means new connections; most loads change only a token.
+    """
+
+    def __init__(self) -> None:
+        self._print: tuple[object, ...] = ()
+        self._context: ssl.SSLContext | None = None
+
+    def of(self, cfg: Any) -> ssl.SSLContext | None:
+        if not cfg.host.startswith("https"):
+            return None
+        files = (cfg.ssl_ca_cert, cfg.cert_file, cfg.key_file)
+        contents = tuple(Path(file).read_bytes() if file else b"" for file in files)
+        fingerprint = (*contents, cfg.verify_ssl)
+        if fingerprint != self._print:
+            # Strict X.509 checks (Python 3.13's default) refuse CAs that kubeadm and k3s make.
+            cfg.disable_strict_ssl_verification = True
+            self._context = RESTClientObject(cfg).ssl_context
+            self._print = fingerprint
+        return self._context
+
+
+class KubeconfigSource:
+    """Reads kubeconfig files; the first one that says something wins, as with kubectl."""
+
+    def __init__(self, paths: tuple[Path, ...], context: str | None, *, clock: Clock) -> None:
+        self._clock = clock
+        self._paths = paths
+        self._context = context
+        self._tls = _Tls()
+
+    @property
+    def _name(self) -> str:
+        return ":".join(map(str, self._paths))
+
+    async def load(self) -> Access:
+        """Read the files again and run the exec plugin, if there is one.
+
+        Raises:  ConfigError.
+        """
+        cfg = type.__call__(Configuration)  # past the package's process-wide default
+        try:
+            self._check_files()
+            merged = KubeConfigMerger(":".join(map(str, self._paths))).config
+            loader = _Loader(config_dict=merged, active_context=self._context)
+            await loader.load_and_set(cfg)
+            if not str(cfg.host).startswith(("http://", "https://")):
+                raise ConfigError(
+                    f"kubeconfig {self._name}: server {cfg.host!r} is not an http(s) address"
+                )
+            return Access(
+                server=cfg.host.rstrip("/"),
+                authorization=await _authorization(cfg),
+                tls=self._tls.of(cfg),
+                server_hostname=cfg.tls_server_name or None,
+                proxy=cfg.proxy or None,
+                fresh_for=_fresh_for(loader, self._clock),
+            )
+        except _BROKEN as error:
+            text = f"kubeconfig {self._name} cannot be used: {_words(error)}"
+            raise ConfigError(f"{text}; check it with `kubectl config view`") from error
+
+    def _check_files(self) -> None:
+        for path in self._paths:
+            if not path.is_file():
+                raise ConfigError(f"kubeconfig {path} does not exist or is not a file")
+            try:
+                content = yaml.safe_load(path.read_text())
+            except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+                raise ConfigError(f"kubeconfig {path} cannot be read: {_words(error)}") from error
+            if not isinstance(content, dict):
+                raise ConfigError(f"kubeconfig {path} is empty or not a kubeconfig")
+            self._check_context(path, content)
+
+    def _check_context(self, path: Path, content: dict[str, Any]) -> None:
+        if len(self._paths) > 1:
+            return  # the context may be in another of the files
+        names = [str(entry.get("name")) for entry in content.get("contexts") or ()]
+        wanted = self._context or content.get("current-context")
+        if not wanted:
+            raise ConfigError(
+                f"kubeconfig {path} has no current-context: choose one of {', '.join(names)}"
+            )
+        if wanted not in names:
+            raise ConfigError(
+                f"kubeconfig {path} has no context {wanted!r}; it has {', '.join(names) or 'none'}"
+            )
+
+
+class InClusterSource:
+    """The service account of the pod that we run in."""
+
+    def __init__(self) -> None:
+        self._tls = _Tls()
+
+    async def load(self) -> Access:
+        """Read the mounted token and CA again; the kubelet rotates the token.
+
+        Raises:  ConfigError.
+        """
+        cfg = type.__call__(Configuration)
+        try:
+            config.load_incluster_config(client_configuration=cfg, try_refresh_token=False)
+            return Access(
+                server=cfg.host.rstrip("/"),
+                authorization=await _authorization(cfg),
+                tls=self._tls.of(cfg),
+                fresh_for=TOKEN_FRESH_FOR,
+            )
+        except _BROKEN as error:
+            raise ConfigError(
+                f"no in-cluster credentials: {_words(error)}; outside a pod, pass --kubeconfig FILE"
+            ) from error
+
+
+async def _authorization(cfg: Any) -> str:
+    """The Authorization header; files end in newlines, headers must not."""
+    settings = await cfg.auth_settings()
+    return next((str(entry["value"]).strip() for entry in settings.values()), "")
+
+
+def _fresh_for(loader: _Loader, clock: Clock) -> float | None:
+    user = loader._user or {}  # noqa: SLF001 - the package has no public view of the user entry
+    if "exec" in user:
+        if loader.exec_expires is None:
+            return None
+        try:
+            expires = parse_instant(loader.exec_expires)
+        except InstantError:
+            return TOKEN_FRESH_FOR
+        left = (expires - clock.now()) / SECOND
+        return max(10.0, left - EXPIRY_MARGIN)
+    files = ("tokenFile", "client-certificate", "auth-provider")
+    return TOKEN_FRESH_FOR if any(key in user for key in files) else None
+
+
+def _words(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return text[:400] or type(error).__name__

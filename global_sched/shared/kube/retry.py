@@ -1,0 +1,49 @@
+"""Retries of plain calls: reads, reports, status. Never of a decision: decide again instead."""
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+
+from global_sched.shared.clock import Clock
+from global_sched.shared.kube.backoff import Backoff
+from global_sched.shared.kube.errors import ApiError
+
+T = TypeVar("T")
+
+
+def is_transient(error: BaseException) -> bool:
+    """True for failures that may pass without anybody changing anything."""
+    return isinstance(error, ApiError) and error.transient
+
+
+async def retry(
+    call: Callable[[], Awaitable[T]],
+    *,
+    clock: Clock,
+    attempts: int = 5,
+    floor: float = 0.5,
+    cap: float = 30.0,
+    rng: random.Random | None = None,
+) -> T:
+    """The first answer of `call`, called again after transient failures.
+
+    Waits as long as the server asks (Retry-After), else a growing random time.
+
+    Raises:  whatever the last attempt raised; anything that is not transient at once.
+    """
+    backoff = Backoff(floor=floor, cap=cap, rng=rng)
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome is not None else None
+        return backoff.next(at_least=error.retry_after if isinstance(error, ApiError) else None)
+
+    policy = AsyncRetrying(
+        retry=retry_if_exception(is_transient),
+        stop=stop_after_attempt(attempts),
+        wait=wait,
+        sleep=clock.sleep,
+        reraise=True,
+    )
+    return await policy(call)

@@ -1,0 +1,256 @@
+"""Leader election, in virtual time."""
+
+import asyncio
+
+import pytest
+
+from global_sched.shared.clock import LoopClock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.lease import LeaderElection, LeaseLost
+from global_sched.shared.model.instant import SECOND, Instant
+from tests.global_sched.shared.kube.memory_server import MemoryTransport
+from tests.virtual_time import virtual_time
+
+PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/gs"
+
+
+class SkewedClock(LoopClock):
+    """A clock whose wall time is an hour off."""
+
+    def now(self):
+        return Instant(super().now() - 3600 * SECOND)
+
+
+def election(transport, identity, *, clock=None, **options):
+    clock = clock or LoopClock()
+    client = Client(transport, clock=clock)
+    return LeaderElection(
+        client, namespace="ns", name="gs", identity=identity, clock=clock, **options
+    )
+
+
+def now():
+    return asyncio.get_running_loop().time()
+
+
+class Body:
+    """A body that leads until it is cancelled or told to end."""
+
+    def __init__(self):
+        self.term = None
+        self.started = asyncio.Event()
+        self.end = asyncio.Event()
+        self.stopped_at = None
+
+    async def __call__(self, term):
+        self.term = term
+        self.started.set()
+        try:
+            await self.end.wait()
+        finally:
+            self.stopped_at = now()
+
+
+@virtual_time
+async def test_the_first_candidate_creates_the_lease():
+    """A new Lease starts with epoch 1 and names its holder; leaving gives it back."""
+    server, body = MemoryTransport(), Body()
+    task = asyncio.create_task(election(server, "a").run(body))
+    await body.started.wait()
+
+    spec = server.objects[PATH]["spec"]
+    assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("a", 1)
+    assert spec["leaseDurationSeconds"] == 15
+    assert body.term.epoch == 1
+    assert body.term.valid()
+
+    body.end.set()
+    await task
+    assert server.objects[PATH]["spec"]["holderIdentity"] == ""
+    assert not body.term.valid()
+
+
+@virtual_time
+async def test_one_leads_the_other_waits():
+    """While the leader renews, the second candidate never starts, whatever its clock says."""
+    server, first, second = MemoryTransport(), Body(), Body()
+    one = asyncio.create_task(election(server, "a").run(first))
+    await first.started.wait()
+    two = asyncio.create_task(election(server, "b", clock=SkewedClock()).run(second))
+    await asyncio.sleep(300)
+    assert not second.started.is_set()
+
+    first.end.set()
+    await one
+    released = now()
+    await second.started.wait()
+
+    assert second.term.epoch == 2
+    assert now() - released < 2.5
+    two.cancel()
+    await asyncio.wait([two])
+
+
+@virtual_time
+async def test_a_dead_leader_is_replaced():
+    """A Lease that nobody renews is taken over one lease time after it was last seen to change."""
+    server, body = MemoryTransport(), Body()
+    lease = {"metadata": {"name": "gs", "resourceVersion": "1"}}
+    lease["spec"] = {"holderIdentity": "dead", "leaseDurationSeconds": 15, "leaseTransitions": 6}
+    server.objects[PATH] = lease
+    task = asyncio.create_task(election(server, "b").run(body))
+
+    await body.started.wait()
+
+    assert 15 <= now() <= 15 + 2.4
+    assert body.term.epoch == 7
+    task.cancel()
+    await asyncio.wait([task])
+
+
+@virtual_time
+async def test_the_body_stops_when_renewal_fails():
+    """Cut off from the server, the body is cancelled at the renew deadline: before others start."""
+    server, body = MemoryTransport(), Body()
+    task = asyncio.create_task(election(server, "a").run(body))
+    await body.started.wait()
+    await asyncio.sleep(60)
+    server.down = True
+    down = now()
+
+    with pytest.raises(LeaseLost, match="was not renewed in 10 s"):
+        await task
+
+    assert 7.5 <= body.stopped_at - down <= 10.1
+    assert not body.term.valid()
+    assert server.objects[PATH]["spec"]["holderIdentity"] == "a"
+
+
+@virtual_time
+async def test_the_term_ends_even_if_the_body_does_not_notice():
+    """A body that was suspended finds its term over before its first write."""
+    server, body = MemoryTransport(), Body()
+    task = asyncio.create_task(election(server, "a").run(body))
+    await body.started.wait()
+    server.down = True
+    valid_until = None
+    while valid_until is None:
+        await asyncio.sleep(0.5)
+        if not body.term.valid():
+            valid_until = now()
+
+    assert 9.5 <= valid_until <= 10.5
+    with pytest.raises(LeaseLost):
+        await task
+
+
+@virtual_time
+async def test_a_lost_answer_does_not_end_the_term():
+    """Our own renewal whose answer was lost makes a conflict, and the term goes on."""
+    server, body = MemoryTransport(), Body()
+    task = asyncio.create_task(election(server, "a").run(body))
+    await body.started.wait()
+    server.objects[PATH]["metadata"]["resourceVersion"] = "99"
+    await asyncio.sleep(60)
+
+    assert body.term.valid()
+    body.end.set()
+    await task
+
+
+@pytest.mark.parametrize(
+    ("change", "want"),
+    [
+        pytest.param({"holderIdentity": "b"}, "belongs to b", id="another holder"),
+        pytest.param({"leaseTransitions": 9}, "belongs to a", id="another term of our name"),
+        pytest.param(None, "was deleted", id="a deleted Lease"),
+    ],
+)
+@virtual_time
+async def test_a_stolen_lease_ends_the_term_at_once(change, want):
+    """Whoever finds the Lease in other hands stops without waiting for the deadline."""
+    server, body = MemoryTransport(), Body()
+    task = asyncio.create_task(election(server, "a").run(body))
+    await body.started.wait()
+    if change is None:
+        del server.objects[PATH]
+    else:
+        server.objects[PATH]["spec"] |= change
+        server.objects[PATH]["metadata"]["resourceVersion"] = "99"
+
+    with pytest.raises(LeaseLost, match=want):
+        await task
+    assert now() <= 2.5
+
+
+@virtual_time
+async def test_cancelling_releases_and_waits_for_the_body():
+    """Cancelled, the election stops the body first and then gives the Lease back."""
+    server, body = MemoryTransport(), Body()
+    task = asyncio.create_task(election(server, "a").run(body))
+    await body.started.wait()
+    await asyncio.sleep(5)
+    task.cancel()
+    await asyncio.wait([task])
+
+    assert task.cancelled()
+    assert body.stopped_at is not None
+    assert server.objects[PATH]["spec"]["holderIdentity"] == ""
+
+
+@virtual_time
+async def test_a_crashing_body_gives_the_lease_back():
+    """The body's exception is raised, and no renewal goes on behind it."""
+    server = MemoryTransport()
+
+    async def crash(_term):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await election(server, "a").run(crash)
+    requests = len(server.requests)
+    await asyncio.sleep(60)
+
+    assert server.objects[PATH]["spec"]["holderIdentity"] == ""
+    assert len(server.requests) == requests
+
+
+@virtual_time
+async def test_the_epoch_never_goes_back():
+    """A Lease that was deleted starts above every epoch that objects carry."""
+    server, body = MemoryTransport(), Body()
+    task = asyncio.create_task(election(server, "a", minimum_epoch=lambda: 41).run(body))
+    await body.started.wait()
+
+    assert body.term.epoch == 42
+    task.cancel()
+    await asyncio.wait([task])
+
+
+@virtual_time
+async def test_an_outage_before_the_election_is_waited_out():
+    """A candidate tries again and again, at the retry period."""
+    server, body = MemoryTransport(), Body()
+    server.down = True
+    task = asyncio.create_task(election(server, "a").run(body))
+    await asyncio.sleep(60)
+    tries = len(server.requests)
+    server.down = False
+    await body.started.wait()
+
+    assert 25 <= tries <= 31
+    task.cancel()
+    await asyncio.wait([task])
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pytest.param({"lease": 10, "renew": 10, "retry": 2}, id="no margin for others"),
+        pytest.param({"lease": 15, "renew": 2, "retry": 2}, id="no second try"),
+    ],
+)
+def test_times_that_cannot_work(times):
+    """The three times must leave room for each other."""
+    with pytest.raises(ValueError, match="lease > renew"):
+        election(MemoryTransport(), "a", **times)

@@ -1,0 +1,92 @@
+"""What a user reads when an API server is not what a program needs."""
+
+import pytest
+
+from global_sched.shared.api.resource import CONFIGMAPS, QUEUES, TENANTS
+from global_sched.shared.clock import LoopClock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.connection import Connection
+from global_sched.shared.kube.errors import ConfigError
+from global_sched.shared.kube.preflight import require
+from global_sched.shared.kube.transport import AiohttpTransport
+from tests.global_sched.shared.kube.scripted import fails, says, serving
+
+NEEDED = [CONFIGMAPS, QUEUES, TENANTS]
+REMEDY = "kubectl apply -f crds/"
+
+
+def served(*names):
+    return says({"kind": "APIResourceList", "resources": [{"name": name} for name in names]})
+
+
+async def check(client):
+    try:
+        await require(client, NEEDED, server="control plane", remedy=REMEDY)
+    finally:
+        await client.close()
+
+
+async def test_all_is_served():
+    """Nothing is said when everything is there."""
+    async with serving(served("configmaps"), served("queues"), served("tenants")) as script:
+        await check(script.client())
+
+    assert [seen.path for seen in script.seen] == [
+        "/api/v1",
+        "/apis/scheduling.volcano.sh/v1beta1",
+        "/apis/federation.global-sched.io/v1alpha1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "want"),
+    [
+        pytest.param(
+            [served("configmaps"), fails(404, "NotFound"), served("directives")],
+            "the control plane does not serve queues.scheduling.volcano.sh/v1beta1, "
+            "tenants.federation.global-sched.io/v1alpha1: kubectl apply -f crds/",
+            id="CRDs are missing",
+        ),
+        pytest.param(
+            [fails(401, "Unauthorized")],
+            "the control plane does not accept our credentials: because Unauthorized; "
+            "check the user of the kubeconfig's context",
+            id="unknown credentials",
+        ),
+        pytest.param(
+            [fails(403, "Forbidden")],
+            "the control plane does not let us ask what it serves: because Forbidden; "
+            "bind the ClusterRole system:discovery to our user",
+            id="no discovery",
+        ),
+        pytest.param(
+            [fails(503, "ServiceUnavailable")],
+            "the control plane cannot be used: because ServiceUnavailable; check the server "
+            "address of the kubeconfig's context, and that it runs",
+            id="a server in trouble",
+        ),
+        pytest.param(
+            [says(b"<html>")],
+            "what answers as control plane is not a Kubernetes API server: "
+            "JSON is malformed: invalid character (byte 0); "
+            "check the server address of the kubeconfig's context",
+            id="something else",
+        ),
+    ],
+)
+async def test_one_line_and_the_way_out(answers, want):
+    """Each failure is one line that ends with what would help."""
+    async with serving(*answers) as script:
+        with pytest.raises(ConfigError) as caught:
+            await check(script.client())
+
+    assert str(caught.value) == want
+
+
+async def test_nobody_is_there():
+    """A server that does not run is named with its address."""
+    clock = LoopClock()
+    transport = AiohttpTransport(Connection.to("http://127.0.0.1:1", clock=clock))
+
+    with pytest.raises(ConfigError, match=r"cannot be used: http://127.0.0.1:1.*that it runs"):
+        await check(Client(transport, clock=clock))
