@@ -32,7 +32,9 @@ class Figure:
     note: str = ""
 
 
-def at_least(group: str, figure: str, value: float, unit: str, bound: float, note: str = "") -> Figure:
+def at_least(
+    group: str, figure: str, value: float, unit: str, bound: float, note: str = ""
+) -> Figure:
     """A figure that should not fall below a bound."""
     return Figure(
         group=group, figure=figure, value=value, unit=unit, target=f"≥ {bound:g}",
@@ -40,7 +42,9 @@ def at_least(group: str, figure: str, value: float, unit: str, bound: float, not
     )  # fmt: skip
 
 
-def at_most(group: str, figure: str, value: float, unit: str, bound: float, note: str = "") -> Figure:
+def at_most(
+    group: str, figure: str, value: float, unit: str, bound: float, note: str = ""
+) -> Figure:
     """A figure that should not exceed a bound."""
     return Figure(
         group=group, figure=figure, value=value, unit=unit, target=f"≤ {bound:g}",
@@ -74,7 +78,7 @@ def percentile(values: Iterable[float], share: float) -> float:
 
 
 def rss_mb() -> float:
-    """This process's resident memory in MB."""
+    """Resident memory of the process in MB."""
     with Path("/proc/self/statm").open() as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
@@ -98,7 +102,11 @@ def machine() -> str:
     cpu = "unknown processor"
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [x.split(":", 1)[1].strip() for x in info.read_text().splitlines() if x.startswith("model name")]
+        names = [
+            x.split(":", 1)[1].strip()
+            for x in info.read_text().splitlines()
+            if x.startswith("model name")
+        ]
         cpu = f"{len(names)} × {names[0]}" if names else cpu
     return f"{cpu}, {platform.system()} {platform.release()}, Python {platform.python_version()}"
 

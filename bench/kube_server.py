@@ -1,7 +1,7 @@
 """A raw server in a process of its own: bytes made once, sent as fast as the client takes them.
 
-`python -m bench.kube_server OBJECTS EVENTS` prints its port. It serves a paged LIST of bindings and one
-watch that sends the events and ends.
+`python -m bench.kube_server OBJECTS EVENTS` prints its port. It serves a paged LIST of bindings
+and one watch that sends the events and ends.
 """
 
 import asyncio
@@ -36,7 +36,11 @@ def binding(index: int, version: int) -> dict[str, object]:
                 "note": "x" * 1800,
             },
             "managedFields": [
-                {"manager": "karmada", "operation": "Update", "fieldsV1": {"f:spec": {"f:resource": {}}}}
+                {
+                    "manager": "karmada",
+                    "operation": "Update",
+                    "fieldsV1": {"f:spec": {"f:resource": {}}},
+                }
             ],
         },
         "spec": {
@@ -86,7 +90,8 @@ async def serve(objects: int, events: int) -> None:
         more = f',"continue":"{start + limit}"' if start + limit < objects else ""
         body = (
             '{"kind":"ResourceBindingList","apiVersion":"work.karmada.io/v1alpha2","metadata":'
-            f'{{"resourceVersion":"{objects}"{more}}},"items":[{",".join(items[start : start + limit])}]}}'
+            f'{{"resourceVersion":"{objects}"{more}}},"items":['
+            f"{','.join(items[start : start + limit])}]}}"
         )
         return web.Response(body=body.encode(), content_type="application/json")
 

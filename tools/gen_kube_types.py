@@ -46,7 +46,7 @@ SCALARS = {
     "bool": "b",
     "int": "i",
     "int32": "i",
-    "int64": "i",
+    "int64": "l",
     "uint32": "i",
     "float64": "f",
     "[]byte": "B",
@@ -156,7 +156,7 @@ class Reader:
             json_name, *options = tags.get("json", "").split(",")
             if json_name == "-":
                 continue
-            number = int((tags.get("protobuf", ",0").split(",") + ["0"])[1] or 0)
+            number = int([*tags.get("protobuf", ",0").split(","), "0"][1] or 0)
             kind = self.resolve(field["go"], package)
             if not json_name:
                 if kind.startswith("@meta/v1.TypeMeta"):
@@ -168,14 +168,16 @@ class Reader:
                 continue
             omit = int("omitempty" in options or "omitzero" in options)
             required = int(not omit and "optional" not in marks)
-            target = self.markers.get(kind.lstrip("*@"), {})
+            target = self.markers.get(kind.split("@")[-1], {})
             row = [json_name, kind, omit, [number], required]
             extra = {
                 "ps": tags.get("patchStrategy"),
                 "pk": tags.get("patchMergeKey"),
                 "lt": marks.get("listType"),
                 "lk": marks.get("listMapKey", "").split(",") if "listMapKey" in marks else None,
-                "at": marks.get("mapType") or marks.get("structType") or target.get("structType")
+                "at": marks.get("mapType")
+                or marks.get("structType")
+                or target.get("structType")
                 or target.get("mapType"),
                 "z": 1 if "omitzero" in options else None,
             }
@@ -194,8 +196,11 @@ def main() -> None:
             raise SystemExit(f"{folder} is not there: go mod download it first")
         reader.read(package, folder)
     table: dict[str, list[list[object]]] = {}
-    todo = [name for name, rows in reader.structs.items()
-            if any(str(row["go"]).endswith("TypeMeta") for row in rows)]
+    todo = [
+        name
+        for name, rows in reader.structs.items()
+        if any(str(row["go"]).endswith("TypeMeta") for row in rows)
+    ]
     while todo:
         name = todo.pop()
         if name in table or name in SPECIAL:
@@ -208,8 +213,11 @@ def main() -> None:
     table = dict(sorted(table.items()))
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(
-        "{\n" + ",\n".join(f"{json.dumps(k)}:{json.dumps(v, separators=(',', ':'))}"
-                           for k, v in table.items()) + "\n}\n"
+        "{\n"
+        + ",\n".join(
+            f"{json.dumps(k)}:{json.dumps(v, separators=(',', ':'))}" for k, v in table.items()
+        )
+        + "\n}\n"
     )
     print(f"{OUT}: {len(table)} types, {OUT.stat().st_size} bytes")
 

@@ -1,1 +1,14 @@
-"""Room."""
+"""Scheduling decisions: pure functions from a snapshot to a plan.
+
+Nothing here reads a clock, draws a random number, logs, counts or talks to anything.
+Given the same snapshot, policy and instant, `run_cycle` returns the same plan, byte for
+byte; the live controller, the simulator, `explain` and `whatif` all rely on that.
+
+Import `run_cycle` and `explain` from this package; its modules are private to it.
+Start reading at `cycle.run_cycle`.
+"""
+
+from global_sched.core.cycle import run_cycle
+from global_sched.core.explaining import explain
+
+__all__ = ["explain", "run_cycle"]

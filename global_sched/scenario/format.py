@@ -191,16 +191,17 @@ class TraceSpec(Part):
 class World(Part):
     """What there is before the first cycle."""
 
+    clusters: list[ClusterSpec]
     policy: dict[str, object] = msgspec.field(default_factory=dict)
     """Fields of the Policy that differ from their defaults (docs/reference/policy.md)."""
-    clusters: list[ClusterSpec]
     queues: list[QueueSpec] = msgspec.field(default_factory=list)
     tenants: list[TenantSpec] = msgspec.field(default_factory=list)
     priority_classes: dict[str, int] = msgspec.field(default_factory=dict)
     jobs: list[JobSpec] = msgspec.field(default_factory=list)
     traces: list[TraceSpec] = msgspec.field(default_factory=list)
     manifests: list[str] = msgspec.field(default_factory=list)
-    """Files of Kubernetes manifests beside the scenario file: templates, policies, queues, …"""
+    """Files of Kubernetes manifests beside the scenario file, each applied a second after the one
+    before: what is in one file was submitted at once."""
 
 
 class Want(Part):
@@ -247,9 +248,9 @@ class Scenario(Part):
 
     scenario: str
     """What it shows, as a sentence."""
+    world: World
     about: str = ""
     """More, for the docs."""
-    world: World
     expect: dict[str, Want] = msgspec.field(default_factory=dict)
     """By job: `namespace/name`, or the name alone when it is the only one."""
     steps: list[Step] = msgspec.field(default_factory=list)

@@ -10,8 +10,8 @@ from global_sched.shared.api.names import RUN_SECONDS
 Manifest = dict[str, object]
 
 
-def manifests_of(job: JobSpec, index: int) -> list[Manifest]:
-    """The Volcano Job and its PropagationPolicy."""
+def template_of(job: JobSpec) -> Manifest:
+    """The Volcano Job."""
     where = f"job {job.namespace}/{job.name}"
     spec: Manifest = {
         "schedulerName": job.scheduler_name,
@@ -25,13 +25,12 @@ def manifests_of(job: JobSpec, index: int) -> list[Manifest]:
         spec["minAvailable"] = job.min_available
     if job.topology is not None:
         spec["networkTopology"] = _topology(job.topology)
-    template: Manifest = {
+    return {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
         "metadata": {"name": job.name, "namespace": job.namespace},
         "spec": spec,
     }
-    return [template, _policy(job, where)]
 
 
 def jobs_of(trace: TraceSpec, read: Read) -> list[JobSpec]:
@@ -110,8 +109,12 @@ def _task(task: TaskSpec, job: JobSpec, where: str) -> Manifest:
     return found
 
 
-def _policy(job: JobSpec, where: str) -> Manifest:
-    """The PropagationPolicy of one job."""
+def policy_of(job: JobSpec, *, every_job: bool = False) -> Manifest:
+    """The PropagationPolicy of one job, or of every Volcano Job in its namespace."""
+    where = f"job {job.namespace}/{job.name}"
+    selector = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+    if not every_job:
+        selector["name"] = job.name
     affinity: Manifest = {}
     if job.clusters:
         affinity["clusterNames"] = job.clusters
@@ -125,16 +128,10 @@ def _policy(job: JobSpec, where: str) -> Manifest:
     return {
         "apiVersion": "policy.karmada.io/v1alpha1",
         "kind": "PropagationPolicy",
-        "metadata": {"name": job.name, "namespace": job.namespace},
+        "metadata": {"name": "jobs" if every_job else job.name, "namespace": job.namespace},
         "spec": {
             "schedulerName": "global-sched",
-            "resourceSelectors": [
-                {
-                    "apiVersion": "batch.volcano.sh/v1alpha1",
-                    "kind": "Job",
-                    "name": job.name,
-                }
-            ],
+            "resourceSelectors": [selector],
             "placement": placement,
         },
     }

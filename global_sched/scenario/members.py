@@ -1,7 +1,7 @@
 """A cluster of a scenario as the objects that its API server would hold.
 
-The embedded federation creates exactly these objects, and an in-process run builds its topology from
-them with the code that the agent uses.
+The embedded federation creates exactly these objects, and an in-process run builds its topology
+from them with the code that the agent uses.
 """
 
 import csv
@@ -18,14 +18,16 @@ _CREATED = "2026-01-01T00:00:00Z"
 
 
 def taint(text: str, where: str) -> dict[str, str]:
-    """kubectl's `key=value:Effect` or `key:Effect` as a taint object."""
+    """Kubectl's `key=value:Effect` or `key:Effect` as a taint object."""
     body, _, effect = text.rpartition(":")
     key, _, value = body.partition("=")
     if not key or effect not in ("NoSchedule", "NoExecute", "PreferNoSchedule"):
         raise ScenarioError(
             f"{where}: {text!r} is not a taint; write key=value:NoSchedule (or NoExecute)"
         )
-    return {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}
+    return (
+        {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}
+    )
 
 
 def toleration(text: str, where: str) -> dict[str, str]:
@@ -35,7 +37,9 @@ def toleration(text: str, where: str) -> dict[str, str]:
         body, effect = text, ""
     key, equals, value = body.partition("=")
     if not key:
-        raise ScenarioError(f"{where}: {text!r} is not a toleration; write key, or key=value:Effect")
+        raise ScenarioError(
+            f"{where}: {text!r} is not a toleration; write key, or key=value:Effect"
+        )
     found = {"key": key, "operator": "Equal" if equals else "Exists"}
     if equals:
         found["value"] = value
@@ -47,11 +51,7 @@ def toleration(text: str, where: str) -> dict[str, str]:
 def nodes_of(cluster: ClusterSpec, read: Read) -> list[dict[str, object]]:
     """The Node objects of a cluster, in the file's order."""
     where = f"cluster {cluster.name}"
-    nodes = [
-        _node(name, group, where)
-        for group in cluster.nodes
-        for name in _names(group)
-    ]
+    nodes = [_node(name, group, where) for group in cluster.nodes for name in _names(group)]
     if cluster.hosts is not None:
         group = NodesSpec(allocatable=cluster.hosts.allocatable)
         nodes.extend(_node(row[0], group, where) for row in _hosts(cluster.hosts, read))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class Failure(Exception):
+class Failure(Exception):  # noqa: N818 - an answer, named after its Status
     """A request ends in this Status; `code` is the HTTP status."""
 
     def __init__(
@@ -26,13 +26,14 @@ class Failure(Exception):
         self.message = message
         self.details = details
         self.headers = headers or {}
+        self.metadata: dict[str, Any] = {}
 
     def status(self) -> dict[str, Any]:
         """The Status object."""
         body: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
         }
@@ -44,7 +45,7 @@ class Failure(Exception):
         return body
 
 
-class NoSuchPath(Exception):
+class NoSuchPath(Exception):  # noqa: N818 - an answer, no fault
     """No resource is served at the path: plain text 404, as a real server answers."""
 
 
@@ -114,8 +115,7 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Failur
         details["group"] = group
     details["kind"] = kind
     details["causes"] = [
-        {"reason": cause.reason, "message": cause.message, "field": cause.field}
-        for cause in causes
+        {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
     ]
     message = f'{qualified(kind, group)} "{name}" is invalid: {told}'
     return Failure(422, "Invalid", message, details=details)
@@ -156,9 +156,18 @@ def unsupported_media(accepted: Sequence[str]) -> Failure:
     )
 
 
-def method_not_allowed(method: str) -> Failure:
-    """405: the resource does not know the verb."""
-    del method
+def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
+    """405: the custom resource does not know the verb."""
+    return Failure(
+        405,
+        "MethodNotAllowed",
+        f'{verb} is not supported on resources of kind "{qualified(plural, group)}"',
+        details=_details("", group, plural),
+    )
+
+
+def method_not_allowed() -> Failure:
+    """405: the path does not take the method."""
     return Failure(
         405,
         "MethodNotAllowed",

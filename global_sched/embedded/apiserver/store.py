@@ -94,7 +94,7 @@ class Collection:
         self.keys: list[str] = []
         self.events: list[Event] = []
         self.offset = 0
-        self.floor = store.version
+        self.floor = store.start
         self.bytes = 0
         self.visible = 0
         self._waiting: list[asyncio.Future[None]] = []
@@ -199,6 +199,7 @@ class Store:
 
     def __init__(self, history_bytes: int) -> None:
         self.version = 0
+        self.start = 0
         self.history_bytes = history_bytes
         self.collections: dict[str, Collection] = {}
         self.listeners: list[Callable[[Collection, Event], None]] = []
@@ -231,4 +232,4 @@ class Store:
         for record in records:
             collection.records[record.key] = record
         collection.keys = sorted(collection.records)
-        collection.floor = self.version
+        collection.floor = self.start

@@ -105,6 +105,8 @@ class PodSpec(Wire, frozen=True):
     priority_class_name: str = ""
     priority: int | None = None
     node_name: str = ""
+    scheduling_gates: list[JsonMap] | None = None
+    """While there are any, the pod may not be bound."""
 
 
 class PodTemplate(Wire, frozen=True):
@@ -119,6 +121,7 @@ class ContainerStateTerminated(Wire, frozen=True):
 
     exit_code: int = 0
     reason: str = ""
+    finished_at: str | None = None
 
 
 class ContainerState(Wire, frozen=True):
@@ -133,6 +136,7 @@ class ContainerStatus(Wire, frozen=True):
     name: str = ""
     state: ContainerState = ContainerState()
     ready: bool = False
+    restart_count: int = 0
 
 
 class PodStatus(Wire, frozen=True):

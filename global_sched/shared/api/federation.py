@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta as Limits
 
-from global_sched.shared.api.base import Condition, Meta, Wire
+from global_sched.shared.api.base import Condition, JsonMap, Meta, Wire
 from global_sched.shared.api.core import TaintWire
 
 Count = Annotated[int, Limits(ge=0, le=2**62)]
@@ -77,8 +77,8 @@ class ReportOccupant(Wire, frozen=True):
 class ReportRow(Wire, frozen=True):
     """`count` nodes that are alike.
 
-    `node_class` and `free` are positions in the lists of the same report; `domain` is empty for
-    nodes in no HyperNode.
+    `node_class` and `free` are positions in the lists of the same slice, so each slice can be read
+    alone; `domain` (perhaps of another slice's tree) is empty for nodes in no HyperNode.
     """
 
     domain: str = ""
@@ -182,6 +182,9 @@ class DirectiveEntry(Wire, frozen=True):
     tier: int | None = None
     admitted: dict[str, Count] | None = None
     """Pods by pod set: never more are bound."""
+    gang: JsonMap | None = None
+    """What its pods ask for and how many make its minimum: `model.Gang` as JSON. The agent keeps
+    room by it until the pods arrive; it may be left out once all admitted pods are counted."""
     held_domain: str = ""
     """A domain that is kept free for it."""
     give_up: dict[str, Count] | None = None

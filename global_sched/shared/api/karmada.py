@@ -203,6 +203,9 @@ class ClusterSpec(Wire, frozen=True):
     """Where it is and what taints it has."""
 
     id: str = ""
+    sync_mode: str = ""
+    """Push: the control plane writes to the member; Pull: an agent there fetches its Works."""
+    api_endpoint: str = ""
     provider: str = ""
     region: str = ""
     zone: str = ""
@@ -210,9 +213,18 @@ class ClusterSpec(Wire, frozen=True):
     taints: list[TaintWire] | None = None
 
 
+class NodeSummary(Wire, frozen=True):
+    """Node totals."""
+
+    total_num: int = 0
+    ready_num: int = 0
+
+
 class ClusterStatus(Wire, frozen=True):
     """Health, kinds and sums."""
 
+    kubernetes_version: str = ""
+    node_summary: NodeSummary | None = None
     conditions: list[Condition] | None = None
     api_enablements: list[ApiEnablement] | None = None
     resource_summary: ResourceSummary | None = None

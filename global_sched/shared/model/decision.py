@@ -1,9 +1,11 @@
 """What was decided for one workload: the content of the decision annotation."""
 
+import hashlib
 from dataclasses import dataclass
 
+from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.ids import ClusterName, DecisionId, DomainId
+from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId, DomainId
 from global_sched.shared.model.instant import Instant
 
 
@@ -54,3 +56,14 @@ class Decision:
     def grant(self, cluster: ClusterName) -> Grant | None:
         """What was admitted in that cluster."""
         return next((grant for grant in self.grants if grant.cluster == cluster), None)
+
+
+def decision_id(
+    binding: BindingId, grants: tuple[Grant, ...], at: Instant, order: int
+) -> DecisionId:
+    """The id that a decision with this content has: 20 hex digits of a SHA-256.
+
+    Whoever decides writes it, and whoever reads a decision annotation checks it.
+    """
+    content = to_json([binding, grants, at, order])
+    return DecisionId(hashlib.sha256(content).hexdigest()[:20])

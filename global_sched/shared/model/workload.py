@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.decision import Decision
+from global_sched.shared.model.decision import Decision, Grant
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import (
     BindingId,
@@ -147,3 +147,67 @@ class Workload:
     def progress_in(self, cluster: ClusterName) -> Progress | None:
         """The report of one cluster on this workload."""
         return next((p for p in self.progress if p.cluster == cluster), None)
+
+    def minimum_reached(self, grant: Grant) -> bool:
+        """Whether that cluster's minimum was bound at some time under the present decision.
+
+        What its pods did later does not matter: losses belong to the job's own policies.
+        """
+        progress, gang = self.progress_in(grant.cluster), self.demand.gang
+        if gang is None:
+            return True
+        if progress is None or self.decision is None:
+            return False
+        if progress.minimum_reached and progress.decision == self.decision.id:
+            return True
+        minimum = gang.minimum_amounts()
+        floor = {name: min(pods, grant.amounts.get(name)) for name, pods in minimum.entries}
+        return progress.bound.covers(Amounts.of(floor))
+
+    def lacking(self) -> Amounts:
+        """What its template asks for and no grant gives: growth that is not admitted.
+
+        For `DUPLICATED` it is what the cluster lacks that lacks most.
+        """
+        if self.demand.gang is None or self.decision is None:
+            return Amounts()
+        wanted, grants = self.demand.gang.all_amounts(), self.decision.grants
+        if self.demand.division == Division.DUPLICATED:
+            lacks = [wanted.minus(grant.amounts) for grant in grants]
+            return max(lacks, key=lambda lack: (lack.pods(), lack), default=Amounts())
+        for grant in grants:
+            wanted = wanted.minus(grant.amounts)
+        return wanted
+
+    def surplus(self) -> bool:
+        """Whether it was granted more than its template asks for now."""
+        if self.demand.gang is None or self.decision is None:
+            return False
+        wanted, given = self.demand.gang.all_amounts(), Amounts()
+        for grant in self.decision.grants:
+            if self.demand.division == Division.DUPLICATED:
+                given = Amounts()
+            given = given.plus(grant.amounts)
+            if not wanted.covers(given):
+                return True
+        return False
+
+    def settled(self) -> bool:
+        """Whether a cycle has nothing to do for this admitted workload.
+
+        As far as the workload alone can tell: its clusters may be gone, and who knows the
+        clusters has to ask that too. Copies and duplicates never settle, because any cluster that
+        becomes usable may take them.
+        """
+        decision = self.decision
+        if decision is None or self.forged or not self.scheduled or not self.placement_applied:
+            return False
+        if self.last_scheduled is None or self.observed_generation != self.generation:
+            return False
+        if self.reschedule_at is not None and self.reschedule_at > self.last_scheduled:
+            return False
+        if self.demand.division in (Division.COPIED, Division.DUPLICATED):
+            return False
+        if self.surplus() or self.lacking().entries or decision.pending.entries:
+            return False
+        return all(self.minimum_reached(grant) for grant in decision.grants)

@@ -1,1 +1,67 @@
-"""Room."""
+"""The one topology engine: what fits where, for the global side and for the agents.
+
+A `Space` holds the room of one cluster during one pass and answers `place(gang)`. The global
+side builds it from a capacity report's topology (nodes counted by kind), an agent from its nodes:
+the same code, and for the same room the same answer. Also here: pod specs to shapes, HyperNodes to
+a valid tree, nodes and pods to a topology and its histogram, a placement to node names.
+
+Nothing in here does I/O, reads a clock, draws a random number, logs, or knows queues and tenants.
+Sizes are exact ints. Every choice is by value, so equal rooms give equal answers.
+
+Read `space.Space.place` first, then `choose.choose` (one shape) and `pack.Packer` (several).
+"""
+
+from global_sched.shared.placement.assign import assign
+from global_sched.shared.placement.constraints import annotations_constraint, constraint_of
+from global_sched.shared.placement.histogram import (
+    coarsen,
+    histogram,
+    round_down,
+    without_occupants,
+)
+from global_sched.shared.placement.nodes import (
+    NodeUse,
+    PodOwner,
+    allocatable,
+    assemble,
+    axis_of,
+    holds_room,
+    node_class,
+    node_leaf,
+    node_topology,
+    usable,
+)
+from global_sched.shared.placement.placed import Join, NotPlaced, Placed, Take
+from global_sched.shared.placement.shapes import SpecError, pod_requests, shape_of
+from global_sched.shared.placement.space import Space
+from global_sched.shared.placement.tree import Tree, build_tree
+
+__all__ = [
+    "Join",
+    "NodeUse",
+    "NotPlaced",
+    "Placed",
+    "PodOwner",
+    "Space",
+    "SpecError",
+    "Take",
+    "Tree",
+    "allocatable",
+    "annotations_constraint",
+    "assemble",
+    "assign",
+    "axis_of",
+    "build_tree",
+    "coarsen",
+    "constraint_of",
+    "histogram",
+    "holds_room",
+    "node_class",
+    "node_leaf",
+    "node_topology",
+    "pod_requests",
+    "round_down",
+    "shape_of",
+    "usable",
+    "without_occupants",
+]

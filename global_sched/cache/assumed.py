@@ -1,0 +1,59 @@
+"""The room that is left in a cluster: what it reported, less what is admitted and not counted."""
+
+from dataclasses import dataclass, replace
+
+from global_sched.shared.model.cluster import Capacity
+from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.ids import BindingId, DomainId
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.placement import Placed, Space
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Taker:
+    """Pods of one workload that no report counts yet. Ascends in the order of decisions."""
+
+    at: Instant
+    order: int
+    binding: BindingId
+    amounts: Amounts
+    gang: Gang
+    domain: DomainId | None
+
+
+class Room:
+    """One cluster's room, kept between snapshots so that a new admission costs one placement."""
+
+    def __init__(self) -> None:
+        self._base: Capacity | None = None
+        self._space: Space | None = None
+        self._taken: tuple[Taker, ...] = ()
+
+    def less(self, base: Capacity, takers: tuple[Taker, ...]) -> Capacity:
+        """The capacity with every taker's pods placed, in the order of their decisions.
+
+        Pods that find no room deduct nothing: the report that will count them knows better.
+        """
+        if not takers:
+            self._base, self._space, self._taken = base, None, ()
+            return base
+        known = len(self._taken)
+        if (
+            self._base is None
+            or self._space is None
+            or self._base.topology is not base.topology
+            or takers[:known] != self._taken
+        ):
+            self._space, known = Space(base.topology), 0
+        for taker in takers[known:]:
+            placed = self._space.place(
+                taker.gang,
+                amounts=taker.amounts,
+                minimum=Amounts(),
+                prefer=taker.domain,
+                binding=taker.binding,
+            )
+            if isinstance(placed, Placed):
+                self._space.take(placed)
+        self._base, self._taken = base, takers
+        return replace(base, topology=self._space.remaining())

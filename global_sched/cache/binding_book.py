@@ -1,0 +1,161 @@
+"""All bindings that are ours: the newest version of each, and which have to be resolved again.
+
+An arriving object is only put down; `absorb` reduces it. A watch that delivers ten versions of one
+binding between two looks costs one reduction.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from global_sched.cache.bindings import BindingFacts, BindingReader, TemplateKey
+from global_sched.cache.entries import Entry, same_for_decisions
+from global_sched.cache.versions import older
+from global_sched.shared.api.karmada import ResourceBinding
+from global_sched.shared.model.ids import WorkloadKey
+
+INCOMING_LIMIT: Final = 8192
+"""Objects that are put down before they are reduced on the spot: bounds the memory of a list."""
+
+
+class BindingBook:
+    """Entries by key. `removed` is called for every entry that goes."""
+
+    def __init__(
+        self, reader: BindingReader, removed: Callable[[WorkloadKey, Entry], None]
+    ) -> None:
+        self._reader = reader
+        self._removed = removed
+        self._entries: dict[WorkloadKey, Entry] = {}
+        self._by_template: dict[TemplateKey, tuple[WorkloadKey, ...]] = {}
+        self._incoming: dict[WorkloadKey, ResourceBinding] = {}
+        self._dirty: dict[WorkloadKey, None] = {}
+        self._early_news = False
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def offer(self, wire: ResourceBinding) -> None:
+        """Put a version down; it is reduced when somebody looks."""
+        meta = wire.metadata
+        self._incoming[WorkloadKey(f"{meta.namespace}/{meta.name}")] = wire
+        if len(self._incoming) >= INCOMING_LIMIT:
+            self._early_news |= self.absorb()
+
+    def absorb(self) -> bool:
+        """Reduce what was put down; whether a cycle may come to another result."""
+        news, self._early_news = self._early_news, False
+        if self._incoming:
+            incoming, self._incoming = self._incoming, {}
+            for key, wire in incoming.items():
+                news |= self._take(key, wire)
+        return news
+
+    def refresh(self, wire: ResourceBinding) -> bool:
+        """Take in what a write of ours returned, unless the binding is gone by now."""
+        news = self.absorb()
+        key = WorkloadKey(f"{wire.metadata.namespace}/{wire.metadata.name}")
+        entry = self._entries.get(key)
+        if entry is not None and entry.facts.uid == wire.metadata.uid:
+            news |= self._take(key, wire)
+        return news
+
+    def _take(self, key: WorkloadKey, wire: ResourceBinding) -> bool:
+        entry = self._entries.get(key)
+        if not self._reader.ours(wire):
+            return entry is not None and self._remove(key, entry)
+        if entry is not None and entry.facts.uid != wire.metadata.uid:
+            self._remove(key, entry)
+            entry = None
+        if entry is None:
+            facts = self._reader.reduce(wire)
+            self._entries[key] = Entry(facts)
+            self._link(facts.template, key)
+            self._dirty[key] = None
+            return True
+        if older(wire.metadata.resource_version, entry.facts.version):
+            return False
+        return self._replace(key, entry, self._reader.reduce(wire))
+
+    def _replace(self, key: WorkloadKey, entry: Entry, facts: BindingFacts) -> bool:
+        old, entry.facts = entry.facts, facts
+        readable_again = bool(entry.malformed)
+        entry.malformed = ""
+        if facts.template != old.template:
+            self._unlink(old.template, key)
+            self._link(facts.template, key)
+        self._dirty[key] = None
+        if entry.overlay is not None and facts.decision == entry.overlay.decision:
+            # The echo of our own write was counted when it was assumed.
+            entry.overlay = None
+            return False
+        return readable_again or not same_for_decisions(old, facts)
+
+    def delete(self, key: WorkloadKey, uid: str) -> bool:
+        """The binding is gone; whether it was ours."""
+        waiting = self._incoming.get(key)
+        if waiting is not None and waiting.metadata.uid == uid:
+            del self._incoming[key]
+        entry = self._entries.get(key)
+        if entry is None or entry.facts.uid != uid:
+            return False
+        return self._remove(key, entry)
+
+    def malformed(self, key: WorkloadKey, uid: str, text: str) -> bool:
+        """A version that cannot be read; whether the binding was ours before."""
+        self._early_news |= self.absorb()
+        entry = self._entries.get(key)
+        if entry is None or entry.facts.uid != uid:
+            return False
+        entry.malformed = text
+        self._dirty[key] = None
+        return True
+
+    def _remove(self, key: WorkloadKey, entry: Entry) -> bool:
+        self._unlink(entry.facts.template, key)
+        del self._entries[key]
+        self._dirty.pop(key, None)
+        self._removed(key, entry)
+        return True
+
+    def _link(self, template: TemplateKey, key: WorkloadKey) -> None:
+        self._by_template[template] = (*self._by_template.get(template, ()), key)
+
+    def _unlink(self, template: TemplateKey, key: WorkloadKey) -> None:
+        keys = tuple(one for one in self._by_template.get(template, ()) if one != key)
+        if keys:
+            self._by_template[template] = keys
+        else:
+            self._by_template.pop(template, None)
+
+    # --- reading and marking --------------------------------------------------------------
+
+    def get(self, key: WorkloadKey) -> Entry | None:
+        """One entry as of the last absorbed version."""
+        return self._entries.get(key)
+
+    def of_template(self, template: TemplateKey) -> Iterator[Entry]:
+        """The entries of one template: usually one."""
+        return (self._entries[key] for key in self._by_template.get(template, ()))
+
+    def entries(self) -> Iterable[Entry]:
+        """All entries."""
+        return self._entries.values()
+
+    def touch(self, key: WorkloadKey) -> None:
+        """Resolve an entry again before the next look."""
+        if key in self._entries:
+            self._dirty[key] = None
+
+    def touch_all(self) -> None:
+        """Resolve every entry again."""
+        self._dirty.update(dict.fromkeys(self._entries))
+
+    def take_dirty(self, only: WorkloadKey | None = None) -> list[Entry]:
+        """Entries that have to be resolved, each once; with `only`, at most that one."""
+        if only is not None:
+            if only not in self._dirty:
+                return []
+            del self._dirty[only]
+            return [self._entries[only]]
+        dirty, self._dirty = self._dirty, {}
+        return [self._entries[key] for key in dirty if key in self._entries]

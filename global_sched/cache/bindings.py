@@ -1,0 +1,231 @@
+"""A binding reduced to what decisions and writes need; the wire object is not kept."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from sys import intern
+
+from global_sched.cache.finished import is_finished
+from global_sched.cache.placements import Placement, canonical_json, read_placement
+from global_sched.cache.readers.generic import read_binding
+from global_sched.cache.readers.reading import Reading, RefusedError, refused
+from global_sched.cache.readers.registry import READERS
+from global_sched.shared.api import names
+from global_sched.shared.api.base import Condition, condition
+from global_sched.shared.api.karmada import BindingSpec, ResourceBinding, TargetCluster
+from global_sched.shared.api.reasons import ConditionType
+from global_sched.shared.model.decision import Decision
+from global_sched.shared.model.decision_text import DecisionError, parse_decision
+from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey, workload_key
+from global_sched.shared.model.instant import Instant, InstantError, parse_instant
+from global_sched.shared.model.scheduled_text import reported_of
+from global_sched.shared.model.workload import Reported, Target
+
+TemplateKey = tuple[str, str, str, str]
+"""apiVersion, kind, namespace, name."""
+
+
+@dataclass(slots=True, kw_only=True)
+class BindingFacts:
+    """One version of one binding. `candidate` False: it keeps what it has and gets nothing new."""
+
+    key: WorkloadKey
+    binding_id: BindingId
+    uid: str
+    version: str
+    namespace: str
+    created: Instant
+    generation: int
+    template: TemplateKey
+    template_uid: str
+    template_version: str
+    has_replicas: bool
+    own: Reading | None
+    """What the binding itself says of its demand, for kinds without a reader."""
+    has_reader: bool
+    placement: Placement | None
+    candidate: bool
+    not_candidate: str
+    targets: tuple[Target, ...]
+    leaving: tuple[ClusterName, ...]
+    decision: Decision | None
+    decision_problem: str
+    placement_applied: bool
+    observed_generation: int
+    observed_affinity: str
+    last_scheduled: Instant | None
+    reschedule_at: Instant | None
+    scheduled: bool
+    scheduled_since: str
+    reported: Reported
+    others: tuple[Condition, ...]
+    """Conditions of other writers, to be kept when ours is written."""
+    finished: bool
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The whole list: other writers' conditions, and enough of ours to keep its time."""
+        if not self.scheduled_since and not self.reported.message:
+            return self.others
+        scheduled = Condition(
+            type=ConditionType.SCHEDULED,
+            status="True" if self.scheduled else "False",
+            message=self.reported.message,
+            last_transition_time=self.scheduled_since or None,
+        )
+        return (scheduled, *self.others)
+
+    @property
+    def cluster_scoped(self) -> bool:
+        """Whether it is a ClusterResourceBinding."""
+        return not self.namespace
+
+
+class BindingReader:
+    """Reduces bindings; remembers placements, so that one policy's bytes are read once."""
+
+    def __init__(self, scheduler_names: frozenset[str]) -> None:
+        self._scheduler_names = scheduler_names
+        self._placements: dict[bytes, Placement] = {}
+        self._targets: dict[tuple[Target, ...], tuple[Target, ...]] = {}
+
+    def ours(self, binding: ResourceBinding) -> bool:
+        """Whether we answer for it at all."""
+        return binding.spec.scheduler_name in self._scheduler_names
+
+    def reduce(self, binding: ResourceBinding) -> BindingFacts:
+        """The facts of one binding."""
+        meta, spec, status = binding.metadata, binding.spec, binding.status
+        placement = self._placement(bytes(spec.placement))
+        reference = spec.resource
+        has_reader = (reference.api_version, reference.kind) in READERS
+        targets = self._targets_of(spec.clusters) if spec.clusters else ()
+        decision, problem = _decision(meta.annotation(names.DECISION))
+        scheduled = condition(status.conditions, ConditionType.SCHEDULED)
+        why_not = _why_not(binding, placed=placement is not None)
+        return BindingFacts(
+            key=workload_key(meta.namespace, meta.name),
+            binding_id=BindingId(
+                meta.label(names.BINDING_ID) or meta.label(names.CLUSTER_BINDING_ID)
+            ),
+            uid=meta.uid,
+            version=meta.resource_version,
+            namespace=intern(meta.namespace),
+            created=_instant(meta.creation_timestamp) or Instant(0),
+            generation=meta.generation,
+            template=(
+                intern(reference.api_version),
+                intern(reference.kind),
+                intern(reference.namespace),
+                reference.name,
+            ),
+            template_uid=reference.uid,
+            template_version=reference.resource_version,
+            has_replicas=spec.replicas is not None,
+            own=None if has_reader else _own(spec),
+            has_reader=has_reader,
+            placement=placement,
+            candidate=not why_not,
+            not_candidate=why_not,
+            targets=targets,
+            leaving=_leaving(spec),
+            decision=decision,
+            decision_problem=problem,
+            placement_applied=_applied(meta.annotation(names.APPLIED_PLACEMENT), placement),
+            observed_generation=status.scheduler_observed_generation or 0,
+            observed_affinity=intern(status.scheduler_observed_affinity_name),
+            last_scheduled=_instant(status.last_scheduled_time),
+            reschedule_at=_instant(spec.reschedule_triggered_at),
+            scheduled=scheduled is not None and scheduled.status == "True",
+            scheduled_since=(scheduled.last_transition_time or "") if scheduled else "",
+            reported=reported_of(scheduled),
+            others=tuple(c for c in status.conditions or () if c.type != ConditionType.SCHEDULED),
+            finished=bool(status.aggregated_status)
+            and is_finished(
+                reference.api_version,
+                reference.kind,
+                status.aggregated_status,
+                (target.cluster for target in targets),
+            ),
+        )
+
+    def _placement(self, raw: bytes) -> Placement | None:
+        if not raw or raw == b"null":
+            return None
+        found = self._placements.get(raw)
+        if found is None:
+            if len(self._placements) > 4096:
+                self._placements.clear()
+            found = self._placements[raw] = read_placement(raw)
+        return found
+
+    def _targets_of(self, clusters: list[TargetCluster]) -> tuple[Target, ...]:
+        targets = tuple(Target(cluster=_name(t.name), replicas=t.replicas) for t in clusters)
+        if len(self._targets) > 4096:
+            self._targets.clear()
+        return self._targets.setdefault(targets, targets)
+
+
+def _leaving(spec: BindingSpec) -> tuple[ClusterName, ...]:
+    if not spec.graceful_eviction_tasks:
+        return ()
+    return tuple(sorted({_name(task.from_cluster) for task in spec.graceful_eviction_tasks}))
+
+
+def _others(conditions: list[Condition] | None) -> tuple[Condition, ...]:
+    if not conditions:
+        return ()
+    return tuple(one for one in conditions if one.type != ConditionType.SCHEDULED)
+
+
+def _name(name: str) -> ClusterName:
+    return ClusterName(intern(name))
+
+
+def _why_not(binding: ResourceBinding, *, placed: bool) -> str:
+    """Why nothing new is decided for it (karmada.md's conditions), empty when it is a candidate."""
+    meta, spec = binding.metadata, binding.spec
+    if meta.deletion_timestamp is not None:
+        return "it is being deleted"
+    if not placed:
+        return "it has no placement"
+    if spec.suspension is not None and spec.suspension.scheduling:
+        return "its scheduling is suspended (spec.suspension.scheduling)"
+    labels = meta.labels or {}
+    if not (
+        labels.get(names.POLICY_ID)
+        or labels.get(names.CLUSTER_POLICY_ID)
+        or labels.get(names.MANAGED_BY)
+    ):
+        return "no policy claims it any more"
+    return ""
+
+
+def _own(spec: BindingSpec) -> Reading | None:
+    try:
+        return read_binding(spec)
+    except RefusedError as error:
+        return refused(spec.resource.api_version, spec.resource.kind, f"the binding's {error}")
+
+
+def _decision(text: str) -> tuple[Decision | None, str]:
+    if not text:
+        return None, ""
+    try:
+        return parse_decision(text), ""
+    except DecisionError as error:
+        return None, str(error)
+
+
+def _applied(text: str, placement: Placement | None) -> bool:
+    if placement is None or not text:
+        return False
+    return text == placement.text or canonical_json(text) == placement.canonical
+
+
+@lru_cache(maxsize=4096)
+def _instant(text: str | None) -> Instant | None:
+    if not text:
+        return None
+    try:
+        return parse_instant(text)
+    except InstantError:
+        return None

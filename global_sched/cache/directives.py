@@ -1,0 +1,93 @@
+"""What the members are told: the state's admitted workloads as Directive specs, by comparison."""
+
+from collections.abc import Iterable
+from typing import Final
+from zlib import crc32
+
+import msgspec
+
+from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec
+from global_sched.shared.model.decision import Decision, Grant
+from global_sched.shared.model.decision_text import amounts_map
+from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.instant import format_micro
+from global_sched.shared.model.workload import Workload
+
+SLICE_LIMIT: Final = 224 * 1024
+"""Bytes of entries in one Directive; the object stays below 256 KiB."""
+SLICES_LIMIT: Final = 1024
+
+
+def directive_specs(
+    cluster: ClusterName,
+    holders: Iterable[Workload],
+    *,
+    label_keys: tuple[str, ...],
+    epoch: int,
+) -> tuple[DirectiveSpec, ...]:
+    """The Directive of one member, in as many slices as its size needs.
+
+    An entry's slice follows from its binding id, so that one change rewrites one slice.
+    Order:  entries as room was given: (at, order, binding id).
+    """
+    entries = _entries(cluster, holders)
+    sizes = [len(msgspec.json.encode(entry)) + 1 for entry in entries]
+    parts = 1
+    while parts < SLICES_LIMIT and _largest(entries, sizes, parts) > SLICE_LIMIT:
+        parts *= 2
+    sliced: list[list[DirectiveEntry]] = [[] for _ in range(parts)]
+    for entry in entries:
+        sliced[_slice_of(entry, parts)].append(entry)
+    return tuple(
+        DirectiveSpec(
+            cluster=cluster,
+            epoch=epoch,
+            slice=number,
+            slices=parts,
+            label_keys=list(label_keys) or None,
+            entries=part or None,
+        )
+        for number, part in enumerate(sliced)
+    )
+
+
+def _entries(cluster: ClusterName, holders: Iterable[Workload]) -> list[DirectiveEntry]:
+    found = []
+    for workload in holders:
+        decision = workload.decision
+        grant = decision.grant(cluster) if decision is not None else None
+        if decision is not None and grant is not None:
+            key = (decision.at, decision.order, workload.binding_id)
+            found.append((key, _entry(workload, decision, grant)))
+    return [entry for _, entry in sorted(found, key=lambda item: item[0])]
+
+
+def _entry(workload: Workload, decision: Decision, grant: Grant) -> DirectiveEntry:
+    progress = workload.progress_in(grant.cluster)
+    counted = progress is not None and progress.bound.covers(grant.amounts)
+    gang = None
+    if workload.demand.gang is not None and not counted:
+        gang = msgspec.to_builtins(workload.demand.gang)
+    return DirectiveEntry(
+        binding=workload.binding_id,
+        workload=workload.key,
+        decision=decision.id,
+        epoch=decision.epoch,
+        at=format_micro(decision.at),
+        order=decision.order,
+        domain=grant.domain or "",
+        tier=grant.tier,
+        admitted=amounts_map(grant.amounts),
+        gang=gang,
+    )
+
+
+def _slice_of(entry: DirectiveEntry, parts: int) -> int:
+    return crc32(entry.binding.encode()) % parts
+
+
+def _largest(entries: list[DirectiveEntry], sizes: list[int], parts: int) -> int:
+    sums = [0] * parts
+    for entry, size in zip(entries, sizes, strict=True):
+        sums[_slice_of(entry, parts)] += size
+    return max(sums)

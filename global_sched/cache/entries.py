@@ -1,0 +1,65 @@
+"""What the state keeps of one binding between its events."""
+
+from global_sched.cache.bindings import BindingFacts
+from global_sched.cache.ledger import Position
+from global_sched.cache.readers.reading import Reading
+from global_sched.cache.resolve import Overlay
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.plan import Admission, Withdrawal
+from global_sched.shared.model.workload import Demand, Workload
+
+
+class Entry:
+    """One binding that is ours: its facts, and what was made of them last."""
+
+    __slots__ = (
+        "demand",
+        "facts",
+        "malformed",
+        "overlay",
+        "position",
+        "reading",
+        "waits_for_template",
+        "workload",
+    )
+
+    def __init__(self, facts: BindingFacts) -> None:
+        self.facts = facts
+        self.malformed = ""
+        self.overlay: Overlay | None = None
+        self.reading: Reading | None = None
+        """The last reading that fitted; it stays when its template goes first."""
+        self.waits_for_template = True
+        self.workload: Workload | None = None
+        self.demand: Demand | None = None
+        """The demand that is held in `Demands`."""
+        self.position = Position()
+
+    def assume(self, action: Admission | Withdrawal, now: Instant) -> None:
+        """Lay what is being written over what the watch has shown."""
+        self.overlay = Overlay(targets=action.targets, decision=action.decision, at=now)
+
+
+_DECIDE = (
+    "generation",
+    "template_uid",
+    "template_version",
+    "targets",
+    "leaving",
+    "reschedule_at",
+    "candidate",
+    "placement_applied",
+    "scheduled",
+    "observed_generation",
+    "finished",
+    "decision",
+    "decision_problem",
+    "placement",
+    "own",
+    "binding_id",
+)
+
+
+def same_for_decisions(old: BindingFacts, new: BindingFacts) -> bool:
+    """Whether a cycle would treat two versions of a binding alike."""
+    return all(getattr(old, name) == getattr(new, name) for name in _DECIDE)

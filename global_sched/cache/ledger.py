@@ -1,0 +1,175 @@
+"""Who waits where and who holds what, kept up to date one workload at a time."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from global_sched.cache.assumed import Taker
+from global_sched.cache.demands import Demands
+from global_sched.cache.sorted_values import SortedValues
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.queue import Usage
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.snapshot import Bucket
+from global_sched.shared.model.workload import Workload
+
+BucketKey = tuple[QueueName, TenantName]
+UsageKey = tuple[QueueName, TenantName, ClusterName]
+Rank = tuple[int, int, str]
+"""Order inside a bucket: priority descending, creation, UID."""
+
+
+@dataclass(slots=True)
+class Position:
+    """Where one workload stands in the ledger, so that it can be taken out again."""
+
+    bucket: BucketKey | None = None
+    rank: Rank = (0, 0, "")
+    charges: tuple[tuple[UsageKey, Resources], ...] = ()
+    clusters: tuple[ClusterName, ...] = ()
+    unsettled: bool = False
+
+
+class Ledger:
+    """Pending buckets, unsettled workloads, usage, holders and takers by cluster."""
+
+    def __init__(self, demands: Demands) -> None:
+        self._demands = demands
+        self._waiting: dict[BucketKey, SortedValues[Rank, Workload]] = {}
+        self._buckets: SortedValues[BucketKey, Bucket] = SortedValues()
+        self._changed_buckets: set[BucketKey] = set()
+        self._unsettled: SortedValues[WorkloadKey, Workload] = SortedValues()
+        self._amounts: dict[UsageKey, Counter[str]] = {}
+        self._usage: SortedValues[UsageKey, Usage] = SortedValues()
+        self._changed_usage: set[UsageKey] = set()
+        self.holders: dict[ClusterName, dict[WorkloadKey, Workload]] = {}
+        """Admitted, unfinished workloads with pods, by cluster."""
+        self.takers: dict[ClusterName, dict[WorkloadKey, Taker]] = {}
+        """What of them is not counted."""
+        self.changed_rooms: set[ClusterName] = set()
+        self.changed_holders: set[ClusterName] = set()
+
+    def replace(
+        self, key: WorkloadKey, old: Position, new: Workload | None, *, look: bool
+    ) -> Position:
+        """Move a workload from its old position to where it belongs now (None: nowhere).
+
+        `look`: a cycle must look at it although it is admitted. One that is neither admitted nor
+        finished waits in its bucket.
+        """
+        waits = new is not None and not new.targets and not new.finished
+        for usage, amount in old.charges:
+            self._amounts.setdefault(usage, Counter()).subtract(dict(amount.entries))
+            self._changed_usage.add(usage)
+        stays = new is not None and waits and _place(new) == (old.bucket, old.rank)
+        if old.bucket is not None and not stays:
+            self._waiting[old.bucket].remove(old.rank)
+            self._changed_buckets.add(old.bucket)
+        if old.unsettled and not look:
+            self._unsettled.remove(key)
+        position = Position() if new is None else self._enter(new, waits=waits, look=look)
+        for cluster in old.clusters:
+            if cluster not in position.clusters:
+                self._drop(cluster, key)
+        return position
+
+    def _drop(self, cluster: ClusterName, key: WorkloadKey) -> None:
+        if self.holders.get(cluster, {}).pop(key, None) is not None:
+            self.changed_holders.add(cluster)
+        if self.takers.get(cluster, {}).pop(key, None) is not None:
+            self.changed_rooms.add(cluster)
+
+    def _enter(self, new: Workload, *, waits: bool, look: bool) -> Position:
+        position = Position(unsettled=look)
+        if look:
+            self._unsettled.set(new.key, new)
+        if waits:
+            position.bucket, position.rank = _place(new)
+            index = self._waiting.get(position.bucket)
+            if index is None:
+                index = self._waiting[position.bucket] = SortedValues()
+            index.set(position.rank, new)
+            self._changed_buckets.add(position.bucket)
+        if new.admitted() and new.decision is not None and new.demand.gang is not None:
+            self._hold(new, position)
+        return position
+
+    def _hold(self, new: Workload, position: Position) -> None:
+        decision, gang = new.decision, new.demand.gang
+        assert decision is not None
+        assert gang is not None
+        charges = []
+        for grant in decision.grants:
+            key = (new.queue, new.tenant, grant.cluster)
+            amount = self._demands.requests(new.demand, grant.amounts)
+            charges.append((key, amount))
+            self._amounts.setdefault(key, Counter()).update(dict(amount.entries))
+            self._changed_usage.add(key)
+            holders = self.holders.setdefault(grant.cluster, {})
+            if holders.get(new.key) is not new:
+                holders[new.key] = new
+                self.changed_holders.add(grant.cluster)
+            progress = new.progress_in(grant.cluster)
+            missing = grant.amounts if progress is None else grant.amounts.minus(progress.bound)
+            self._take(
+                grant.cluster,
+                new.key,
+                Taker(decision.at, decision.order, new.binding_id, missing, gang, grant.domain),
+            )
+        position.charges = tuple(charges)
+        position.clusters = tuple(grant.cluster for grant in decision.grants)
+
+    def _take(self, cluster: ClusterName, key: WorkloadKey, taker: Taker) -> None:
+        takers = self.takers.setdefault(cluster, {})
+        if not taker.amounts.entries:
+            if takers.pop(key, None) is not None:
+                self.changed_rooms.add(cluster)
+        elif takers.get(key) != taker:
+            takers[key] = taker
+            self.changed_rooms.add(cluster)
+
+    # --- reading --------------------------------------------------------------------------
+
+    def pending(self) -> tuple[Bucket, ...]:
+        """Buckets by queue and tenant; unchanged ones are the same objects as before."""
+        for key in self._changed_buckets:
+            index = self._waiting[key]
+            if len(index):
+                queue, tenant = key
+                bucket = Bucket(queue=queue, tenant=tenant, workloads=index.values())
+                self._buckets.set(key, bucket)
+            else:
+                del self._waiting[key]
+                self._buckets.remove(key)
+        self._changed_buckets.clear()
+        return self._buckets.values()
+
+    def unsettled(self) -> tuple[Workload, ...]:
+        """Admitted workloads that a cycle must look at, by key."""
+        return self._unsettled.values()
+
+    def usage(self) -> tuple[Usage, ...]:
+        """What is held, by queue, tenant and cluster."""
+        for key in self._changed_usage:
+            left = tuple(sorted((n, v) for n, v in self._amounts[key].items() if v))
+            if left:
+                queue, tenant, cluster = key
+                self._usage.set(
+                    key,
+                    Usage(queue=queue, tenant=tenant, cluster=cluster, amount=Resources(left)),
+                )
+            else:
+                del self._amounts[key]
+                self._usage.remove(key)
+        self._changed_usage.clear()
+        return self._usage.values()
+
+    def takers_in(self, cluster: ClusterName) -> tuple[Taker, ...]:
+        """What is assumed in a cluster, in the order of the decisions."""
+        found: Iterable[Taker] = self.takers.get(cluster, {}).values()
+        return tuple(sorted(found, key=lambda taker: (taker.at, taker.order, taker.binding)))
+
+
+def _place(workload: Workload) -> tuple[BucketKey, Rank]:
+    bucket = (workload.queue, workload.tenant)
+    return bucket, (-workload.priority, workload.created, workload.uid)

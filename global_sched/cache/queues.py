@@ -1,0 +1,97 @@
+"""Volcano Queues as decisions see them, and PriorityClasses by name."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from global_sched.shared.api.core import PriorityClass
+from global_sched.shared.api.volcano import Queue as WireQueue
+from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.quantity import QuantityError, parse_quantity
+from global_sched.shared.model.queue import Queue
+
+_WEIGHT_LIMIT: Final = 65535
+_BUILT_IN: Final = {
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+}
+"""Classes that every API server has, whether they are listed or not."""
+
+
+def read_queue(wire: WireQueue) -> Queue:
+    """The queue; what cannot be read becomes its `problem`, and nothing is admitted from it."""
+    spec, name = wire.spec, wire.metadata.name
+    problems: list[str] = []
+    weight = 1 if spec.weight is None else spec.weight
+    if not 1 <= weight <= _WEIGHT_LIMIT:
+        problems.append(f"spec.weight: is {weight}; use 1 to {_WEIGHT_LIMIT}")
+        weight = 1
+    priority = spec.priority or 0
+    if not -(2**31) <= priority < 2**31:
+        problems.append(f"spec.priority: {priority} does not fit 32 bits")
+        priority = 0
+    capability: list[tuple[str, int]] = []
+    for resource, quantity in sorted((spec.capability or {}).items()):
+        try:
+            capability.append((resource, parse_quantity(str(quantity), resource)))
+        except QuantityError as error:
+            problems.append(f"spec.capability[{resource}]: {error}")
+    text = f"Queue {name}: {'; '.join(problems)}; correct it" if problems else ""
+    return Queue(
+        name=QueueName(name),
+        priority=priority,
+        weight=weight,
+        capability=tuple(capability),
+        open=wire.status.state in ("", "Open"),
+        problem=text,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """The priority of a workload, and the class that gave it (empty: none did)."""
+
+    value: int = 0
+    name: str = ""
+    missing: bool = False
+    """The class that it names does not exist."""
+
+
+class Priorities:
+    """PriorityClasses of the control plane: one resolver for all kinds."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, int] = {}
+        self._defaults: dict[str, int] = {}
+
+    def upsert(self, wire: PriorityClass) -> bool:
+        """Take a class in; whether any answer may have changed."""
+        name = wire.metadata.name
+        before = (self._values.get(name), name in self._defaults)
+        self._values[name] = wire.value
+        self._defaults.pop(name, None)
+        if wire.global_default:
+            self._defaults[name] = wire.value
+        return before != (wire.value, wire.global_default)
+
+    def delete(self, name: str) -> bool:
+        """The class is gone; whether it was known."""
+        self._defaults.pop(name, None)
+        return self._values.pop(name, None) is not None
+
+    def of(self, name: str) -> Priority:
+        """The priority that a class name (or none) gives.
+
+        Of several global defaults the lowest counts, as in Kubernetes.
+        """
+        if name:
+            value = self._values.get(name, _BUILT_IN.get(name))
+            return Priority(missing=True, name=name) if value is None else Priority(value, name)
+        if not self._defaults:
+            return Priority()
+        value, default = min(zip(self._defaults.values(), self._defaults, strict=True))
+        return Priority(value, default)
+
+    def names(self) -> Iterable[str]:
+        """All classes, sorted."""
+        return sorted(self._values)

@@ -1,0 +1,145 @@
+"""What a reader makes of a template, and how it refuses one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from global_sched.shared.api.base import Meta
+from global_sched.shared.api.core import PodSpec
+from global_sched.shared.api.names import OBJECT_QUEUE_NAME, QUEUE_NAME
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.gang import PodSet, TopologyConstraint
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.quantity import QuantityError
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.placement import SpecError, shape_of
+
+PODS_LIMIT: Final = 1_000_000
+"""No workload may ask for more pods; a number beyond it is a mistake or an attack."""
+
+
+class RefusedError(ValueError):
+    """A field cannot be read; the text names it, says why, and what would help."""
+
+    def __init__(self, field: str, why: str, remedy: str) -> None:
+        super().__init__(f"{field}: {why}; {remedy}")
+
+
+class HeldError(ValueError):
+    """The template itself says that nothing is to run now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerField:
+    """A place in a template where a schedulerName may stand, and what stands there."""
+
+    path: str
+    """JSON pointer, as an OverridePolicy spells it."""
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduling:
+    """Who binds the pods, as the template says it. Make one with `scheduling`.
+
+    `fields` has one entry per pod template; `fallback` counts for those that name none, `default`
+    when that is empty, too. `name` is the one that all pods name, None when they disagree.
+    """
+
+    fields: tuple[SchedulerField, ...] = ()
+    fallback: SchedulerField | None = None
+    default: str = ""
+    name: str | None = ""
+
+
+def scheduling(
+    fields: Sequence[SchedulerField], fallback: SchedulerField | None = None, *, default: str = ""
+) -> Scheduling:
+    """The fields and the name that they amount to."""
+    otherwise = (fallback.value if fallback else "") or default
+    names = {field.value or otherwise for field in fields} or {otherwise}
+    return Scheduling(
+        fields=tuple(fields),
+        fallback=fallback,
+        default=default,
+        name=names.pop() if len(names) == 1 else None,
+    )
+
+
+NOBODY: Final = Scheduling()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """All that is kept of a template. Equal readings are one object in the cache.
+
+    `divisible` kinds may be split over clusters, all others are gangs. `minimum` is the gang's.
+    """
+
+    api_version: str
+    kind: str
+    pod_sets: tuple[PodSet, ...] = ()
+    minimum: int = 0
+    constraint: TopologyConstraint | None = None
+    divisible: bool = False
+    carries_replicas: bool = True
+    """False: entries of `spec.clusters` have replicas only when the binding has some."""
+    queue: str = ""
+    priority_class: str = ""
+    scheduling: Scheduling = NOBODY
+    problem: Verdict | None = None
+
+    def scheduler_name(self) -> str | None:
+        """The name that counts without overrides; None when pod templates disagree."""
+        return self.scheduling.name
+
+
+def refused(api_version: str, kind: str, text: str) -> Reading:
+    """The reading of a template that has to change."""
+    verdict = Verdict(code=Code.NEVER, reason=Reason.INVALID_SPEC, detail=text, missing=1)
+    return Reading(api_version=api_version, kind=kind, problem=verdict)
+
+
+def held(api_version: str, kind: str, text: str) -> Reading:
+    """The reading of a template whose owner holds it back."""
+    verdict = Verdict(code=Code.WAIT, reason=Reason.SUSPENDED, detail=text, missing=1)
+    return Reading(api_version=api_version, kind=kind, problem=verdict)
+
+
+def whole_number(value: int | None, field: str, *, default: int, least: int = 0) -> int:
+    """A count within bounds, or a refusal that names the field."""
+    if value is None:
+        return default
+    if value < least:
+        raise RefusedError(field, f"is {value}", f"use a whole number of at least {least}")
+    if value > PODS_LIMIT:
+        raise RefusedError(field, f"is {value}", f"at most {PODS_LIMIT} pods are accepted")
+    return value
+
+
+def pods_total(pods: int, field: str) -> None:
+    """Refuse a workload without pods, or with absurdly many."""
+    if pods > PODS_LIMIT:
+        raise RefusedError(field, f"add up to {pods} pods", f"at most {PODS_LIMIT} are accepted")
+
+
+def shape(spec: PodSpec, field: str) -> PodShape:
+    """What one pod asks of a node."""
+    if not spec.containers:
+        raise RefusedError(f"{field}.containers", "is empty", "a pod needs at least one container")
+    try:
+        return shape_of(spec)
+    except (SpecError, QuantityError) as error:
+        raise RefusedError(field, str(error), "correct the pod template") from error
+
+
+def queue_of(template: Meta, owner: Meta) -> str:
+    """The queue that a kind without a field for it names; empty when it names none.
+
+    The pod template's label, then its annotation, then the annotation on the object.
+    """
+    return (
+        template.label(QUEUE_NAME)
+        or template.annotation(QUEUE_NAME)
+        or owner.annotation(OBJECT_QUEUE_NAME)
+    )

@@ -1,0 +1,163 @@
+"""A binding's facts, its template's reading and everything they name, to one Workload."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from global_sched.cache.bindings import BindingFacts
+from global_sched.cache.decisions import authentic, distrust, recomputed
+from global_sched.cache.queues import Priority
+from global_sched.cache.readers.reading import Reading
+from global_sched.cache.templates import TemplateFacts
+from global_sched.cache.versions import at_least
+from global_sched.shared.api.names import DEFAULT_QUEUE
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Backoff, Decision
+from global_sched.shared.model.ids import QueueName, TenantName
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Demand, Progress, Target, Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlay:
+    """What we have written, or are about to, and the watch has not shown yet."""
+
+    targets: tuple[Target, ...]
+    decision: Decision
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything that goes into a Workload besides the binding itself."""
+
+    demand: Demand
+    reading: Reading | None
+    problem: Verdict | None
+    priority: Priority
+    tenant: TenantName
+    progress: tuple[Progress, ...]
+    overlay: Overlay | None
+
+
+def template_problem(facts: BindingFacts, template: TemplateFacts | None) -> Verdict | None:
+    """Why the template cannot be used yet, None when its reading is that of the binding."""
+    if not facts.has_reader:
+        return None
+    _, kind, namespace, name = facts.template
+    if template is None or template.uid != facts.template_uid:
+        seen = "another object of that name is there" if template else "it has not been seen"
+        return _wait(f"{kind} {namespace}/{name} with uid {facts.template_uid}: {seen}")
+    if not at_least(template.version, facts.template_version):
+        return _wait(
+            f"{kind} {namespace}/{name}: version {facts.template_version} has not been seen, "
+            f"only {template.version}"
+        )
+    return None
+
+
+def _wait(text: str) -> Verdict:
+    return Verdict(code=Code.WAIT, reason=Reason.TEMPLATE_NOT_SEEN, detail=text, missing=1)
+
+
+def spec_problem(
+    facts: BindingFacts, reading: Reading | None, priority: Priority
+) -> Verdict | None:
+    """What the specs themselves forbid, None when nothing."""
+    if not facts.binding_id:
+        return _invalid(
+            f"binding {facts.key}: metadata.labels: no permanent id; "
+            "Karmada's webhook sets it, so check that it runs"
+        )
+    if facts.placement is not None and facts.placement.problem:
+        return _invalid(f"binding {facts.key}: {facts.placement.problem}")
+    if reading is not None and reading.problem is not None:
+        return reading.problem
+    if reading is not None and reading.scheduler_name() is None:
+        return _invalid(
+            f"{facts.template[1]} {facts.template[2]}/{facts.template[3]}: its pod templates name "
+            "different schedulers, and one gang has one; use one schedulerName"
+        )
+    if priority.missing:
+        return Verdict(
+            code=Code.WAIT,
+            reason=Reason.PRIORITY_CLASS_MISSING,
+            detail=f"PriorityClass {priority.name} does not exist on the control plane; "
+            "create it or name another one",
+            missing=1,
+        )
+    return None
+
+
+def _invalid(text: str) -> Verdict:
+    return Verdict(code=Code.NEVER, reason=Reason.INVALID_SPEC, detail=text, missing=1)
+
+
+def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
+    """The Workload of one binding."""
+    overlay = parts.overlay
+    targets = facts.targets if overlay is None else overlay.targets
+    decision, forged = _believed(facts, parts) if overlay is None else (overlay.decision, "")
+    placed = overlay is not None and bool(overlay.targets)
+    reading = parts.reading
+    return Workload(
+        key=facts.key,
+        binding_id=facts.binding_id,
+        uid=facts.uid,
+        resource_version=facts.version,
+        namespace=facts.namespace,
+        name=facts.template[3],
+        created=facts.created,
+        generation=facts.generation,
+        demand=parts.demand,
+        queue=QueueName(reading.queue) if reading is not None and reading.queue else _DEFAULT,
+        priority=parts.priority.value,
+        priority_class=parts.priority.name,
+        tenant=parts.tenant,
+        problem=parts.problem,
+        decision=decision,
+        forged=forged,
+        targets=targets,
+        leaving=facts.leaving,
+        placement_json=facts.placement.text if facts.placement is not None else "",
+        placement_applied=placed or facts.placement_applied,
+        observed_generation=facts.generation if placed else facts.observed_generation,
+        observed_affinity=facts.observed_affinity,
+        last_scheduled=overlay.at if placed and overlay else facts.last_scheduled,
+        reschedule_at=facts.reschedule_at,
+        scheduled=placed or facts.scheduled,
+        reported=facts.reported,
+        progress=parts.progress,
+        finished=facts.finished,
+    )
+
+
+_DEFAULT: Final = QueueName(DEFAULT_QUEUE)
+
+
+def _believed(facts: BindingFacts, parts: Parts) -> tuple[Decision | None, str]:
+    """The decision in force, and why the annotation was not believed (empty: it was)."""
+    decision, problem = facts.decision, facts.decision_problem
+    backoffs: tuple[Backoff, ...] = ()
+    if decision is not None:
+        problem = distrust(decision, facts.binding_id, facts.targets, parts.demand.gang)
+        if not problem:
+            return decision, ""
+        if authentic(decision, facts.binding_id):
+            backoffs = decision.backoffs
+            problem = problem if facts.targets else ""
+    if problem:
+        problem = f"the decision annotation is not believed: {problem}"
+    elif facts.targets:
+        problem = "there are clusters, but no decision annotation"
+    if not facts.targets and not backoffs:
+        return None, problem
+    implied = recomputed(
+        binding=facts.binding_id,
+        targets=facts.targets,
+        gang=parts.demand.gang,
+        division=parts.demand.division,
+        at=facts.last_scheduled or facts.created,
+        backoffs=backoffs,
+    )
+    return implied, problem

@@ -1,0 +1,347 @@
+"""Events in, a snapshot out: the one place where the federation's state is kept.
+
+Every `upsert` reduces the object soon and marks what depends on it; the work is done when somebody
+looks, so that ten events on one binding cost one. `take_news` says whether a cycle may come to
+another result than before: our own writes, repeated reports and status noise are no news.
+"""
+
+from typing import Any
+
+from global_sched.cache.binding_book import BindingBook
+from global_sched.cache.bindings import BindingReader, TemplateKey
+from global_sched.cache.clusters import read_cluster
+from global_sched.cache.directives import directive_specs
+from global_sched.cache.entries import Entry
+from global_sched.cache.notices import Notices, Topic
+from global_sched.cache.overrides import SchedulerOverrides
+from global_sched.cache.queues import Priorities, read_queue
+from global_sched.cache.readers.registry import KindReader
+from global_sched.cache.report_book import ReportBook, ReportChange
+from global_sched.cache.reports import MemberReport
+from global_sched.cache.templates import Templates
+from global_sched.cache.tenants import Tenants
+from global_sched.cache.world import World
+from global_sched.shared.api.base import Condition
+from global_sched.shared.api.core import PriorityClass
+from global_sched.shared.api.federation import CapacityReport, DirectiveSpec
+from global_sched.shared.api.federation import Tenant as WireTenant
+from global_sched.shared.api.karmada import Cluster as WireCluster
+from global_sched.shared.api.karmada import OverridePolicy, ResourceBinding
+from global_sched.shared.api.volcano import Queue as WireQueue
+from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.plan import Admission, Withdrawal
+from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.workload import Division, Workload
+
+
+class State:
+    """Everything that decisions and writes need to know.
+
+    Not for several threads; its snapshots are frozen and may go anywhere.
+    """
+
+    def __init__(self, scheduler_names: frozenset[str]) -> None:
+        self.templates = Templates()
+        self.tenants = Tenants()
+        self.priorities = Priorities()
+        self.reports = ReportBook()
+        self.notices = Notices()
+        self._overrides = SchedulerOverrides()
+        self.world = World(
+            self.templates, self.tenants, self.priorities, self.reports, self._overrides
+        )
+        self._bindings = BindingBook(BindingReader(scheduler_names), self.world.forget)
+        self._news = False
+        self._told: tuple[tuple[str, ...], int] = ((), -1)
+        self._directed: frozenset[ClusterName] = frozenset()
+        self.epoch = 0
+        """The leader's; goes into every snapshot."""
+        self.revision = 0
+        """Rises when anything that a status shows may have changed."""
+
+    def nudge(self) -> None:
+        """Something has to be decided again that no event will tell."""
+        self._news = True
+
+    def take_news(self) -> bool:
+        """Whether a cycle may come to another result than at the last call."""
+        self._note(self._bindings.absorb())
+        news, self._news = self._news, False
+        return news
+
+    def _note(self, news: bool) -> bool:
+        self._news |= news
+        self.revision += news
+        return news
+
+    # --- bindings -------------------------------------------------------------------------
+
+    def upsert_binding(self, wire: ResourceBinding) -> None:
+        """Take a binding in; one that is not ours is forgotten."""
+        meta = wire.metadata
+        kind = "ResourceBinding" if meta.namespace else "ClusterResourceBinding"
+        self.notices.clear(Topic.MALFORMED, kind, meta.namespace, meta.name)
+        self._bindings.offer(wire)
+
+    def refresh(self, wire: ResourceBinding) -> None:
+        """Take in what a write of ours returned, unless the binding is gone by now."""
+        self._note(self._bindings.refresh(wire))
+
+    def delete_binding(self, namespace: str, name: str, uid: str) -> None:
+        """The binding is gone."""
+        self._note(self._bindings.delete(WorkloadKey(f"{namespace}/{name}"), uid))
+
+    def malformed_binding(self, namespace: str, name: str, uid: str, error: str) -> None:
+        """A binding that cannot be read: told, and refused if it was ours before."""
+        kind = "ResourceBinding" if namespace else "ClusterResourceBinding"
+        text = f"{kind} {namespace}/{name}: {error}; correct the object"
+        self.set_aside("work.karmada.io/v1alpha2", kind, namespace, name, uid, text)
+        self._note(self._bindings.malformed(WorkloadKey(f"{namespace}/{name}"), uid, text))
+
+    # --- templates ------------------------------------------------------------------------
+
+    def upsert_template(self, reader: KindReader, obj: Any) -> None:
+        """Take a template in."""
+        meta = obj.metadata
+        self.notices.clear(Topic.MALFORMED, reader.resource.kind, meta.namespace, meta.name)
+        self._template_changed(self.templates.upsert(reader, obj))
+
+    def delete_template(self, reader: KindReader, namespace: str, name: str) -> None:
+        """The template is gone; its binding follows."""
+        self._template_changed(self.templates.delete(reader, namespace, name))
+
+    def malformed_template(
+        self, reader: KindReader, namespace: str, name: str, uid: str, version: str, error: str
+    ) -> None:
+        """A template that cannot be decoded."""
+        resource = reader.resource
+        text = f"{resource.group_kind} {namespace}/{name}: {error}; correct the object"
+        self.set_aside(resource.api_version, resource.kind, namespace, name, uid, text)
+        key = self.templates.malformed(reader, namespace, name, uid, version, error)
+        self._template_changed(key)
+
+    def _template_changed(self, template: TemplateKey) -> None:
+        found = self.templates.get(template)
+        for entry in self._bindings.of_template(template):
+            if (
+                found is None
+                or entry.reading is not found.reading
+                or entry.waits_for_template
+                or self.world.overrides
+            ):
+                self._bindings.touch(entry.facts.key)
+                self._note(True)
+
+    # --- clusters and reports -------------------------------------------------------------
+
+    def upsert_cluster(self, wire: WireCluster) -> None:
+        """Take a cluster in."""
+        cluster, problem = read_cluster(wire)
+        self.notices.set_aside(
+            "cluster.karmada.io/v1alpha1", "Cluster", "", cluster.name, wire.metadata.uid, problem
+        )
+        if self._note(self.world.set_cluster(cluster)):
+            self._touch_clusters(cluster.name)
+
+    def delete_cluster(self, name: str) -> None:
+        """The cluster is gone."""
+        if self._note(self.world.drop_cluster(ClusterName(name))):
+            self._touch_clusters(ClusterName(name))
+
+    def _touch_clusters(self, name: ClusterName) -> None:
+        """Whoever holds something there, copies, and all whose schedulerName may differ there."""
+        if self._overrides:
+            self._bindings.touch_all()
+            return
+        for entry in self._bindings.entries():
+            workload = entry.workload
+            if workload is not None and (
+                workload.demand.division == Division.COPIED
+                or any(target.cluster == name for target in workload.targets)
+            ):
+                self._bindings.touch(entry.facts.key)
+
+    def upsert_report(self, wire: CapacityReport, now: Instant) -> None:
+        """Take a report in; `now` is when it reached us."""
+        meta = wire.metadata
+        self.notices.clear(Topic.MALFORMED, "CapacityReport", meta.namespace, meta.name)
+        self._report_changed(self.reports.upsert(wire, now))
+
+    def accept_report(self, cluster: ClusterName, report: MemberReport) -> None:
+        """Take in a report that was made in this process, as the scenarios do."""
+        self._report_changed(self.reports.accept(cluster, report))
+
+    def delete_report(self, namespace: str, name: str) -> None:
+        """A report is gone."""
+        self._report_changed(self.reports.delete(namespace, name))
+
+    def malformed_report(
+        self, namespace: str, name: str, uid: str, version: str, error: str
+    ) -> None:
+        """A report that cannot be decoded; the last good one ages."""
+        self.set_aside(
+            "federation.global-sched.io/v1alpha1", "CapacityReport", namespace, name, uid, error
+        )
+        self._report_changed(self.reports.malformed(namespace, name, uid, version, error))
+
+    def _report_changed(self, change: ReportChange) -> None:
+        self.world.report_changed(change.cluster)
+        for binding in change.workloads:
+            for key in self.world.keys_of(BindingId(binding)):
+                self._bindings.touch(key)
+        self.revision += change.status
+        self._note(change.room)
+
+    # --- queues, tenants, priorities, overrides -------------------------------------------
+
+    def upsert_queue(self, wire: WireQueue) -> None:
+        """Take a queue in."""
+        queue = read_queue(wire)
+        self.notices.set_aside(
+            "scheduling.volcano.sh/v1beta1",
+            "Queue",
+            "",
+            queue.name,
+            wire.metadata.uid,
+            queue.problem,
+        )
+        self._note(self.world.set_queue(queue))
+
+    def delete_queue(self, name: str) -> None:
+        """The queue is gone."""
+        self._note(self.world.drop_queue(name))
+
+    def upsert_tenant(self, wire: WireTenant) -> None:
+        """Take a Tenant in."""
+        self._tenants_changed(self.tenants.upsert(wire))
+
+    def delete_tenant(self, name: str) -> None:
+        """The Tenant is gone; its namespaces are their own tenants, or a younger one's."""
+        self._tenants_changed(self.tenants.delete(name))
+
+    def _tenants_changed(self, namespaces: set[str]) -> None:
+        self.revision += 1
+        self._note(self.world.tenants_changed() or bool(namespaces))
+        for entry in self._bindings.entries() if namespaces else ():
+            if entry.facts.namespace in namespaces:
+                self._bindings.touch(entry.facts.key)
+
+    def upsert_priority(self, wire: PriorityClass) -> None:
+        """Take a PriorityClass in."""
+        self._all_changed(self.priorities.upsert(wire))
+
+    def delete_priority(self, name: str) -> None:
+        """The class is gone; those that name it wait."""
+        self._all_changed(self.priorities.delete(name))
+
+    def upsert_override(self, wire: OverridePolicy) -> None:
+        """Take an OverridePolicy or ClusterOverridePolicy in."""
+        meta = wire.metadata
+        kind = "OverridePolicy" if meta.namespace else "ClusterOverridePolicy"
+        self.notices.clear(Topic.MALFORMED, kind, meta.namespace, meta.name)
+        self._all_changed(self._overrides.upsert(wire))
+
+    def malformed_override(self, namespace: str, name: str, uid: str, error: str) -> None:
+        """An override policy that cannot be read may change any schedulerName."""
+        kind = "OverridePolicy" if namespace else "ClusterOverridePolicy"
+        self.set_aside("policy.karmada.io/v1alpha1", kind, namespace, name, uid, error)
+        self._all_changed(self._overrides.unreadable(namespace, name))
+
+    def delete_override(self, namespace: str, name: str) -> None:
+        """The policy is gone."""
+        self._all_changed(self._overrides.delete(namespace, name))
+
+    def _all_changed(self, changed: bool) -> None:
+        if self._note(changed):
+            self._bindings.touch_all()
+
+    # --- our own writes -------------------------------------------------------------------
+
+    def assume(self, action: Admission | Withdrawal, now: Instant) -> None:
+        """Count a write as done before it is sent."""
+        entry = self._bindings.get(action.workload)
+        if entry is not None and entry.facts.uid == action.uid:
+            entry.assume(action, now)
+            self._bindings.touch(action.workload)
+
+    def forget(self, key: WorkloadKey) -> None:
+        """The write failed or was answered: what the watch says counts again."""
+        entry = self._bindings.get(key)
+        if entry is not None and entry.overlay is not None:
+            entry.overlay = None
+            self._bindings.touch(key)
+
+    # --- reading --------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """One consistent view; parts that did not change are the objects of the last one."""
+        self.settle()
+        return self.world.snapshot(self.epoch)
+
+    def settle(self) -> None:
+        """Bring every changed binding up to date in the world."""
+        self._note(self._bindings.absorb())
+        for entry in self._bindings.take_dirty():
+            self._resolve(entry)
+
+    def _resolve(self, entry: Entry) -> None:
+        self.revision += 1
+        self.world.update(entry)
+        workload = entry.workload
+        if workload is not None:
+            self.notices.tell_binding(entry.facts, Topic.DECISION_NOT_BELIEVED, workload.forged)
+            collision = self.templates.collision(entry.facts.template)
+            self.notices.tell_binding(entry.facts, Topic.NAME_COLLISION, collision)
+
+    def workload(self, key: WorkloadKey) -> Workload | None:
+        """One workload at its newest version, None when we do not answer for it."""
+        self._note(self._bindings.absorb())
+        for entry in self._bindings.take_dirty(key):
+            self._resolve(entry)
+        found = self._bindings.get(key)
+        return None if found is None else found.workload
+
+    def conditions(self, key: WorkloadKey) -> tuple[Condition, ...]:
+        """All conditions of a binding, other writers' included."""
+        entry = self._bindings.get(key)
+        return () if entry is None else entry.facts.conditions()
+
+    def workloads(self) -> tuple[Workload, ...]:
+        """All that we answer for, in no order that matters."""
+        return tuple(e.workload for e in self._bindings.entries() if e.workload is not None)
+
+    def directive_changes(self, label_keys_limit: int) -> frozenset[ClusterName]:
+        """Members whose Directive may differ from what it was at the last call."""
+        clusters = frozenset(self.world.clusters())
+        changed = frozenset(self.world.ledger.changed_holders) & clusters
+        self.world.ledger.changed_holders.clear()
+        told = (self.world.demands.label_keys(label_keys_limit), self.epoch)
+        if told != self._told:
+            changed = clusters
+        changed |= clusters - self._directed
+        self._told, self._directed = told, clusters
+        return changed
+
+    def directive(self, cluster: ClusterName) -> tuple[DirectiveSpec, ...]:
+        """The Directive of one member as it should be; nothing for a cluster that is gone."""
+        if cluster not in self._directed:
+            return ()
+        holders = self.world.ledger.holders.get(cluster, {})
+        return directive_specs(
+            cluster, tuple(holders.values()), label_keys=self._told[0], epoch=self._told[1]
+        )
+
+    def highest_epoch(self) -> int:
+        """The highest epoch on any decision: a new leader's must be higher."""
+        self._note(self._bindings.absorb())
+        return max(
+            (e.facts.decision.epoch for e in self._bindings.entries() if e.facts.decision),
+            default=0,
+        )
+
+    def set_aside(
+        self, api_version: str, kind: str, namespace: str, name: str, uid: str, text: str
+    ) -> None:
+        """Tell that an object cannot be used."""
+        self.notices.set_aside(api_version, kind, namespace, name, uid, text)

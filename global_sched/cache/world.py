@@ -1,0 +1,285 @@
+"""The parts of a snapshot, each rebuilt only when what it is made of changed."""
+
+from collections import Counter
+from dataclasses import replace
+
+from global_sched.cache.assumed import Room
+from global_sched.cache.demands import Demands
+from global_sched.cache.entries import Entry
+from global_sched.cache.ledger import Ledger, Position
+from global_sched.cache.overrides import Overrides, SchedulerOverrides, Subject
+from global_sched.cache.queues import Priorities
+from global_sched.cache.readers.reading import Reading
+from global_sched.cache.report_book import ReportBook
+from global_sched.cache.resolve import Parts, spec_problem, template_problem, workload_of
+from global_sched.cache.sorted_values import SortedValues
+from global_sched.cache.templates import TemplateFacts, Templates
+from global_sched.cache.tenants import Tenants
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.cluster import Cluster, Readiness
+from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.pods import tolerated
+from global_sched.shared.model.queue import Queue, Tenant
+from global_sched.shared.model.selection import selected_by_any
+from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Division, Progress, Workload
+
+
+class World:
+    """Clusters, queues, tenants and the ledger of workloads."""
+
+    def __init__(
+        self,
+        templates: Templates,
+        tenants: Tenants,
+        priorities: Priorities,
+        reports: ReportBook,
+        overrides: SchedulerOverrides,
+    ) -> None:
+        self._templates = templates
+        self._tenants = tenants
+        self._priorities = priorities
+        self._reports = reports
+        self.overrides = overrides
+        self.demands = Demands()
+        self.ledger = Ledger(self.demands)
+        self._clusters: dict[ClusterName, Cluster] = {}
+        self._rooms: dict[ClusterName, Room] = {}
+        self._changed_clusters: set[ClusterName] = set()
+        self._ready: SortedValues[ClusterName, Cluster] = SortedValues()
+        self._queues: SortedValues[QueueName, Queue] = SortedValues()
+        self._by_binding_id: dict[BindingId, tuple[WorkloadKey, ...]] = {}
+        self._own_tenants: Counter[TenantName] = Counter()
+        self._tenant_values: tuple[Tenant, ...] | None = None
+
+    # --- clusters, queues, tenants --------------------------------------------------------
+
+    def set_cluster(self, cluster: Cluster) -> bool:
+        """Whether anything changed."""
+        if self._clusters.get(cluster.name) == cluster:
+            return False
+        self._clusters[cluster.name] = cluster
+        self._changed_clusters.add(cluster.name)
+        return True
+
+    def drop_cluster(self, name: ClusterName) -> bool:
+        """Whether it was known."""
+        self._changed_clusters.add(name)
+        self._rooms.pop(name, None)
+        return self._clusters.pop(name, None) is not None
+
+    def report_changed(self, name: ClusterName) -> None:
+        """The cluster's report has to be looked at again."""
+        self._changed_clusters.add(name)
+
+    def cluster(self, name: ClusterName) -> Cluster | None:
+        """A cluster as of the last snapshot."""
+        return self._ready.get(name)
+
+    def clusters(self) -> tuple[ClusterName, ...]:
+        """All clusters, sorted."""
+        return tuple(sorted(self._clusters))
+
+    def set_queue(self, queue: Queue) -> bool:
+        """Whether anything changed."""
+        if self._queues.get(queue.name) == queue:
+            return False
+        self._queues.set(queue.name, queue)
+        return True
+
+    def drop_queue(self, name: str) -> bool:
+        """Whether it was known."""
+        known = self._queues.get(QueueName(name)) is not None
+        self._queues.remove(QueueName(name))
+        return known
+
+    def queues(self) -> tuple[Queue, ...]:
+        """All queues by name."""
+        return self._queues.values()
+
+    def tenants_changed(self) -> bool:
+        """Whether the tenants of the next snapshot differ."""
+        before, self._tenant_values = self._tenant_values, None
+        return before != self.tenants()
+
+    def tenants(self) -> tuple[Tenant, ...]:
+        """Tenant objects, and namespaces that are their own tenant and have workloads."""
+        if self._tenant_values is None:
+            objects = {f.tenant.name: f.tenant for f in self._tenants.settled.values()}
+            for name, users in self._own_tenants.items():
+                if users > 0 and name not in objects and name.startswith("ns/"):
+                    objects[name] = Tenant(name=name, namespaces=(name.removeprefix("ns/"),))
+            self._tenant_values = tuple(objects[name] for name in sorted(objects))
+        return self._tenant_values
+
+    # --- workloads ------------------------------------------------------------------------
+
+    def keys_of(self, binding: BindingId) -> tuple[WorkloadKey, ...]:
+        """The bindings with a permanent id (one, unless somebody copied labels)."""
+        return self._by_binding_id.get(binding, ())
+
+    def forget(self, key: WorkloadKey, entry: Entry) -> None:
+        """A binding is gone."""
+        if entry.workload is None:
+            return
+        self.ledger.replace(key, entry.position, None, look=False)
+        self._unlink(entry.workload)
+        if entry.demand is not None:
+            self.demands.release(entry.demand)
+
+    def update(self, entry: Entry) -> None:
+        """Make the workload of a binding anew and put it in its place."""
+        old = entry.workload
+        new = self._resolve(entry)
+        if old is None:
+            self._link(new)
+        elif (old.binding_id, old.tenant) != (new.binding_id, new.tenant):
+            self._unlink(old)
+            self._link(new)
+        if entry.demand is not new.demand:
+            self.demands.acquire(new.demand)
+            if entry.demand is not None:
+                self.demands.release(entry.demand)
+            entry.demand = new.demand
+        if new == old:
+            return
+        entry.workload = new
+        shown = new if entry.facts.candidate or new.targets else None
+        entry.position = self.ledger.replace(
+            new.key,
+            entry.position or Position(),
+            shown,
+            look=entry.facts.candidate and self._needs_a_look(new),
+        )
+
+    def _resolve(self, entry: Entry) -> Workload:
+        facts = entry.facts
+        template = self._templates.get(facts.template) if facts.has_reader else None
+        problem = template_problem(facts, template)
+        entry.waits_for_template = problem is not None
+        if template is not None and template.uid == facts.template_uid:
+            entry.reading = template.reading
+        elif not facts.has_reader:
+            entry.reading = facts.own
+        reading = entry.reading
+        priority = self._priorities.of(reading.priority_class if reading else "")
+        problem = problem or spec_problem(facts, reading, priority)
+        if entry.malformed:
+            problem = Verdict(
+                code=Code.NEVER, reason=Reason.INVALID_SPEC, detail=entry.malformed, missing=1
+            )
+        demand = self.demands.make(facts, reading, self._scheduler_names(entry, template, reading))
+        parts = Parts(
+            demand=demand,
+            reading=reading,
+            problem=problem,
+            priority=priority,
+            tenant=self._tenants.of(facts.namespace),
+            progress=self._progress(entry),
+            overlay=entry.overlay,
+        )
+        return workload_of(facts, parts)
+
+    def _scheduler_names(
+        self, entry: Entry, template: TemplateFacts | None, reading: Reading | None
+    ) -> Overrides:
+        if not self.overrides or reading is None or reading.problem is not None:
+            return ()
+        api_version, kind, namespace, name = entry.facts.template
+        subject = Subject(
+            api_version=api_version,
+            kind=kind,
+            namespace=namespace,
+            name=name,
+            labels=template.labels if template is not None else (),
+        )
+        return self.overrides.names_for(subject, reading, self._clusters)
+
+    def _progress(self, entry: Entry) -> tuple[Progress, ...]:
+        facts = entry.facts
+        targets = entry.overlay.targets if entry.overlay is not None else facts.targets
+        found = []
+        for target in targets:
+            report = self._reports.get(target.cluster)
+            progress = report.progress.get(facts.binding_id) if report is not None else None
+            if progress is not None:
+                found.append(progress)
+        return tuple(found)
+
+    def _needs_a_look(self, workload: Workload) -> bool:
+        if not workload.admitted():
+            return False
+        for target in workload.targets:
+            cluster = self._clusters.get(target.cluster)
+            if cluster is None or cluster.terminating:
+                return True
+        if workload.demand.division != Division.COPIED:
+            return not workload.settled()
+        as_gang = replace(workload, demand=replace(workload.demand, division=Division.WHOLE))
+        return not as_gang.settled() or self._more_for_copies(workload)
+
+    def _more_for_copies(self, workload: Workload) -> bool:
+        """Whether a cluster could take a copy that has none: only then is a cycle worth it."""
+        demand = workload.demand
+        taken = {target.cluster for target in workload.targets} | set(workload.leaving)
+        kind = f"{demand.api_version}/{demand.kind}"
+        return any(
+            cluster.name not in taken
+            and cluster.readiness == Readiness.READY
+            and not cluster.terminating
+            and tolerated(cluster.taints, demand.rule.tolerations) is None
+            and (cluster.kinds is None or kind in cluster.kinds)
+            and selected_by_any(demand.rule, cluster)
+            for cluster in self._clusters.values()
+        )
+
+    def _link(self, workload: Workload) -> None:
+        keys = self._by_binding_id.get(workload.binding_id, ())
+        self._by_binding_id[workload.binding_id] = (*keys, workload.key)
+        if not self._own_tenants[workload.tenant]:
+            self._tenant_values = None
+        self._own_tenants[workload.tenant] += 1
+
+    def _unlink(self, workload: Workload) -> None:
+        keys = self._by_binding_id.get(workload.binding_id, ())
+        left = tuple(key for key in keys if key != workload.key)
+        if left:
+            self._by_binding_id[workload.binding_id] = left
+        else:
+            self._by_binding_id.pop(workload.binding_id, None)
+        self._own_tenants[workload.tenant] -= 1
+        if not self._own_tenants[workload.tenant]:
+            del self._own_tenants[workload.tenant]
+            self._tenant_values = None
+
+    # --- the snapshot ---------------------------------------------------------------------
+
+    def snapshot(self, epoch: int) -> Snapshot:
+        """Everything as of now."""
+        changed = self._changed_clusters | self.ledger.changed_rooms
+        self._changed_clusters = set()
+        self.ledger.changed_rooms.clear()
+        for name in changed:
+            cluster = self._clusters.get(name)
+            if cluster is None:
+                self._ready.remove(name)
+            else:
+                self._ready.set(name, self._with_room(cluster))
+        return Snapshot(
+            clusters=self._ready.values(),
+            queues=self._queues.values(),
+            tenants=self.tenants(),
+            usage=self.ledger.usage(),
+            pending=self.ledger.pending(),
+            unsettled=self.ledger.unsettled(),
+            epoch=epoch,
+        )
+
+    def _with_room(self, cluster: Cluster) -> Cluster:
+        report = self._reports.get(cluster.name)
+        if report is None:
+            return replace(cluster, capacity_problem=self._reports.problem(cluster.name))
+        room = self._rooms.setdefault(cluster.name, Room())
+        takers = self.ledger.takers_in(cluster.name)
+        return replace(cluster, capacity=room.less(report.capacity, takers))

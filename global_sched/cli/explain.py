@@ -1,0 +1,190 @@
+"""`gsched explain JOB`: everything that `core.explain` says, as a person would read it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from global_sched.cli.find import find_job
+from global_sched.cli.jobs import state_of
+from global_sched.cli.output import Column, duration, show_rows, show_value
+from global_sched.cli.own import explain_own
+from global_sched.cli.view import View, look, with_client
+from global_sched.core import explain
+from global_sched.shared.clock import Clock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.errors import Forbidden
+from global_sched.shared.model.explanation import Explanation, Holding
+from global_sched.shared.model.instant import SECOND, format_instant
+from global_sched.shared.model.quantity import format_quantity
+from global_sched.shared.model.verdict import Code
+from global_sched.shared.model.workload import Workload
+
+_CLUSTERS = (
+    Column(head="CLUSTER", field="cluster"),
+    Column(head="VERDICT", field="verdict"),
+    Column(head="REASON", field="reason"),
+    Column(head="SCORE", field="score", right=True),
+    Column(head="DETAIL", field="detail"),
+)
+_DOMAINS = (
+    Column(head="  DOMAIN", field="domain"),
+    Column(head="TIER", field="tier", right=True),
+    Column(head="HOLDS", field="holds", right=True),
+    Column(head="WHY NOT MORE", field="detail"),
+)
+_SHOWN_DOMAINS = 8
+
+
+def show(
+    kubeconfig: Path | None,
+    context: str | None,
+    *,
+    job: str,
+    namespace: str | None,
+    output: str,
+) -> None:
+    """Print why a job is where it is."""
+
+    async def work(client: Client, clock: Clock) -> View | None:
+        try:
+            return await look(client, clock)
+        except Forbidden as error:
+            await explain_own(client, job=job, namespace=namespace, output=output, denied=error)
+            return None
+
+    view = with_client(kubeconfig, context, work)
+    if view is None:
+        return
+    workload = find_job(view.state, job, namespace)
+    found = None
+    if not workload.finished:
+        found = explain(view.snapshot, view.policy, view.now, workload.key)
+    if output in ("json", "yaml"):
+        show_value(_value(workload, found, view), output)
+    else:
+        print_explanation(workload, found, view, every_domain=output == "wide")
+
+
+def print_explanation(
+    workload: Workload, found: Explanation | None, view: View, *, every_domain: bool = False
+) -> None:
+    """The text form."""
+    for line in _head(workload, view):
+        click.echo(line)
+    if found is None:
+        return
+    for line in _standing(found):
+        click.echo(line)
+    if found.outcome.clusters:
+        click.echo()
+        rows = [
+            {
+                "cluster": one.cluster,
+                "verdict": str(one.verdict.code),
+                "reason": str(one.verdict.reason),
+                "score": one.score,
+                "detail": one.verdict.detail,
+            }
+            for one in found.outcome.clusters
+        ]
+        show_rows(rows, _CLUSTERS, "table")
+    for cluster in found.domains:
+        shown = cluster.domains if every_domain else cluster.domains[:_SHOWN_DOMAINS]
+        click.echo(f"\nDomains of {cluster.cluster}, nearest first:")
+        show_rows(
+            [
+                {
+                    "domain": f"  {one.domain}",
+                    "tier": one.tier,
+                    "holds": f"{one.holds} of {one.wants}",
+                    "detail": one.detail,
+                }
+                for one in shown
+            ],
+            _DOMAINS,
+            "table",
+        )
+        if more := len(cluster.domains) - len(shown):
+            click.echo(f"  … {more} more with -o wide")
+    click.echo(f"\n({view.policy_note}, epoch {view.snapshot.epoch or 'unknown'})")
+
+
+def _head(workload: Workload, view: View) -> Iterator[str]:
+    """Who it is, and where it stands."""
+    demand = workload.demand
+    yield f"{demand.kind} {workload.namespace}/{workload.name}  (binding {workload.key})"
+    if demand.gang is not None:
+        sets = ", ".join(
+            f"{p.count} {p.name}" + (f" (at least {p.minimum})" if p.minimum < p.count else "")
+            for p in demand.gang.pod_sets
+        )
+        yield f"asks for  {sets}; each {_each(workload)}"
+    age = duration((view.now - workload.created) / SECOND)
+    yield f"state     {state_of(workload)}, submitted {age} ago"
+    decision = workload.decision
+    if decision is not None and workload.targets:
+        for grant in decision.grants:
+            where = f" in {grant.domain} (tier {grant.tier})" if grant.domain else ""
+            pods = ", ".join(f"{count} {name}" for name, count in grant.amounts.entries) or "a copy"
+            yield f"admitted  {pods} in {grant.cluster}{where} at {format_instant(decision.at)}"
+        if decision.pending.pods():
+            yield f"growth    {decision.pending.pods()} more pods are not admitted yet"
+    for progress in workload.progress:
+        if progress.reason:
+            yield f"agent     {progress.cluster}: {progress.reason}"
+    if decision is not None:
+        for backoff in decision.backoffs:
+            if backoff.until > view.now:
+                left = duration((backoff.until - view.now) / SECOND)
+                yield f"avoids    {backoff.cluster} for {left}: {backoff.reason}"
+    if workload.forged:
+        yield f"warning   the decision annotation was not believed: {workload.forged}"
+
+
+def _each(workload: Workload) -> str:
+    assert workload.demand.gang is not None
+    texts = dict.fromkeys(p.shape.requests.text() for p in workload.demand.gang.pod_sets)
+    return " / ".join(texts)
+
+
+def _standing(found: Explanation) -> Iterator[str]:
+    """The verdict, the place in the queue, the shares."""
+    verdict = found.outcome.verdict
+    if verdict.code != Code.FIT:
+        yield f"verdict   {verdict.code} {verdict.reason}: {verdict.detail}"
+    elif found.admission is not None:
+        yield f"verdict   FIT: it would be admitted now. {verdict.detail}"
+    if found.position:
+        yield f"in line   {found.position} of {found.length} in queue {found.outcome.queue}"
+    yield f"queue     {_holding(found.queue)}"
+    yield f"tenant    {_holding(found.tenant)}"
+
+
+def _holding(holding: Holding) -> str:
+    share = holding.share
+    part = 100 * share.held / share.total if share.total else 0.0
+    text = f"{holding.name}: weight {share.weight}, holds {holding.held.text()}"
+    if share.resource and share.held:
+        text += f"; dominant share {part:.2f}% ({share.resource})"
+    if holding.capability:
+        limits = ", ".join(f"{n} {format_quantity(v, n)}" for n, v in holding.capability)
+        text += f"; capability {limits}"
+    return text
+
+
+def _value(workload: Workload, found: Explanation | None, view: View) -> Any:
+    """The same as plain values."""
+    return msgspec.to_builtins(
+        {
+            "workload": workload.key,
+            "job": f"{workload.namespace}/{workload.name}",
+            "kind": workload.demand.kind,
+            "state": state_of(workload),
+            "decision": workload.decision,
+            "explanation": found,
+            "policy": view.policy_note,
+        }
+    )

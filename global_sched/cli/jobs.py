@@ -1,0 +1,100 @@
+"""`gsched jobs`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from global_sched.cli.output import Column, Row, duration, show_rows
+from global_sched.cli.view import View, live
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.plan import Outcome
+from global_sched.shared.model.workload import Workload
+
+COLUMNS = (
+    Column(head="NAMESPACE", field="namespace"),
+    Column(head="NAME", field="name"),
+    Column(head="KIND", field="kind", wide=True),
+    Column(head="TENANT", field="tenant"),
+    Column(head="QUEUE", field="queue"),
+    Column(head="PRIORITY", field="priority", right=True),
+    Column(head="STATE", field="state"),
+    Column(head="CLUSTER", field="clusters"),
+    Column(head="DOMAIN", field="domain"),
+    Column(head="TIER", field="tier", right=True),
+    Column(head="PODS", field="pods", right=True),
+    Column(head="WAIT", field="wait", right=True),
+    Column(head="VERDICT", field="verdict"),
+    Column(head="REASON", field="reason", wide=True),
+    Column(head="DETAIL", field="detail"),
+)
+
+
+def show(
+    kubeconfig: Path | None, context: str | None, *, namespace: str | None, output: str
+) -> None:
+    """Print every job of the federation, or of one namespace."""
+    view = live(kubeconfig, context)
+    rows = [row for row in rows_of(view) if namespace in (None, row["namespace"])]
+    show_rows(rows, COLUMNS, output)
+
+
+def rows_of(view: View) -> Iterator[Row]:
+    """One row per workload, by key."""
+    outcomes = {outcome.workload: outcome for outcome in view.plan.outcomes}
+    for workload in sorted(view.state.workloads(), key=lambda one: one.key):
+        yield row_of(workload, outcomes.get(workload.key), view.now)
+
+
+def row_of(workload: Workload, outcome: Outcome | None, now: Instant) -> Row:
+    """Where one workload stands."""
+    decision = workload.decision
+    grants = decision.grants if decision is not None and workload.targets else ()
+    first = grants[0] if len(grants) == 1 else None
+    gang = workload.demand.gang
+    until = decision.at if grants and decision is not None else now
+    verdict = outcome.verdict if outcome is not None else None
+    waits = not workload.targets and not workload.finished
+    return {
+        "namespace": workload.namespace,
+        "name": workload.name,
+        "kind": workload.demand.kind,
+        "tenant": workload.tenant,
+        "queue": workload.queue if gang is not None else None,
+        "priority": workload.priority if gang is not None else None,
+        "state": state_of(workload),
+        "clusters": [str(target.cluster) for target in workload.targets],
+        "domain": first.domain if first else None,
+        "tier": first.tier if first else None,
+        "pods": _pods(workload),
+        "wait": duration((until - workload.created) / SECOND),
+        "verdict": str(verdict.code) if verdict and waits else None,
+        "reason": str(verdict.reason) if verdict and waits else None,
+        "detail": verdict.detail if verdict and waits else _growth(workload),
+    }
+
+
+def state_of(workload: Workload) -> str:
+    """One word: Finished, Running, Starting, Placed (no pods to count) or Pending."""
+    if workload.finished:
+        return "Finished"
+    if not workload.targets:
+        return "Pending"
+    if workload.demand.gang is None or workload.decision is None:
+        return "Placed"
+    reached = all(workload.minimum_reached(grant) for grant in workload.decision.grants)
+    return "Running" if reached else "Starting"
+
+
+def _pods(workload: Workload) -> str | None:
+    """Admitted pods of all pods."""
+    gang = workload.demand.gang
+    if gang is None:
+        return None
+    grants = workload.decision.grants if workload.decision and workload.targets else ()
+    return f"{sum(grant.amounts.pods() for grant in grants)}/{gang.pods()}"
+
+
+def _growth(workload: Workload) -> str | None:
+    decision = workload.decision
+    if workload.finished or decision is None or not workload.targets or not decision.pending.pods():
+        return None
+    return f"{decision.pending.pods()} more pods asked for and not admitted yet"

@@ -1,0 +1,185 @@
+"""The command `gsched`, and the two executables that make it a kubectl plugin."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from global_sched.cli.output import FORMATS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Which control plane to read, and how to print."""
+
+    kubeconfig: Path | None
+    context: str | None
+    output: str
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--kubeconfig",
+    type=click.Path(path_type=Path),
+    help="Kubeconfig of the Karmada control plane (default: $KUBECONFIG, then ~/.kube/config).",
+)
+@click.option("--context", help="Context in the kubeconfig.")
+@click.version_option(package_name="global-sched", prog_name="gsched")
+@click.pass_context
+def cli(context_: click.Context, kubeconfig: Path | None, context: str | None) -> None:
+    """See what global-sched sees: jobs, queues, tenants, clusters, and why a job waits."""
+    context_.obj = Target(kubeconfig=kubeconfig, context=context, output="table")
+
+
+def output_option(command: click.decorators.FC) -> click.decorators.FC:
+    """`-o table|wide|json|yaml`."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(FORMATS),
+        default="table",
+        show_default=True,
+        help="How to print.",
+    )(command)
+
+
+def namespace_option(command: click.decorators.FC) -> click.decorators.FC:
+    """`-n NAMESPACE`."""
+    return click.option("-n", "--namespace", help="Only this namespace.")(command)
+
+
+@cli.command()
+@namespace_option
+@output_option
+@click.pass_obj
+def jobs(target: Target, namespace: str | None, output: str) -> None:
+    """Every job: tenant, queue, priority, cluster, domain, wait and verdict."""
+    from global_sched.cli.jobs import show  # noqa: PLC0415 - --help stays quick
+
+    show(target.kubeconfig, target.context, namespace=namespace, output=output)
+
+
+@cli.command()
+@output_option
+@click.pass_obj
+def queues(target: Target, output: str) -> None:
+    """Queues: state, priority, weight, what is held and what waits."""
+    from global_sched.cli.queues import show_queues  # noqa: PLC0415 - as above
+
+    show_queues(target.kubeconfig, target.context, output=output)
+
+
+@cli.command()
+@output_option
+@click.pass_obj
+def tenants(target: Target, output: str) -> None:
+    """Tenants: weight, namespaces, dominant share."""
+    from global_sched.cli.queues import show_tenants  # noqa: PLC0415 - as above
+
+    show_tenants(target.kubeconfig, target.context, output=output)
+
+
+@cli.command()
+@output_option
+@click.pass_obj
+def clusters(target: Target, output: str) -> None:
+    """Member clusters: readiness, age of the report, free room."""
+    from global_sched.cli.clusters import show  # noqa: PLC0415 - as above
+
+    show(target.kubeconfig, target.context, output=output)
+
+
+@cli.command()
+@click.argument("cluster")
+@output_option
+@click.pass_obj
+def topology(target: Target, cluster: str, output: str) -> None:
+    """What every HyperNode domain of a member still holds."""
+    from global_sched.cli.topology import show  # noqa: PLC0415 - as above
+
+    show(target.kubeconfig, target.context, cluster=cluster, output=output)
+
+
+@cli.command()
+@click.argument("job")
+@namespace_option
+@output_option
+@click.pass_obj
+def explain(target: Target, job: str, namespace: str | None, output: str) -> None:
+    """Why JOB is where it is: each cluster, each domain, its place in the queue.
+
+    JOB is a name, NAMESPACE/NAME, or the name of its binding.
+    """
+    from global_sched.cli.explain import show  # noqa: PLC0415 - as above
+
+    show(target.kubeconfig, target.context, job=job, namespace=namespace, output=output)
+
+
+@cli.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@output_option
+@click.pass_obj
+def whatif(target: Target, file: Path, output: str) -> None:
+    """Try FILE without writing anything.
+
+    A scenario file is a world of its own; a file of manifests is tried against the live federation.
+    """
+    from global_sched.cli.whatif import show  # noqa: PLC0415 - as above
+
+    show(target.kubeconfig, target.context, file=file, output=output)
+
+
+@cli.command()
+@click.option("--keep", is_flag=True, help="Stay up after the jobs are placed, until Ctrl-C.")
+@click.option(
+    "--examples",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with demo.yaml and its manifests (default: examples/ of the checkout).",
+)
+@click.option("--state", type=click.Path(path_type=Path), help="Folder for kubeconfigs and logs.")
+def demo(*, keep: bool, examples: Path | None, state: Path | None) -> None:
+    """Start an embedded federation and run the examples on it."""
+    from global_sched.cli.demo import run  # noqa: PLC0415 - as above
+
+    sys.exit(run(examples=examples, state=state, keep=keep))
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a shell: `source <(gsched completion bash)`."""
+    from click.shell_completion import get_completion_class  # noqa: PLC0415 - as above
+
+    found = get_completion_class(shell)
+    if found is None:
+        raise click.ClickException(f"no completion for {shell}")
+    click.echo(found(cli, {}, "gsched", "_GSCHED_COMPLETE").source())
+
+
+def main() -> None:
+    """Run `gsched`; a reader that goes away (`| head`) is not an error."""
+    try:
+        cli(prog_name="gsched")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def kubectl_plugin() -> None:
+    """`kubectl gsched …`: kubectl finds this on PATH."""
+    cli(prog_name="kubectl gsched", complete_var="_GSCHED_COMPLETE")
+
+
+def kubectl_complete() -> None:
+    """Kubectl asks this for completions: candidates, then `:4` (no file names)."""
+    from click.shell_completion import ShellComplete  # noqa: PLC0415 - as above
+
+    words = sys.argv[1:]
+    found = ShellComplete(cli, {}, "gsched", "_GSCHED_COMPLETE").get_completions(
+        words[:-1], words[-1] if words else ""
+    )
+    for item in found:
+        click.echo(item.value)
+    click.echo(":4")

@@ -1,0 +1,75 @@
+"""Rows as a table, JSON or YAML; the same rows in every form."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+FORMATS = ("table", "wide", "json", "yaml")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table: its head and the field that it shows; `wide` only with -o wide."""
+
+    head: str
+    field: str
+    wide: bool = False
+    right: bool = False
+
+
+def show_rows(rows: Sequence[Row], columns: Sequence[Column], output: str) -> None:
+    """Print rows."""
+    if output in ("json", "yaml"):
+        show_value(list(rows), output)
+        return
+    if not rows:
+        click.echo("nothing found", err=True)
+        return
+    shown = [column for column in columns if output == "wide" or not column.wide]
+    cells = [[_text(row.get(column.field)) for column in shown] for row in rows]
+    widths = [
+        max(len(column.head), *(len(line[i]) for line in cells)) for i, column in enumerate(shown)
+    ]
+    for line in ([column.head for column in shown], *cells):
+        parts = [
+            text.rjust(width) if column.right else text.ljust(width)
+            for text, width, column in zip(line, widths, shown, strict=True)
+        ]
+        click.echo("   ".join(parts).rstrip())
+
+
+def show_value(value: Any, output: str) -> None:
+    """Print any value as JSON or YAML."""
+    if output == "json":
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        return
+    import yaml  # noqa: PLC0415 - only where it is used
+
+    yaml.safe_dump(value, sys.stdout, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _text(value: Any) -> str:
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, list | tuple):
+        return ",".join(str(part) for part in value) or "-"
+    return str(value)
+
+
+def duration(seconds: float) -> str:
+    """As kubectl spells ages: 45s, 12m, 3h5m, 4d."""
+    whole = max(0, int(seconds))
+    if whole < 120:
+        return f"{whole}s"
+    minutes = whole // 60
+    if minutes < 120:
+        return f"{minutes}m"
+    hours = minutes // 60
+    if hours < 48:
+        return f"{hours}h{minutes % 60}m" if minutes % 60 else f"{hours}h"
+    return f"{hours // 24}d"

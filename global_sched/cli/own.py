@@ -1,0 +1,102 @@
+"""What a caller sees who may not read the federation: their own binding, queue and condition."""
+
+from typing import Final
+
+import click
+import msgspec
+
+from global_sched.cli.output import show_value
+from global_sched.shared.api.base import condition
+from global_sched.shared.api.karmada import ResourceBinding
+from global_sched.shared.api.names import DECISION
+from global_sched.shared.api.reasons import ConditionType
+from global_sched.shared.api.resource import QUEUES, RESOURCE_BINDINGS
+from global_sched.shared.api.volcano import Queue
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
+from global_sched.shared.model.decision_text import DecisionError, parse_decision
+
+NEEDS_NAMESPACE: Final = (
+    "you may not read the whole federation; name your namespace: gsched explain -n NAMESPACE JOB"
+)
+
+
+async def explain_own(
+    client: Client, *, job: str, namespace: str | None, output: str, denied: Forbidden
+) -> None:
+    """Print one binding of the caller's own namespace, and what they may not read.
+
+    Raises:  click.ClickException when that may not be read either, or is not there.
+    """
+    if "/" in job:
+        namespace, _, job = job.partition("/")
+    if not namespace:
+        raise click.ClickException(NEEDS_NAMESPACE)
+    try:
+        listing = await client.list(RESOURCE_BINDINGS, namespace=namespace, type=ResourceBinding)
+    except Forbidden as error:
+        raise click.ClickException(
+            f"you may not read namespace {namespace}: {error.message}"
+        ) from error
+    found = [one for one in listing.items if job in (one.metadata.name, one.spec.resource.name)]
+    if len(found) != 1:
+        names = ", ".join(one.metadata.name for one in found)
+        why = f"names several bindings: {names}" if found else f"is not in namespace {namespace}"
+        raise click.ClickException(f"{job!r} {why}")
+    binding = found[0]
+    value = _own(binding) | {"queue": await _queue(client, binding), "not_shown": denied.message}
+    if output in ("json", "yaml"):
+        show_value(value, output)
+        return
+    for name, text in value.items():
+        if text:
+            click.echo(f"{name.replace('_', ' '):<10}{text}")
+
+
+def _own(binding: ResourceBinding) -> dict[str, str]:
+    """The caller's own binding in words."""
+    reference = binding.spec.resource
+    scheduled = condition(binding.status.conditions, ConditionType.SCHEDULED)
+    clusters = ", ".join(target.name for target in binding.spec.clusters or ())
+    said = f"{scheduled.status} {scheduled.reason}: {scheduled.message}" if scheduled else "not yet"
+    return {
+        "job": f"{reference.kind} {reference.namespace}/{reference.name}",
+        "binding": binding.metadata.name,
+        "clusters": clusters or "none yet",
+        "admitted": _admitted(binding) if clusters else "",
+        "scheduled": said,
+    }
+
+
+def _admitted(binding: ResourceBinding) -> str:
+    """What the decision annotation grants."""
+    text = binding.metadata.annotation(DECISION)
+    try:
+        decision = parse_decision(text) if text else None
+    except DecisionError:
+        return "unknown: the decision annotation cannot be read"
+    if decision is None:
+        return ""
+    return "; ".join(
+        f"{grant.amounts.pods()} pods in {grant.cluster}"
+        + (f", domain {grant.domain} (tier {grant.tier})" if grant.domain else "")
+        for grant in decision.grants
+    )
+
+
+async def _queue(client: Client, binding: ResourceBinding) -> str:
+    """The job's queue, as far as the caller may read it."""
+    reference = binding.spec.resource
+    if (reference.api_version, reference.kind) != ("batch.volcano.sh/v1alpha1", "Job"):
+        return ""
+    try:
+        raw = await client.raw(
+            "GET",
+            f"/apis/batch.volcano.sh/v1alpha1/namespaces/{reference.namespace}/jobs/{reference.name}",
+        )
+        name = str(msgspec.json.decode(raw).get("spec", {}).get("queue") or "default")
+        queue = await client.get(QUEUES, name, type=Queue)
+    except (Forbidden, NotFound, ApiError) as error:
+        return f"not shown: {error.message}"
+    status = queue.status
+    return f"{name}: {status.state or 'Open'}, {status.pending} pending, {status.running} running"

@@ -1,0 +1,92 @@
+"""`gsched topology CLUSTER`."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from global_sched.cli.output import Column, Row, show_rows
+from global_sched.cli.view import View, live
+from global_sched.shared.model.ids import DomainId
+from global_sched.shared.model.resources import PODS, Resources
+from global_sched.shared.model.topology import Domain, Topology
+
+COLUMNS = (
+    Column(head="DOMAIN", field="shown"),
+    Column(head="TIER", field="tier", right=True),
+    Column(head="TIER NAME", field="tier_name"),
+    Column(head="NODES", field="nodes", right=True),
+    Column(head="FREE", field="free"),
+)
+
+
+def show(kubeconfig: Path | None, context: str | None, *, cluster: str, output: str) -> None:
+    """Print the tree of one member, each domain with what it still holds."""
+    view = live(kubeconfig, context)
+    rows = list(rows_of(view, cluster))
+    if output in ("json", "yaml"):
+        for row in rows:
+            del row["shown"]
+    show_rows(rows, COLUMNS, output)
+    for problem in _topology(view, cluster).problems:
+        click.echo(f"set aside: {problem}", err=True)
+
+
+def _topology(view: View, name: str) -> Topology:
+    """The room of a cluster, what is assumed there deducted."""
+    cluster = next((one for one in view.snapshot.clusters if one.name == name), None)
+    if cluster is None:
+        known = ", ".join(one.name for one in view.snapshot.clusters) or "none"
+        raise click.ClickException(f"there is no member cluster {name!r}; there are: {known}")
+    if cluster.capacity is None:
+        why = cluster.capacity_problem or "no agent reports its capacity"
+        raise click.ClickException(f"nothing is known of {name}: {why}")
+    return cluster.capacity.topology
+
+
+def rows_of(view: View, name: str) -> Iterator[Row]:
+    """Domains in tree order, parents first; nodes in no domain last."""
+    topology = _topology(view, name)
+    children: dict[DomainId | None, list[Domain]] = defaultdict(list)
+    for domain in topology.domains:
+        children[domain.parent].append(domain)
+    stack = [(domain, 0) for domain in reversed(children[None])]
+    sums = _Sums(topology)
+    while stack:
+        domain, depth = stack.pop()
+        yield _row(domain.name, domain, depth, sums)
+        stack.extend((child, depth + 1) for child in reversed(children[domain.name]))
+    if sums.nodes[None]:
+        yield _row(None, None, 0, sums)
+
+
+class _Sums:
+    """Nodes and free amounts of every domain, its children's included."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.nodes: dict[DomainId | None, int] = defaultdict(int)
+        self.free: dict[DomainId | None, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        parents = {domain.name: domain.parent for domain in topology.domains}
+        for leaf in topology.leaves:
+            at: DomainId | None = leaf.domain
+            while True:
+                self.nodes[at] += leaf.count
+                for resource, value in zip(topology.axis, leaf.free, strict=True):
+                    if resource != PODS:
+                        self.free[at][resource] += value * leaf.count
+                if at is None or parents.get(at) is None:
+                    break
+                at = parents[at]
+
+
+def _row(name: DomainId | None, domain: Domain | None, depth: int, sums: _Sums) -> Row:
+    return {
+        "shown": "  " * depth + (name or "(in no HyperNode)"),
+        "domain": name,
+        "parent": domain.parent if domain else None,
+        "tier": domain.tier if domain else None,
+        "tier_name": domain.tier_name if domain else None,
+        "nodes": sums.nodes[name],
+        "free": Resources.of(sums.free[name]).text(),
+    }

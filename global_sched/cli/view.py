@@ -1,0 +1,113 @@
+"""What a command looks at: the live federation through the cache, and the Policy in force."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from global_sched.cache import State
+from global_sched.controllers.reading import read_state
+from global_sched.core import run_cycle
+from global_sched.dispatch.policy_map import HASH_KEY, POLICY_KEY
+from global_sched.shared.api.names import GLOBAL_SCHEDULER, POLICY_CONFIG_MAP, SYSTEM_NAMESPACE
+from global_sched.shared.api.resource import CONFIGMAPS
+from global_sched.shared.clock import Clock, SystemClock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.connect import connect
+from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden, NotFound
+from global_sched.shared.model.codec import from_json
+from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.plan import Outcome, Plan
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.snapshot import Snapshot
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One look at the federation. `plan` is what a cycle would decide at this moment."""
+
+    state: State
+    snapshot: Snapshot
+    policy: Policy
+    policy_note: str
+    now: Instant
+    plan: Plan
+
+    def outcome(self, key: WorkloadKey) -> Outcome | None:
+        """How a workload would leave the cycle."""
+        return next((one for one in self.plan.outcomes if one.workload == key), None)
+
+
+async def look(client: Client, clock: Clock) -> View:
+    """Read everything once.
+
+    Raises:  Forbidden when the caller may not read the federation; ConfigError; ApiError.
+    """
+    policy, note = await _policy(client)
+    state = await read_state(client, clock, scheduler_names=frozenset({GLOBAL_SCHEDULER}))
+    snapshot, now = state.snapshot(), clock.now()
+    return View(
+        state=state,
+        snapshot=snapshot,
+        policy=policy,
+        policy_note=note,
+        now=now,
+        plan=run_cycle(snapshot, policy, now),
+    )
+
+
+async def _policy(client: Client) -> tuple[Policy, str]:
+    """The Policy that the leader published, with where it is from."""
+    try:
+        found = await client.get(CONFIGMAPS, POLICY_CONFIG_MAP, namespace=SYSTEM_NAMESPACE)
+        data = found.get("data") or {}
+        policy = from_json(str(data[POLICY_KEY]).encode(), Policy)
+    except (NotFound, Forbidden):
+        return Policy(), "no leader has published its Policy: defaults"
+    except (KeyError, msgspec.DecodeError, msgspec.ValidationError):
+        return Policy(), f"ConfigMap {POLICY_CONFIG_MAP} cannot be read: defaults"
+    return policy, f"policy {str(data.get(HASH_KEY, ''))[:12]}"
+
+
+def with_client(
+    kubeconfig: Path | None,
+    context: str | None,
+    work: Callable[[Client, Clock], Coroutine[Any, Any, T]],
+) -> T:
+    """Run a command against a control plane; what goes wrong is one line and exit code 1."""
+
+    async def body() -> T:
+        clock = SystemClock()
+        transport = await connect(kubeconfig=kubeconfig, context=context, clock=clock)
+        client = Client(transport, clock=clock, user_agent="gsched")
+        try:
+            return await work(client, clock)
+        finally:
+            await client.close()
+
+    try:
+        return asyncio.run(body())
+    except (ConfigError, ApiError) as error:
+        raise click.ClickException(" ".join(str(error).split())) from error
+
+
+def live(kubeconfig: Path | None, context: str | None) -> View:
+    """The federation as it is; one clear line when the caller may not read it."""
+
+    async def work(client: Client, clock: Clock) -> View:
+        try:
+            return await look(client, clock)
+        except Forbidden as error:
+            raise ConfigError(
+                f"you may not read the whole federation ({error.message}); "
+                "`gsched explain -n NAMESPACE JOB` shows your own jobs"
+            ) from error
+
+    return with_client(kubeconfig, context, work)

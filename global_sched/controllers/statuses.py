@@ -1,0 +1,203 @@
+"""Status of Queues, Tenants and CapacityReports: written on change, at most every few seconds."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from global_sched.cache import State
+from global_sched.cache.tenants import TenantFacts
+from global_sched.controllers.counts import QueueCounts, TenantCounts, count_queues, count_tenants
+from global_sched.dispatch.source import Term
+from global_sched.shared.api.reasons import ConditionType
+from global_sched.shared.api.resource import CAPACITY_REPORTS, QUEUES, TENANTS
+from global_sched.shared.clock import Clock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.errors import ApiError, NotFound
+from global_sched.shared.model.instant import format_instant
+from global_sched.shared.model.quantity import format_quantity
+from global_sched.shared.telemetry.logs import get_logger
+from global_sched.shared.telemetry.metrics import (
+    DISPATCH_WRITES,
+    LOOP_FAILURES,
+    QUEUE_SHARE,
+    TENANT_SHARE,
+)
+from global_sched.shared.telemetry.registry import Metrics
+
+WRITES_PER_ROUND: Final = 50
+
+log = get_logger(__name__)
+Body = dict[str, Any]
+
+
+class StatusLoop:
+    """Every `interval` seconds: what changed since it was written last is written."""
+
+    def __init__(
+        self,
+        client: Client,
+        state: State,
+        *,
+        clock: Clock,
+        term: Term,
+        metrics: Metrics,
+        interval: float = 5.0,
+    ) -> None:
+        self._client = client
+        self._state = state
+        self._clock = clock
+        self._term = term
+        self._metrics = metrics
+        self._interval = interval
+        self._written: dict[tuple[str, str], object] = {}
+        self._seen = -1
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await self._clock.sleep(self._interval)
+            try:
+                await self.round()
+            except Exception as error:  # the loop's guard: a status must never end scheduling
+                self._metrics.inc(LOOP_FAILURES, loop="status")
+                log.exception("status_round_failed", error=str(error))
+
+    async def round(self) -> None:
+        """Compare everything once and write what differs, within the round's budget."""
+        snapshot = self._state.snapshot()
+        if self._state.revision == self._seen:
+            return
+        revision, left = self._state.revision, WRITES_PER_ROUND
+        for queue in count_queues(snapshot, self._state.workloads()):
+            self._metrics.set(QUEUE_SHARE, float(queue.share), queue=queue.name)
+            left -= await self._once(("Queue", queue.name), queue, left, self._write_queue)
+        for tenant in count_tenants(snapshot, self._state.workloads()):
+            self._metrics.set(TENANT_SHARE, float(tenant.share), tenant=tenant.name)
+            facts = self._state.tenants.settled.get(tenant.name)
+            if facts is not None:
+                value = (tenant, tenant_problem(facts, self._state))
+                left -= await self._once(("Tenant", tenant.name), value, left, self._write_tenant)
+        for reference in sorted(
+            self._state.reports.acceptances, key=lambda one: (one.namespace, one.name)
+        ):
+            key = ("Report", f"{reference.namespace}/{reference.name}")
+            problem = self._state.reports.acceptances[reference].problem
+            left -= await self._once(key, problem, left, self._write_report)
+        if left > 0:
+            self._seen = revision
+
+    async def _once(
+        self,
+        key: tuple[str, str],
+        value: Any,
+        left: int,
+        write: Callable[[str, Any], Awaitable[None]],
+    ) -> int:
+        """1 when something was sent, else 0."""
+        if self._written.get(key) == value or left <= 0 or not self._term.valid():
+            return 0
+        try:
+            await write(key[1], value)
+        except NotFound:
+            self._written[key] = value
+        except ApiError as error:
+            log.info("status_not_written", kind=key[0], name=key[1], error=str(error))
+            self._metrics.inc(
+                DISPATCH_WRITES, object="queue_status", verb="patch", outcome="failed"
+            )
+        else:
+            self._written[key] = value
+        return 1
+
+    async def _write_queue(self, name: str, counts: QueueCounts) -> None:
+        found = await self._client.get(QUEUES, name)
+        status = found.get("status") or {}
+        wanted: Body = {
+            "pending": counts.pending,
+            "inqueue": counts.starting,
+            "running": counts.running,
+            "allocated": {n: format_quantity(v, n) for n, v in counts.allocated.entries},
+        }
+        if not status.get("state"):
+            wanted["state"] = "Open"
+        if all((status.get(key) or type(value)()) == value for key, value in wanted.items()):
+            return
+        wanted["allocated"] = _replacing(status.get("allocated"), wanted["allocated"])
+        await self._client.patch(QUEUES, name, {"status": wanted}, subresource="status")
+
+    async def _write_tenant(self, name: str, value: tuple[TenantCounts, tuple[str, str]]) -> None:
+        found = await self._client.get(TENANTS, name)
+        counts, (reason, message) = value
+        condition = {
+            "type": ConditionType.READY.value,
+            "status": "False" if message else "True",
+            "reason": reason,
+            "message": message[:1024],
+        }
+        status = found.get("status") or {}
+        wanted: Body = {
+            "dominantShare": f"{float(counts.share):.4f}",
+            "admitted": counts.admitted,
+            "pending": counts.pending,
+            "conditions": _merged(status.get("conditions") or [], condition, self._now()),
+        }
+        if any(status.get(key) != value for key, value in wanted.items()):
+            await self._client.patch(TENANTS, name, {"status": wanted}, subresource="status")
+
+    async def _write_report(self, key: str, problem: str) -> None:
+        namespace, _, name = key.partition("/")
+        found = await self._client.get(CAPACITY_REPORTS, name, namespace=namespace)
+        condition = {
+            "type": ConditionType.ACCEPTED.value,
+            "status": "False" if problem else "True",
+            "reason": "Refused" if problem else "InUse",
+            "message": problem[:1024],
+        }
+        conditions = (found.get("status") or {}).get("conditions") or []
+        merged = _merged(conditions, condition, self._now())
+        if merged != conditions:
+            await self._client.patch(
+                CAPACITY_REPORTS,
+                name,
+                {"status": {"conditions": merged}},
+                namespace=namespace,
+                subresource="status",
+            )
+
+    def _now(self) -> str:
+        return format_instant(self._clock.now())
+
+
+def tenant_problem(facts: TenantFacts, state: State) -> tuple[str, str]:
+    """Reason and message of a Tenant's Ready condition; an empty message: all is well."""
+    if facts.lost:
+        lost = "; ".join(
+            f"{name} belongs to the older Tenant {owner}" for name, owner in facts.lost
+        )
+        return "NamespaceConflict", f"{lost}; list a namespace in one Tenant only"
+    queues = {queue.name for queue in state.world.queues()}
+    missing = [f"Queue {name}" for name in facts.tenant.queues if name not in queues]
+    missing += [
+        f"PriorityClass {name}"
+        for name in facts.tenant.priority_classes
+        if state.priorities.of(name).missing
+    ]
+    if missing:
+        return "ReferenceMissing", f"{', '.join(missing)} does not exist; create it or drop it here"
+    return "NamespacesOwned", ""
+
+
+def _merged(conditions: list[Body], new: Body, now: str) -> list[Body]:
+    """The list with the new condition in it; its time moves only with its status."""
+    old = next((one for one in conditions if one.get("type") == new["type"]), None)
+    same = old is not None and old.get("status") == new["status"]
+    since = (old or {}).get("lastTransitionTime") if same else now
+    whole = {**new, "lastTransitionTime": since or now}
+    if old is None:
+        return [*conditions, whole]
+    return [whole if one is old else one for one in conditions]
+
+
+def _replacing(old: Any, new: Body) -> Body:
+    """A merge patch that leaves exactly the new map."""
+    gone = {key: None for key in old or {} if key not in new}
+    return {**gone, **new}

@@ -1,0 +1,151 @@
+"""One workload's turn: the checks before any cluster is asked, the offer, the verdict."""
+
+from collections.abc import Callable, Mapping
+
+from global_sched.core.copied import offer_copies
+from global_sched.core.divided import offer_divided
+from global_sched.core.duplicated import offer_duplicates
+from global_sched.core.offer import Offer, Refusal
+from global_sched.core.statement import Statement, outcome_of
+from global_sched.core.upkeep import Keeping, conclude
+from global_sched.core.whole import grow_whole, offer_whole
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
+from global_sched.shared.model.workload import Division, Workload
+
+OFFERS: Mapping[Division, Callable[[Workload, Statement], Offer | Refusal]] = {
+    Division.WHOLE: offer_whole,
+    Division.DUPLICATED: offer_duplicates,
+    Division.DIVIDED: offer_divided,
+    Division.COPIED: offer_copies,
+}
+"""How each division uses the clusters."""
+
+FITS = Verdict(code=Code.FIT, reason=Reason.FITS)
+ADMITTED = Verdict(code=Code.FIT, reason=Reason.ADMITTED)
+NO_ROOM_BESIDE = Verdict(
+    code=Code.NO_FIT, reason=Reason.GROWTH_PENDING, detail="no room beside the others", missing=1
+)
+
+
+def consider(workload: Workload, position: int, statement: Statement) -> None:
+    """Admit a pending workload, or end it with the reason why not."""
+    found = offer_for(workload, statement)
+    if isinstance(found, Refusal):
+        refuse(workload, position, found, statement)
+    else:
+        accept(workload, position, found, statement)
+
+
+def consider_growth(keeping: Keeping, position: int, statement: Statement) -> None:
+    """Give an admitted workload more of what it asks for, or say what it waits for."""
+    workload = keeping.now
+    found = refused_before(workload, statement) or _growth(workload, statement)
+    if isinstance(found, Offer) and found.parts:
+        accept(workload, position, found, statement)
+        return
+    why = found.verdict if isinstance(found, Refusal) else NO_ROOM_BESIDE
+    conclude(keeping, statement, why)
+
+
+def offer_for(workload: Workload, statement: Statement) -> Offer | Refusal:
+    """What a pending workload would get now."""
+    refusal = refused_before(workload, statement)
+    return refusal if refusal is not None else _division(workload)(workload, statement)
+
+
+def _growth(workload: Workload, statement: Statement) -> Offer | Refusal:
+    offers = _division(workload)
+    return (grow_whole if offers is offer_whole else offers)(workload, statement)
+
+
+def _division(workload: Workload) -> Callable[[Workload, Statement], Offer | Refusal]:
+    """The division; a gang of several pod sets is never divided."""
+    demand = workload.demand
+    several = demand.gang is not None and len(demand.gang.pod_sets) != 1
+    if demand.gang is None:
+        return OFFERS[Division.COPIED]
+    return OFFERS[
+        Division.WHOLE if demand.division == Division.DIVIDED and several else demand.division
+    ]
+
+
+def accept(workload: Workload, position: int, offer: Offer, statement: Statement) -> None:
+    """Commit an offer."""
+    statement.admit(workload, offer)
+    record(workload, position, offer, statement)
+
+
+def record(workload: Workload, position: int, offer: Offer, statement: Statement) -> None:
+    """End a workload that was admitted with its verdict."""
+    clusters = tuple(
+        ClusterVerdict(cluster=part.cluster, verdict=FITS, score=part.score) for part in offer.parts
+    )
+    nearest = offer.parts[0].cluster if offer.parts else None
+    statement.outcomes.append(
+        outcome_of(workload, ADMITTED, nearest=nearest, clusters=clusters, position=position)
+    )
+
+
+def refuse(workload: Workload, position: int, refusal: Refusal, statement: Statement) -> None:
+    """End a pending workload with a refusal."""
+    statement.decided.add(workload.key)
+    statement.outcomes.append(
+        outcome_of(
+            workload,
+            refusal.verdict,
+            nearest=refusal.nearest,
+            clusters=refusal.clusters,
+            position=position,
+        )
+    )
+
+
+def refused_before(workload: Workload, statement: Statement) -> Refusal | None:
+    """What stands against a workload before any cluster is asked: itself, its queue, its tenant."""
+    if workload.problem is not None:
+        return Refusal(workload.problem)
+    if workload.demand.division == Division.COPIED:
+        return None
+    verdict = _queue_refusal(workload, statement) or _tenant_refusal(workload, statement)
+    return None if verdict is None else Refusal(verdict)
+
+
+def _queue_refusal(workload: Workload, statement: Statement) -> Verdict | None:
+    """The queue is missing, cannot be read, or takes nothing now."""
+    name = workload.queue
+    if not statement.ledger.has_queue(name):
+        return _wait(Reason.QUEUE_MISSING, f"queue {name} does not exist on the control plane")
+    queue = statement.queue(name)
+    if queue.problem:
+        return _wait(Reason.QUEUE_INVALID, f"queue {name}: {queue.problem}")
+    if not queue.open:
+        return _wait(Reason.QUEUE_CLOSED, f"queue {name} is not open")
+    return None
+
+
+def _tenant_refusal(workload: Workload, statement: Statement) -> Verdict | None:
+    """The tenant may not use the queue or the PriorityClass."""
+    tenant = statement.ledger.tenant(workload.tenant)
+    if tenant.queues and workload.queue not in tenant.queues:
+        allowed = ", ".join(sorted(tenant.queues))
+        return _never(
+            Reason.QUEUE_NOT_ALLOWED,
+            f"tenant {tenant.name} may not use queue {workload.queue}, only {allowed}",
+        )
+    chosen = workload.priority_class
+    if chosen and tenant.priority_classes and chosen not in tenant.priority_classes:
+        allowed = ", ".join(sorted(tenant.priority_classes))
+        return _never(
+            Reason.PRIORITY_CLASS_NOT_ALLOWED,
+            f"tenant {tenant.name} may not use PriorityClass {chosen}, only {allowed}",
+        )
+    return None
+
+
+def _wait(reason: Reason, detail: str) -> Verdict:
+    return Verdict(code=Code.WAIT, reason=reason, detail=detail, missing=1)
+
+
+def _never(reason: Reason, detail: str) -> Verdict:
+    return Verdict(code=Code.NEVER, reason=reason, detail=detail, missing=1)

@@ -1,0 +1,120 @@
+"""One cycle: from a snapshot to a plan."""
+
+from global_sched.core.admission import consider, consider_growth, refuse
+from global_sched.core.groups import Groups, consider_group
+from global_sched.core.offer import Refusal
+from global_sched.core.order import Line
+from global_sched.core.statement import Statement
+from global_sched.core.upkeep import Keeping, conclude, look_after
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.plan import Plan
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Division, Workload
+
+LIMIT_REACHED = Refusal(
+    Verdict(
+        code=Code.WAIT,
+        reason=Reason.CYCLE_LIMIT,
+        detail="this cycle admitted as many as one may; the next one follows",
+        missing=1,
+    )
+)
+
+
+def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
+    """Decide everything that can be decided now: what to admit, take back and confirm.
+
+    Every pending workload and every admitted one that the snapshot lists ends in one outcome.
+    1. Admitted workloads: what must go goes, and frees its quota at once.
+    2. Copies of objects without demand go out, past all queues.
+    3. Everybody else in fair order: admitted where there is room, else refused with reasons. A
+       refusal never blocks those behind it.
+    4. What is still unsaid about admitted workloads is written.
+
+    Order:  the plan does not depend on the order of the input, nor on the hash seed.
+    """
+    cycle = Cycle(snapshot, policy, now)
+    cycle.run()
+    return cycle.statement.plan()
+
+
+class Cycle:
+    """A cycle in progress; `explain` stops it before the workload that it is asked about."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: Instant) -> None:
+        self.statement = Statement(snapshot, policy, now)
+        kept = look_after(self.statement)
+        self.keeping = {one.now.key: one for one in kept}
+        pending = _pending(snapshot)
+        self.copies = sorted(
+            (one for one in pending if one.demand.division == Division.COPIED),
+            key=lambda one: one.key,
+        )
+        waiting = [one for one in pending if one.demand.division != Division.COPIED]
+        growing = [
+            one.now
+            for one in kept
+            if one.wants_more() and one.now.demand.division != Division.COPIED
+        ]
+        self.groups = Groups(waiting)
+        self.line = Line([*waiting, *growing], self.statement)
+
+    def run(self, until: WorkloadKey | None = None) -> tuple[int, Workload] | None:
+        """Run to the end, or to the workload's turn: its position and itself."""
+        statement = self.statement
+        for copy in self.copies:
+            if copy.key == until:
+                return 0, copy
+            self.resume(0, copy)
+        for keeping in self._copied():
+            consider_growth(keeping, 0, statement)
+        for position, workload in self.line:
+            if workload.key == until:
+                return position, workload
+            self.resume(position, workload)
+        for keeping in self.keeping.values():
+            conclude(keeping, statement, None)
+        return None
+
+    def resume(self, position: int, workload: Workload) -> None:
+        """Decide about the workload whose turn it is."""
+        statement = self.statement
+        keeping = self.keeping.get(workload.key)
+        if workload.key in statement.decided:
+            return
+        if workload.demand.division == Division.COPIED:
+            consider(workload, position, statement)
+        elif statement.limit_reached():
+            if keeping is None:
+                refuse(workload, position, LIMIT_REACHED, statement)
+        elif keeping is not None:
+            consider_growth(self.keeping.pop(workload.key), position, statement)
+        elif workload.group:
+            consider_group(workload, self.groups, position, statement)
+        else:
+            consider(workload, position, statement)
+
+    def _copied(self) -> list[Keeping]:
+        """The admitted copies, out of the line."""
+        found = [
+            one
+            for one in self.keeping.values()
+            if one.now.demand.division == Division.COPIED and one.wants_more()
+        ]
+        for one in found:
+            del self.keeping[one.now.key]
+        return found
+
+
+def _pending(snapshot: Snapshot) -> list[Workload]:
+    """Every workload that waits for a place; finished ones and admitted ones do not."""
+    return [
+        one
+        for bucket in snapshot.pending
+        for one in bucket.workloads
+        if not one.targets and not one.finished
+    ]

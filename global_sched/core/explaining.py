@@ -1,0 +1,104 @@
+"""One workload's turn in full: the same cycle, stopped just before it and looked at from there."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from global_sched.core.admission import FITS
+from global_sched.core.cycle import Cycle
+from global_sched.core.rooms import Ask
+from global_sched.core.standing import Case
+from global_sched.core.statement import Statement
+from global_sched.shared.model.explanation import ClusterDomains, Explanation
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.plan import Outcome
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.verdict import ClusterVerdict, Code
+from global_sched.shared.model.workload import Division, Workload
+
+
+def explain(
+    snapshot: Snapshot, policy: Policy, now: Instant, key: WorkloadKey
+) -> Explanation | None:
+    """What the cycle decides about one workload, and all that it looked at.
+
+    The same `run_cycle` decides; every cluster is asked, also where the queue or tenant refuses
+    already. None when there is nothing to decide about it: it is in place, finished or unknown.
+    """
+    cycle = Cycle(snapshot, policy, now)
+    turn = cycle.run(until=key)
+    statement = cycle.statement
+    clusters: tuple[ClusterVerdict, ...] = ()
+    domains: tuple[ClusterDomains, ...] = ()
+    position, queue, tenant = 0, None, None
+    if turn is not None:
+        position, workload = turn
+        queue = statement.ledger.shown_queue(workload.queue)
+        tenant = statement.ledger.shown_tenant(workload.tenant)
+        if key not in statement.decided and not workload.targets:
+            clusters, domains = _ask_all(workload, statement)
+        cycle.resume(position, workload)
+    outcome = next((one for one in statement.outcomes if one.workload == key), None)
+    if outcome is None:
+        return None
+    return Explanation(
+        outcome=replace(outcome, clusters=_fuller(outcome, clusters)),
+        domains=domains,
+        admission=next((one for one in statement.admissions if one.workload == key), None),
+        position=position,
+        length=cycle.line.length(outcome.queue),
+        queue=queue or statement.ledger.shown_queue(outcome.queue),
+        tenant=tenant or statement.ledger.shown_tenant(outcome.tenant),
+    )
+
+
+def _fuller(
+    outcome: Outcome, asked: tuple[ClusterVerdict, ...]
+) -> tuple[ClusterVerdict, ...]:
+    """The clusters' verdicts: a refusal's own ones, else those that were asked for the sake of it.
+
+    A group's member is refused after its group has taken room, which nobody else sees.
+    """
+    refused = outcome.verdict.code != Code.FIT
+    return outcome.clusters if refused and outcome.clusters else asked or outcome.clusters
+
+
+def _ask_all(
+    workload: Workload, statement: Statement
+) -> tuple[tuple[ClusterVerdict, ...], tuple[ClusterDomains, ...]]:
+    """Every cluster's verdict with its score, and the domains of those without room."""
+    case = statement.standings.case(workload)
+    ask = _ask(workload, case, statement)
+    fits = case.allowed if ask is None else ask.fitting(case.allowed)
+    scores = None if ask is None else statement.scores(workload, ask)
+    clusters, domains = [], []
+    for at, room in enumerate(statement.rooms.rooms):
+        name, refusal = room.cluster.name, case.refusals[at]
+        if fits[at]:
+            score = None if scores is None else int(scores[at])
+            clusters.append(ClusterVerdict(cluster=name, verdict=FITS, score=score))
+        elif refusal is not None:
+            clusters.append(refusal)
+        elif ask is not None:
+            clusters.append(ask.refusal(at))
+            found = room.space.explain(ask.gang, minimum=ask.minimum)
+            domains.append(ClusterDomains(cluster=name, domains=found))
+    return tuple(clusters), tuple(domains)
+
+
+def _ask(workload: Workload, case: Case, statement: Statement) -> Ask | None:
+    """The question that the workload's division puts to each cluster, apart from the cycle's own."""
+    gang, standing = workload.demand.gang, case.standing
+    if gang is None or not np.any(case.allowed):
+        return None
+    match workload.demand.division:
+        case Division.WHOLE | Division.COPIED:
+            minimum = standing.minimum
+        case Division.DUPLICATED:
+            minimum = standing.wanted
+        case Division.DIVIDED:
+            minimum = Amounts.of({gang.pod_sets[0].name: min(1, gang.pod_sets[0].count)})
+    return Ask(gang, standing.wanted, minimum, statement.rooms)

@@ -1,0 +1,124 @@
+"""What a division answers for one workload: the room it would take, or why there is none."""
+
+from dataclasses import dataclass
+
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Grant
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
+from global_sched.shared.model.workload import Demand
+from global_sched.shared.placement import Placed
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Room in one cluster (by position); `placed` None where no pods are asked for."""
+
+    at: int
+    cluster: ClusterName
+    placed: Placed | None
+    score: int | None = None
+
+    def amounts(self) -> Amounts:
+        """The pods that it adds."""
+        return Amounts() if self.placed is None else self.placed.amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """`grants` is all that the workload would have then, `parts` what is new of it."""
+
+    grants: tuple[Grant, ...]
+    parts: tuple[Part, ...]
+    affinity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why there is no offer, with every cluster's own answer where clusters were asked."""
+
+    verdict: Verdict
+    nearest: ClusterName | None = None
+    clusters: tuple[ClusterVerdict, ...] = ()
+
+
+def grant_of(demand: Demand, part: Part, before: Grant | None = None) -> Grant:
+    """The grant for a new part, on top of what was granted in the cluster before."""
+    amounts = part.amounts() if before is None else before.amounts.plus(part.amounts())
+    placed = part.placed
+    carries = demand.carries_replicas and demand.gang is not None
+    return Grant(
+        cluster=part.cluster,
+        amounts=amounts,
+        replicas=amounts.pods() if carries else None,
+        domain=None if placed is None else placed.domain,
+        tier=None if placed is None else placed.tier,
+        tier_name="" if placed is None else placed.tier_name,
+    )
+
+
+_FURTHEST = {
+    reason: rank
+    for rank, reason in enumerate(
+        (
+            Reason.CLUSTER_AFFINITY,
+            Reason.CLUSTER_TERMINATING,
+            Reason.CLUSTER_NOT_READY,
+            Reason.CLUSTER_TAINT,
+            Reason.CLUSTER_SPREAD,
+            Reason.KIND_NOT_ENABLED,
+            Reason.BEING_EVICTED,
+            Reason.BACKING_OFF,
+            Reason.NO_REPORT,
+            Reason.REPORT_INVALID,
+            Reason.REPORT_STALE,
+            Reason.SCHEDULER_UNKNOWN,
+            Reason.NOBODY_BINDS,
+            Reason.CONSTRAINT_NOT_HONOURED,
+            Reason.LABEL_NOT_REPORTED,
+            Reason.NO_NODE_MATCHES,
+            Reason.TIER_UNKNOWN,
+            Reason.CAPACITY_DOES_NOT_FIT,
+            Reason.TOPOLOGY_DOES_NOT_FIT,
+        )
+    )
+}
+"""Refusals in the order in which they are met: a later one means that more was in order."""
+
+_CODES = (Code.NO_FIT, Code.WAIT, Code.NEVER)
+
+
+def refusal_of(clusters: tuple[ClusterVerdict, ...]) -> Refusal:
+    """One verdict for the workload: its best cluster's code, and which cluster came nearest.
+
+    `NO_FIT` anywhere: freeing room helps. Else `WAIT` anywhere: time may. Else `NEVER`.
+    """
+    codes = {one.verdict.code for one in clusters}
+    code = next((one for one in _CODES if one in codes), None)
+    if code is None:
+        verdict = Verdict(code=Code.WAIT, reason=Reason.NO_CLUSTER, detail="there is no cluster")
+        return Refusal(verdict, None, clusters)
+    nearest = min((one for one in clusters if one.verdict.code == code), key=_distance)
+    verdict = nearest.verdict
+    return Refusal(
+        Verdict(
+            code=code,
+            reason=verdict.reason,
+            detail=f"{nearest.cluster} is nearest: {verdict.detail}",
+            missing=verdict.missing,
+            holds=verdict.holds,
+            wants=verdict.wants,
+            nearest=verdict.nearest,
+        ),
+        nearest.cluster,
+        clusters,
+    )
+
+
+def _distance(one: ClusterVerdict) -> tuple[int, int, int, str]:
+    """How far a cluster is from taking it: less is nearer, ties end in the name."""
+    verdict = one.verdict
+    if verdict.holds is not None:
+        return (-len(_FURTHEST), verdict.missing, -verdict.holds, one.cluster)
+    return (-_FURTHEST.get(verdict.reason, 0), verdict.missing, 0, one.cluster)

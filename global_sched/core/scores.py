@@ -1,0 +1,94 @@
+"""The scores: which of the clusters that fit is the better one, 0..100, exact.
+
+Each is multiplied by its weight in the Policy and summed; the highest sum wins and ties end in the
+name.
+"""
+
+from dataclasses import dataclass
+
+from global_sched.core.view import View
+from global_sched.shared.model.cluster import Cluster
+from global_sched.shared.model.resources import PODS, Resources
+from global_sched.shared.model.workload import Workload
+
+BEST = 100
+_TIERS = 9
+"""Tiers that are told apart; the ninth and all above it score alike."""
+_STEP = 10
+"""Between two tiers; tightness in a domain decides within a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A gang's place in a cluster: what is scored.
+
+    `holds` is how many of `pods` the domain had room for. `free` is the whole cluster's room before
+    the gang is placed, `total` what its nodes have.
+    """
+
+    tier: int | None
+    pods: int
+    holds: int
+    requests: Resources
+    free: dict[str, int]
+    total: Resources
+
+
+def topology(subject: Subject, view: View) -> int:  # noqa: ARG001 - a score's signature
+    """The lowest tier first, then the domain which the gang fills most."""
+    if subject.tier is None:
+        return 0
+    level = min(max(subject.tier, 1), _TIERS)
+    tight = (_STEP - 1) * min(subject.pods, subject.holds) // max(subject.holds, 1)
+    return BEST - _STEP * level + tight
+
+
+def packing(subject: Subject, view: View) -> int:  # noqa: ARG001 - a score's signature
+    """The fuller cluster first, and the one whose resources go with what the gang asks for.
+
+    Full by the resource of which the gang takes the largest part there. The second matters between
+    unequal clusters: pods that need memory go where there is much of it for each CPU. Half each.
+    """
+    name = scarcest(subject.requests, subject.total)
+    total = subject.total.get(name)
+    if total <= 0:
+        return 0
+    used = BEST * (total - min(subject.free.get(name, 0), total)) // total
+    return (used + _evenness(subject.requests, subject.total, name)) // 2
+
+
+def _evenness(requests: Resources, total: Resources, scarcest_name: str) -> int:
+    """100 when the gang takes the same part of each resource, less when one is used up first."""
+    most, of = requests.get(scarcest_name), total.get(scarcest_name)
+    parts = [
+        BEST * amount * of // (total.get(name) * most)
+        for name, amount in requests.entries
+        if name != PODS and total.get(name) > 0
+    ]
+    return sum(parts) // len(parts) if parts else BEST
+
+
+def scarcest(requests: Resources, total: Resources) -> str:
+    """The resource of which the request is the largest part; ties end in the name."""
+    found, most, of = "", 0, 1
+    for name, amount in requests.entries:
+        has = total.get(name)
+        if has > 0 and amount * of > most * has:
+            found, most, of = name, amount, has
+    return found
+
+
+def balance(workload: Workload, cluster: Cluster, view: View) -> int:
+    """Where the tenant holds less first: what its largest part of the cluster leaves of 100."""
+    total = view.total(cluster.name)
+    largest = 0
+    for name, amount in view.held(workload.tenant, cluster.name).items():
+        has = total.get(name)
+        if has > 0:
+            largest = max(largest, min(BEST, BEST * amount // has))
+    return BEST - largest
+
+
+def locality(workload: Workload, cluster: Cluster, view: View) -> int:  # noqa: ARG001 - a score's signature
+    """Where the workload is already."""
+    return BEST if any(target.cluster == cluster.name for target in workload.targets) else 0

@@ -1,0 +1,172 @@
+"""Where equal demands stand with every cluster before room is counted.
+
+A cycle asks the demand filters once per kind of question and cluster; workloads with the same
+demand share the answer, and share the whole refusal once no cluster has room.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from global_sched.core.affinity import Choice, choices
+from global_sched.core.filters import PASS, constrained
+from global_sched.core.offer import Refusal, refusal_of
+from global_sched.core.plugins import COPY_FILTERS, DEMAND_FILTERS, WORKLOAD_FILTERS, Filter
+from global_sched.core.rooms import Ask, Mask, Rooms
+from global_sched.core.view import View
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.cluster import Cluster
+from global_sched.shared.model.gang import Amounts, Mode
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
+from global_sched.shared.model.workload import Demand, Division, Workload
+
+Refusals = list[ClusterVerdict | None]
+
+
+@dataclass(slots=True)
+class Static:
+    """The demand filters' answers by cluster position, and the choices of clusters to try."""
+
+    refusals: Refusals
+    allowed: Mask
+    tries: dict[str, tuple[tuple[Choice, Mask], ...]] = field(default_factory=dict)
+
+
+class Standing:
+    """One demand's answers; `dead` is the refusal that all its workloads get from now on."""
+
+    def __init__(self, demand: Demand, static: Static) -> None:
+        self.demand, self.static = demand, static
+        gang = demand.gang
+        self.minimum = Amounts() if gang is None else gang.minimum_amounts()
+        self.wanted = Amounts() if gang is None else gang.all_amounts()
+        self.minimum_requests = Resources() if gang is None else gang.requests(self.minimum)
+        self.dead: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One workload's own view of its standing: with its back-offs, and past taints where it is.
+
+    `shared` says that nothing differs from the standing of its demand.
+    """
+
+    standing: Standing
+    refusals: Refusals
+    allowed: Mask
+    shared: bool
+
+
+class Standings:
+    """All standings of a cycle."""
+
+    def __init__(self, view: View, rooms: Rooms) -> None:
+        self._view, self._rooms = view, rooms
+        self._by_demand: dict[int, Standing] = {}
+        self._statics: dict[tuple[object, ...], Static] = {}
+
+    def of(self, workload: Workload) -> Standing:
+        """The standing of the workload's demand."""
+        demand = workload.demand
+        standing = self._by_demand.get(id(demand))
+        if standing is None:
+            standing = Standing(demand, self._static(workload))
+            self._by_demand[id(demand)] = standing  # holds the demand, so that the id stays its own
+        return standing
+
+    def case(self, workload: Workload) -> Case:
+        """What counts for this one workload."""
+        standing = self.of(workload)
+        static = standing.static
+        backoffs = workload.decision.backoffs if workload.decision is not None else ()
+        if not (workload.leaving or workload.targets or backoffs):
+            return Case(standing, static.refusals, static.allowed, True)
+        refusals, allowed = list(static.refusals), static.allowed.copy()
+        inside = {target.cluster for target in workload.targets}
+        marked = inside.union(workload.leaving, (backoff.cluster for backoff in backoffs))
+        for name in sorted(marked):
+            at = self._rooms.position.get(name)
+            if at is None:
+                continue
+            chain = dict(_filters(workload.demand))
+            if name in inside:
+                chain.pop("taints")
+            refusal = self._first_refusal(workload, at, chain | dict(WORKLOAD_FILTERS))
+            refusals[at], allowed[at] = refusal, refusal is None
+        return Case(standing, refusals, allowed, False)
+
+    def tries(self, case: Case, observed: str) -> Iterator[tuple[Choice, Mask]]:
+        """The sets of clusters to try, in order, each with the mask of those allowed."""
+        static, rule = case.standing.static, case.standing.demand.rule
+        found = static.tries.get(observed)
+        if found is None:
+            found = tuple(
+                (choice, np.array([choice.selects(r.cluster) for r in self._rooms.rooms], bool))
+                for choice in choices(rule, observed)
+            )
+            static.tries[observed] = found
+        for choice, mask in found:
+            yield choice, mask & case.allowed
+
+    def refusal(self, case: Case, ask: Ask | None) -> Refusal:
+        """The refusal after no choice had a cluster; remembered where the case is the demand's."""
+        found = []
+        for at, static in enumerate(case.refusals):
+            answer = None if ask is None else ask.answers[at]
+            room = static or (answer.refusal if answer is not None else None)
+            found.append(room or self._not_asked(at))
+        refusal = refusal_of(tuple(found))
+        if case.shared:
+            case.standing.dead = refusal
+        return refusal
+
+    def revive(self) -> None:
+        """Room went back: no demand is refused for good."""
+        for standing in self._by_demand.values():
+            standing.dead = None
+
+    def _not_asked(self, at: int) -> ClusterVerdict:
+        """It would do alone, but the clusters together do not."""
+        return ClusterVerdict(
+            cluster=self._rooms.rooms[at].cluster.name,
+            verdict=Verdict(code=Code.FIT, reason=Reason.FITS),
+        )
+
+    def _static(self, workload: Workload) -> Static:
+        demand = workload.demand
+        gang = demand.gang
+        key = (
+            demand.api_version,
+            demand.kind,
+            demand.rule,
+            demand.scheduler_name,
+            demand.scheduler_overrides,
+            demand.division == Division.COPIED,
+            gang is not None and constrained(gang),
+            gang is not None and constrained(gang, Mode.HARD),
+        )
+        static = self._statics.get(key)
+        if static is None:
+            chain = _filters(demand)
+            refusals = [
+                self._first_refusal(workload, at, chain) for at in range(len(self._rooms.rooms))
+            ]
+            static = Static(refusals, np.array([one is None for one in refusals], dtype=np.bool_))
+            self._statics[key] = static
+        return static
+
+    def _first_refusal(
+        self, workload: Workload, at: int, chain: Mapping[str, Filter]
+    ) -> ClusterVerdict | None:
+        cluster: Cluster = self._rooms.rooms[at].cluster
+        for check in chain.values():
+            verdict = check(workload, cluster, self._view)
+            if verdict is not PASS:
+                return ClusterVerdict(cluster=cluster.name, verdict=verdict)
+        return None
+
+
+def _filters(demand: Demand) -> Mapping[str, Filter]:
+    return COPY_FILTERS if demand.division == Division.COPIED else DEMAND_FILTERS

@@ -1,0 +1,260 @@
+"""What an admitted workload needs: taken back, cut, moved, confirmed, or more of what it has.
+
+First what must go: clusters that are gone, places that the member never filled, replicas that
+nobody asks for any more. What is asked for in addition joins the line with everybody else, and
+what is left unsaid by then is written at the end.
+"""
+
+from dataclasses import dataclass, replace
+
+from global_sched.core.copied import stays
+from global_sched.core.divided import resized, shrink_divided
+from global_sched.core.filters import trust_micros
+from global_sched.core.move import rebalance
+from global_sched.core.statement import Statement, lacking_with, outcome_of
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.cluster import Cluster
+from global_sched.shared.model.decision import Backoff, Decision, Grant
+from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Division, Target, Workload
+
+CLUSTER_GONE = "ClusterGone"
+PLACEMENT_CHANGED = "PlacementChanged"
+_SPREADING = (Division.COPIED, Division.DUPLICATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """An admitted workload that stays: as it was, and with what it keeps."""
+
+    before: Workload
+    now: Workload
+
+    def wants_more(self) -> bool:
+        """Whether it joins the line: more pods, or any cluster that becomes usable."""
+        if self.now.problem is not None:
+            return False
+        lacks = bool(self.now.lacking().entries)
+        return lacks or self.now.demand.division in _SPREADING
+
+
+def look_after(statement: Statement) -> list[Keeping]:
+    """Do what must be done for every admitted workload; return those that stay."""
+    found = (_look_at(one, statement) for one in _admitted(statement))
+    return [keeping for keeping in found if keeping is not None]
+
+
+def _admitted(statement: Statement) -> list[Workload]:
+    unsettled = statement.snapshot.unsettled
+    return sorted((one for one in unsettled if one.admitted()), key=lambda one: one.key)
+
+
+def _look_at(workload: Workload, statement: Statement) -> Keeping | None:
+    """Withdraw or move it (None then), or cut it to what it keeps."""
+    decision = workload.decision
+    if decision is None:
+        return None
+    workload = replace(workload, targets=_targets(workload, decision))
+    lost, reason = _lost(workload, decision, statement)
+    kept = tuple(grant for grant in decision.grants if grant not in lost)
+    if lost and (workload.demand.division == Division.WHOLE or not kept):
+        _withdraw(workload, lost, kept, reason, statement)
+        return None
+    late = next((grant for grant in kept if _late(workload, decision, grant, statement)), None)
+    if late is not None:
+        _withdraw_late(workload, late, statement)
+        return None
+    if reschedule_due(workload) and workload.problem is None and rebalance(workload, statement):
+        return None
+    if workload.problem is None:
+        kept = _trimmed(workload, kept)
+    _release(workload, decision.grants, kept, statement)
+    targets = tuple(t for t in workload.targets if any(g.cluster == t.cluster for g in kept))
+    return Keeping(
+        workload, replace(workload, decision=replace(decision, grants=kept), targets=targets)
+    )
+
+
+def _targets(workload: Workload, decision: Decision) -> tuple[Target, ...]:
+    """Its clusters in the decision's order."""
+    known = {target.cluster: target for target in workload.targets}
+    return tuple(
+        known.get(grant.cluster, Target(cluster=grant.cluster)) for grant in decision.grants
+    )
+
+
+def reschedule_due(workload: Workload) -> bool:
+    """Whether a reschedule was asked for after the last scheduling."""
+    asked, last = workload.reschedule_at, workload.last_scheduled
+    return asked is not None and last is not None and asked > last
+
+
+def _lost(
+    workload: Workload, decision: Decision, statement: Statement
+) -> tuple[tuple[Grant, ...], str]:
+    """The grants in clusters that it has to leave, and why."""
+    rooms = statement.rooms
+    clusters: dict[ClusterName, Cluster] = (
+        {name: rooms.rooms[at].cluster for name, at in rooms.position.items()}
+        if decision.grants
+        else {}
+    )
+    gone, unwanted = [], []
+    again = not workload.placement_applied or workload.demand.division in _SPREADING
+    for grant in decision.grants:
+        cluster = clusters.get(grant.cluster)
+        if cluster is None or cluster.terminating:
+            gone.append(grant)
+        elif again and workload.problem is None and not stays(workload, cluster):
+            unwanted.append(grant)
+    return (*gone, *unwanted), CLUSTER_GONE if gone else PLACEMENT_CHANGED
+
+
+def _withdraw(
+    workload: Workload,
+    lost: tuple[Grant, ...],
+    kept: tuple[Grant, ...],
+    reason: str,
+    statement: Statement,
+) -> None:
+    """Take it back from the first of those clusters; the others leave with the same write."""
+    first = lost[0]
+    gone = reason == CLUSTER_GONE
+    why = "the cluster is gone or being removed" if gone else "the policy no longer selects it"
+    decision = workload.decision
+    assert decision is not None
+    _release(workload, decision.grants, kept, statement)
+    left = statement.decide(workload, kept)
+    statement.withdraw(workload, first, left, reason, f"{first.cluster}: {why}")
+    found = Reason.CLUSTER_TERMINATING if gone else Reason.CLUSTER_AFFINITY
+    _waits(workload, first, found, why, statement)
+
+
+def _late(workload: Workload, decision: Decision, grant: Grant, statement: Statement) -> bool:
+    """Whether the member had its time, has told us since, and never reached the minimum."""
+    if workload.demand.gang is None or not grant.amounts.entries:
+        return False
+    if workload.minimum_reached(grant):
+        return False
+    deadline = decision.at + statement.policy.placement_timeout_seconds * SECOND
+    if statement.now < deadline or workload.forged:
+        return False
+    cluster = statement.rooms.rooms[statement.rooms.position[grant.cluster]].cluster
+    capacity = cluster.capacity
+    if capacity is None or statement.now - capacity.observed > trust_micros(capacity, statement):
+        return False
+    return capacity.observed > decision.at
+
+
+def _withdraw_late(workload: Workload, late: Grant, statement: Statement) -> None:
+    """Take it back from a cluster that could not place it, which is left out for a while."""
+    decision = workload.decision
+    assert decision is not None
+    progress = workload.progress_in(late.cluster)
+    why = progress.reason if progress is not None else ""
+    kept = tuple(grant for grant in decision.grants if grant is not late)
+    _release(workload, decision.grants, kept, statement)
+    left = statement.decide(workload, kept, _backed_off(workload, late.cluster, why, statement))
+    seconds = statement.policy.placement_timeout_seconds
+    text = f"{late.cluster} did not place the minimum within {seconds} s"
+    text = f"{text}: {why}" if why else text
+    statement.withdraw(workload, late, left, Reason.PLACEMENT_TIMEOUT, text)
+    _waits(workload, late, Reason.PLACEMENT_TIMEOUT, text, statement)
+
+
+def _backed_off(
+    workload: Workload, cluster: ClusterName, why: str, statement: Statement
+) -> tuple[Backoff, ...]:
+    """The back-offs with one more failure of the cluster: each doubles the time, to the limit."""
+    policy = statement.policy
+    before = statement.backoffs(workload)
+    failures = 1 + next((one.failures for one in before if one.cluster == cluster), 0)
+    doublings = min(failures - 1, 32)
+    seconds = min(policy.backoff_limit_seconds, policy.backoff_seconds << doublings)
+    new = Backoff(
+        cluster=cluster,
+        until=Instant(statement.now + seconds * SECOND),
+        failures=failures,
+        reason=why,
+    )
+    return tuple(sorted([*(one for one in before if one.cluster != cluster), new]))
+
+
+def _waits(
+    workload: Workload, grant: Grant, reason: Reason, detail: str, statement: Statement
+) -> None:
+    verdict = Verdict(code=Code.WAIT, reason=reason, detail=detail, missing=1)
+    statement.outcomes.append(outcome_of(workload, verdict, nearest=grant.cluster))
+
+
+def _trimmed(workload: Workload, kept: tuple[Grant, ...]) -> tuple[Grant, ...]:
+    """The grants without what the template no longer asks for."""
+    gang = workload.demand.gang
+    if gang is None:
+        return kept
+    wanted = gang.all_amounts()
+    if workload.demand.division == Division.DIVIDED and len(gang.pod_sets) == 1:
+        given = sum(grant.amounts.pods() for grant in kept)
+        return shrink_divided(workload, kept) if given > wanted.pods() else kept
+    cut = []
+    for grant in kept:
+        if wanted.covers(grant.amounts):
+            cut.append(grant)
+            continue
+        surplus = grant.amounts.minus(wanted)
+        cut.append(resized(workload, grant, grant.amounts.minus(surplus)))
+    return tuple(cut)
+
+
+def _release(
+    workload: Workload, before: tuple[Grant, ...], after: tuple[Grant, ...], statement: Statement
+) -> None:
+    """Free at once what the grants no longer hold: queue and tenant may use it in this cycle."""
+    gang = workload.demand.gang
+    if gang is None or before == after:
+        return
+    stays_as = {grant.cluster: grant.amounts for grant in after}
+    for grant in before:
+        left = stays_as.get(grant.cluster)
+        freed = grant.amounts if left is None else grant.amounts.minus(left)
+        statement.release(workload, grant.cluster, gang.requests(freed))
+
+
+def conclude(keeping: Keeping, statement: Statement, why: Verdict | None) -> None:
+    """Write what a workload that stays still needs written, and end it with its verdict."""
+    before, now = keeping.before, keeping.now
+    old, decision = before.decision, now.decision
+    assert old is not None
+    assert decision is not None
+    if decision.grants != old.grants or before.forged:
+        statement.write(now, statement.decide(now, decision.grants), now.observed_affinity)
+    else:
+        _settle_status(before, old, statement)
+    growing = why is not None and bool(lacking_with(now, decision.grants).entries)
+    verdict = Verdict(code=Code.FIT, reason=Reason.ADMITTED, detail="in place")
+    if before.problem is not None:
+        detail = f"in place; not followed: {before.problem.detail}"
+        verdict = replace(verdict, detail=detail)
+    elif growing and why is not None:
+        lacks = lacking_with(now, decision.grants).pods()
+        detail = f"in place; {lacks} more pods wait: {why.detail}"
+        verdict = Verdict(
+            code=Code.FIT, reason=Reason.GROWTH_PENDING, detail=detail, missing=why.missing
+        )
+    statement.outcomes.append(outcome_of(before, verdict))
+
+
+def _settle_status(workload: Workload, decision: Decision, statement: Statement) -> None:
+    """Write again what is not recorded: pending growth, the applied placement, the status."""
+    if workload.problem is not None:
+        return
+    pending = workload.lacking()
+    if pending != decision.pending or not workload.placement_applied:
+        same = replace(decision, pending=pending)
+        statement.write(workload, same, workload.observed_affinity)
+        return
+    unsaid = not workload.scheduled or workload.last_scheduled is None or reschedule_due(workload)
+    if unsaid or workload.observed_generation != workload.generation:
+        statement.confirm(workload, scheduled_now=unsaid)

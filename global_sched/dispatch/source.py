@@ -1,0 +1,51 @@
+"""What the dispatcher needs of the state, without knowing it."""
+
+from typing import Protocol
+
+from global_sched.shared.api.base import Condition
+from global_sched.shared.api.federation import DirectiveSpec
+from global_sched.shared.api.karmada import ResourceBinding
+from global_sched.shared.model.ids import ClusterName, WorkloadKey
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.plan import Admission, Withdrawal
+from global_sched.shared.model.workload import Workload
+
+
+class Source(Protocol):
+    """The newest that the watch and our own writes have shown."""
+
+    def workload(self, key: WorkloadKey) -> Workload | None:
+        """One workload at its newest version, None when it is gone or not ours."""
+        ...
+
+    def conditions(self, key: WorkloadKey) -> tuple[Condition, ...]:
+        """All conditions of a binding, other writers' included."""
+        ...
+
+    def assume(self, action: Admission | Withdrawal, now: Instant) -> None:
+        """Count a write as done before it is sent."""
+        ...
+
+    def forget(self, key: WorkloadKey) -> None:
+        """The write failed or was answered: what the watch says counts again."""
+        ...
+
+    def refresh(self, wire: ResourceBinding) -> None:
+        """Take in what a write of ours returned, unless the binding is gone by now."""
+        ...
+
+    def directive_changes(self, label_keys_limit: int) -> frozenset[ClusterName]:
+        """Members whose Directive may differ from what it was at the last call."""
+        ...
+
+    def directive(self, cluster: ClusterName) -> tuple[DirectiveSpec, ...]:
+        """The Directive of one member as it should be."""
+        ...
+
+
+class Term(Protocol):
+    """The leader's term."""
+
+    def valid(self) -> bool:
+        """Whether we may write."""
+        ...

@@ -1,0 +1,108 @@
+"""PATCH: four kinds of body, each to a whole new object for `writes`."""
+
+from typing import Any, Final
+
+from global_sched.embedded.apiserver import failures, field_errors
+from global_sched.embedded.apiserver.applying import Applier
+from global_sched.embedded.apiserver.bodies import media_type, parse_json, parse_yaml
+from global_sched.embedded.apiserver.calls import Call
+from global_sched.embedded.apiserver.failures import Failure
+from global_sched.embedded.apiserver.patch_json import PatchError, json_patch
+from global_sched.embedded.apiserver.patch_merge import merge_patch
+from global_sched.embedded.apiserver.patch_strategic import StrategicError, strategic_merge
+from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.versions import from_storage
+from global_sched.embedded.apiserver.writes import Writer, Written
+
+Obj = dict[str, Any]
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+MAX_OPERATIONS: Final = 10000
+APPLY: Final = "application/apply-patch+yaml"
+
+
+def accepted_types(call: Call) -> list[str]:
+    """The kinds of patch that the resource takes."""
+    types = [JSON_PATCH, MERGE_PATCH]
+    if not call.served.custom:
+        types.append(STRATEGIC)
+    return [*types, APPLY]
+
+
+class Patcher:
+    """All patches of one server."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+        self.applier = Applier(writer)
+
+    def patch(self, call: Call, record: Record | None, body: bytes) -> Written:
+        """Patch an object; an apply may create it."""
+        served = call.served
+        kind = media_type(call.content_type)
+        if kind not in accepted_types(call):
+            raise failures.unsupported_media(accepted_types(call))
+        if kind == APPLY:
+            return self.applier.apply(call, record, parse_yaml(body))
+        if call.query.get("force"):
+            cause = field_errors.forbidden("force", "may not be specified for non-apply patch")
+            raise failures.invalid("PatchOptions", "meta.k8s.io", "", [cause])
+        if record is None:
+            raise failures.not_found(served.plural, served.group, call.name)
+        patch = parse_json(body)
+        old = from_storage(served, record.load())
+        # A merge patch leaves what it does not name shared with the old object.
+        base = old if kind == MERGE_PATCH else from_storage(served, record.load())
+        new = self._patched(call, kind, base, patch)
+        return self.writer.update(call, record, old, new)
+
+    @staticmethod
+    def _patched(call: Call, kind: str, obj: Obj, patch: Any) -> Obj:
+        try:
+            if kind == JSON_PATCH:
+                _check_operations(patch)
+                new = json_patch(obj, patch)
+            elif not isinstance(patch, dict):
+                raise failures.bad_request(
+                    "error decoding patch: json: cannot unmarshal array into Go value of type"
+                    " map[string]interface {}"
+                )
+            elif kind == MERGE_PATCH:
+                new = merge_patch(obj, patch)
+            else:
+                new = strategic_merge(call.served.struct, obj, patch)
+        except PatchError as error:
+            raise unprocessable() from error
+        except StrategicError as error:
+            raise Failure(500, "", str(error)) from error
+        if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
+            raise failures.bad_request("the patch leaves no object")
+        return new
+
+
+def _check_operations(patch: Any) -> None:
+    """Refuse what is no list of operations, or too long a one."""
+    if not isinstance(patch, list):
+        raise failures.bad_request(
+            "error decoding patch: json: cannot unmarshal object into Go value of type"
+            " []handlers.jsonPatchOp"
+        )
+    if len(patch) > MAX_OPERATIONS:
+        raise Failure(
+            413,
+            "RequestEntityTooLarge",
+            "Request entity too large: The allowed maximum operations in a JSON patch is"
+            f" {MAX_OPERATIONS}, got {len(patch)}",
+        )
+
+
+def unprocessable() -> Failure:
+    """422: the patch cannot be applied; a real server does not say why."""
+    return Failure(
+        422,
+        "Invalid",
+        "the server rejected our request due to an error in our request",
+        details={},
+    )

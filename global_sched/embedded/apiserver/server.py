@@ -1,0 +1,248 @@
+"""The server itself: sockets, start and stop, one handler for every request."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from aiohttp import web
+
+from global_sched.embedded.apiserver.answers import (
+    failure_response,
+    text_response,
+)
+from global_sched.embedded.apiserver.authn import Authenticator
+from global_sched.embedded.apiserver.backend import Backend
+from global_sched.embedded.apiserver.bodies import BODY_LIMIT, too_large
+from global_sched.embedded.apiserver.bootstrap import bootstrap
+from global_sched.embedded.apiserver.calls import Call
+from global_sched.embedded.apiserver.collecting import Collector
+from global_sched.embedded.apiserver.crds import Definitions
+from global_sched.embedded.apiserver.failures import Failure, NoSuchPath
+from global_sched.embedded.apiserver.handling import Handler
+from global_sched.embedded.apiserver.identity import ADMIN, User
+from global_sched.embedded.apiserver.paths import Paths
+from global_sched.embedded.apiserver.persist import Persistence
+from global_sched.embedded.apiserver.requests import parse_target, verb_of
+from global_sched.shared.clock import Clock, SystemClock
+
+Obj = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRecord:
+    """One answered request, for a request log."""
+
+    user: str
+    verb: str
+    group: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+    code: int
+
+
+class ApiServer:
+    """A Kubernetes API server in this process.
+
+    Without `tokens` everybody is a cluster administrator; with them, a request needs one of the
+    tokens, and RBAC objects in the server decide what its user may do. With `data_dir` the state
+    survives a restart. Several servers may run in one event loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str = "cluster",
+        clock: Clock | None = None,
+        data_dir: Path | None = None,
+        tokens: Mapping[str, User] | None = None,
+        anonymous: bool = True,
+        history_bytes: int = 64 * 1024 * 1024,
+        seed: int | None = None,
+    ) -> None:
+        self.name = name
+        self.clock = clock if clock is not None else SystemClock()
+        self.backend = Backend(clock=self.clock, history_bytes=history_bytes, seed=seed)
+        self._persistence = Persistence(self.backend, data_dir) if data_dir is not None else None
+        self._definitions = Definitions(self.backend)
+        self._authenticator = Authenticator(self.backend, tokens, anonymous=anonymous)
+        self._handler = Handler(self.backend, self._authenticator)
+        self._collector = Collector(self.backend, self._handler.deleter)
+        self._paths = Paths(self.backend)
+        self._log: list[Callable[[RequestRecord], None]] = []
+        self._runner: web.ServerRunner | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.host = ""
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """Where the server listens."""
+        return f"http://{self.host}:{self.port}"
+
+    def on_request(self, callback: Callable[[RequestRecord], None]) -> None:
+        """Call back after every resource request."""
+        self._log.append(callback)
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        """Load the state and listen; port 0 takes a free one."""
+        if self._persistence is not None:
+            self._persistence.load()
+        bootstrap(self.backend)
+        self._definitions.load()
+        if self._persistence is not None:
+            self._persistence.flush()
+        server = web.Server(self._serve, handler_cancellation=True, access_log=None)
+        self._runner = web.ServerRunner(server, shutdown_timeout=2.0)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, host, port)
+        await site.start()
+        address = self._runner.addresses[0]
+        self.host, self.port = address[0], address[1]
+        self._collector.start()
+
+    async def stop(self) -> None:
+        """End every watch, answer what is in flight, write what is unwritten."""
+        await self._collector.stop()
+        self._handler.watcher.stop()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+        if self._persistence is not None:
+            self._persistence.close()
+
+    def kubeconfig(self, token: str | None = None) -> Obj:
+        """A kubeconfig for this server: of the given token, or of the first administrator's."""
+        if token is None:
+            token = self._authenticator.admin_token()
+        user: Obj = {"token": token} if token else {}
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": self.name, "cluster": {"server": self.url}}],
+            "users": [{"name": self.name, "user": user}],
+            "contexts": [{"name": self.name, "context": {"cluster": self.name, "user": self.name}}],
+            "current-context": self.name,
+        }
+
+    def write_kubeconfig(self, path: Path, token: str | None = None) -> None:
+        """Write `kubeconfig` to a file, readable by its owner only."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        path.write_text(yaml.safe_dump(self.kubeconfig(token), sort_keys=False))
+
+    def install_crd(self, crd: Obj) -> None:
+        """Create or replace a CustomResourceDefinition; the same one again changes nothing."""
+        self._handler.install(crd, ADMIN)
+
+    # ---- requests --------------------------------------------------------------------------
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        path = request.rel_url.raw_path
+        code = 500
+        call: Call | None = None
+        try:
+            user = self._authenticator.user_of(request.headers.get("Authorization", ""))
+            if self._paths.known(path):
+                self._handler.authorize_path(user, request.method, path)
+                return self._paths.answer(request)
+            call = self._call(request, path, user)
+            self._handler.authorize(call)
+            if call.verb == "watch":
+                code = 200
+                return await self._watch(request, call)
+            body = await self._read(request)
+            response = self._handler.answer(call, body)
+            if self._persistence is not None:
+                await self._persistence.written()
+            code = response.status
+        except NoSuchPath:
+            code = 404
+            return text_response("404 page not found\n", 404)
+        except Failure as failure:
+            code = failure.code
+            return failure_response(failure, call)
+        except RecursionError:
+            code = 400
+            return failure_response(_too_deep(), call)
+        finally:
+            if call is not None and self._log:
+                self._tell(call, code)
+        return response
+
+    def _call(self, request: web.BaseRequest, path: str, user: User) -> Call:
+        target = parse_target(path, self.backend.registry)
+        query = request.query
+        watching = query.get("watch", "").lower() in {"true", "1"} if query else False
+        verb = verb_of(request.method, target, watch=watching)
+        headers = request.headers
+        agent = headers.get("User-Agent", "").partition("/")[0].partition(" ")[0]
+        return Call(
+            method=request.method,
+            verb=verb,
+            served=target.served,
+            namespace=target.namespace,
+            name=target.name,
+            subresource=target.subresource,
+            query=query,
+            user=user,
+            agent=agent,
+            content_type=headers.get("Content-Type", ""),
+            accept=headers.get("Accept", ""),
+        )
+
+    @staticmethod
+    async def _read(request: web.BaseRequest) -> bytes:
+        length = request.content_length
+        if length is not None and length > BODY_LIMIT:
+            raise too_large()
+        if length is None and not request.body_exists:
+            return b""
+        if request.content.is_eof():
+            # Small bodies have arrived with their head: no need to wait for parts.
+            return request.content.read_nowait()
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in request.content.iter_any():
+            size += len(chunk)
+            if size > BODY_LIMIT:
+                raise too_large()
+            chunks.append(chunk)
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    async def _watch(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+        watch, content_type = self._handler.open_watch(call)
+        response = web.StreamResponse(headers={"Content-Type": content_type})
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        try:
+            async for batch in self._handler.watcher.stream(watch):
+                if batch:
+                    await response.write(batch)
+            await response.write_eof()
+        except (ConnectionResetError, ConnectionError):
+            pass
+        return response
+
+    def _tell(self, call: Call, code: int) -> None:
+        record = RequestRecord(
+            user=call.user.name,
+            verb=call.verb,
+            group=call.served.group,
+            resource=call.served.plural,
+            subresource=call.subresource,
+            namespace=call.namespace,
+            name=call.name,
+            code=code,
+        )
+        for callback in self._log:
+            callback(record)
+
+
+def _too_deep() -> Failure:
+    return Failure(400, "BadRequest", "error decoding request body: exceeded max depth")

@@ -1,0 +1,302 @@
+"""Subresources that are more than a part of the object: scale, binding, eviction, token, log."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from global_sched.embedded.apiserver import failures, field_errors
+from global_sched.embedded.apiserver.authn import Authenticator
+from global_sched.embedded.apiserver.backend import key_of
+from global_sched.embedded.apiserver.bodies import media_type, parse_json, parse_object, parse_yaml
+from global_sched.embedded.apiserver.calls import Call
+from global_sched.embedded.apiserver.carrying import uid_conflict
+from global_sched.embedded.apiserver.deletes import Deleter, options_of
+from global_sched.embedded.apiserver.failures import Failure
+from global_sched.embedded.apiserver.jsonpath import find, parse_path
+from global_sched.embedded.apiserver.patch_json import PatchError, json_patch
+from global_sched.embedded.apiserver.patch_merge import merge_patch
+from global_sched.embedded.apiserver.patching import JSON_PATCH, Patcher
+from global_sched.embedded.apiserver.selector_text import selector_text
+from global_sched.embedded.apiserver.selectors import match_selector
+from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.versions import from_storage
+from global_sched.embedded.apiserver.writes import Writer
+from global_sched.shared.model.instant import format_instant
+
+Obj = dict[str, Any]
+
+SUCCESS: Final[Obj] = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Success",
+    "code": 201,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A body and its code."""
+
+    obj: Obj
+    code: int
+
+
+def _set(obj: Obj, path: str, value: Any) -> None:
+    *parents, last = [step.text for step in parse_path(path)]
+    node = obj
+    for name in parents:
+        node = node.setdefault(name, {})
+    node[last] = value
+
+
+class Subresources:
+    """Answers the subresources of one server."""
+
+    def __init__(
+        self, writer: Writer, patcher: Patcher, deleter: Deleter, authenticator: Authenticator
+    ) -> None:
+        self.writer = writer
+        self.backend = writer.backend
+        self.patcher = patcher
+        self.deleter = deleter
+        self.authenticator = authenticator
+
+    def answer(self, call: Call, body: bytes) -> Answer | None:
+        """The answer; None for a subresource that is only a part of the object."""
+        match call.subresource:
+            case "scale":
+                return self._scale(call, body)
+            case "binding":
+                return self._bind(call, body)
+            case "eviction":
+                return self._evict(call, body)
+            case "token":
+                return self._token(call, body)
+            case "finalize":
+                return self._finalize(call, body)
+            case "log" | "proxy" | "exec" | "attach" | "portforward":
+                raise Failure(
+                    404, "NotFound", "the server could not find the requested resource", details={}
+                )
+            case _:
+                return None
+
+    def _record(self, call: Call) -> Record:
+        record = self.backend.get(call.served.collection, key_of(call.namespace, call.name))
+        if record is None:
+            raise failures.not_found(call.served.plural, call.served.group, call.name)
+        return record
+
+    # ---- scale -----------------------------------------------------------------------------
+
+    def _scale_of(self, call: Call, obj: Obj) -> Obj:
+        paths = call.served.scale
+        assert paths is not None
+        wanted = find(parse_path(paths.spec), obj)
+        if not wanted:
+            raise failures.internal(f'the spec replicas field "{paths.spec}" does not exist')
+        status: Obj = {"replicas": (find(parse_path(paths.status), obj) or [0])[0] or 0}
+        if call.served.custom:
+            selector = find(parse_path(paths.selector), obj) if paths.selector else []
+            text = selector_text(selector[0]) if selector else ""
+        else:
+            text = selector_text((obj.get("spec") or {}).get("selector"))
+        if text:
+            status["selector"] = text
+        meta = obj["metadata"]
+        kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        spec = {"replicas": wanted[0]} if wanted[0] else {}
+        return {
+            "kind": "Scale",
+            "apiVersion": "autoscaling/v1",
+            "metadata": {key: meta[key] for key in kept if key in meta},
+            "spec": spec,
+            "status": status,
+        }
+
+    def _scale(self, call: Call, body: bytes) -> Answer:
+        record = self._record(call)
+        served = call.served
+        old = from_storage(served, record.load())
+        if call.verb == "get":
+            return Answer(self._scale_of(call, old), 200)
+        scale = self._new_scale(call, old, body)
+        replicas = (scale.get("spec") or {}).get("replicas", 0)
+        if isinstance(replicas, bool) or not isinstance(replicas, int) or replicas < 0:
+            cause = field_errors.invalid(
+                "spec.replicas", replicas, "must be greater than or equal to 0"
+            )
+            raise failures.invalid("Scale", "autoscaling", call.name, [cause])
+        version = (scale.get("metadata") or {}).get("resourceVersion")
+        if version and version != str(record.version):
+            raise failures.modified(served.plural, served.group, call.name)
+        new = from_storage(served, record.load())
+        assert served.scale is not None
+        _set(new, served.scale.spec, replicas)
+        # The scale is written as a patch of the object, since its version was checked above.
+        written = self.writer.update(call, record, old, new)
+        return Answer(self._scale_of(call, written.obj), 200)
+
+    def _new_scale(self, call: Call, old: Obj, body: bytes) -> Obj:
+        if call.verb == "update":
+            return parse_object(body, call.content_type)
+        current = self._scale_of(call, old)
+        kind = media_type(call.content_type)
+        try:
+            if kind == JSON_PATCH:
+                patched = json_patch(current, parse_json(body))
+            else:
+                patched = merge_patch(current, parse_yaml(body))
+        except PatchError as error:
+            raise failures.bad_request(str(error)) from error
+        if not isinstance(patched, dict):
+            raise failures.bad_request("the patch leaves no object")
+        return patched
+
+    # ---- pods ------------------------------------------------------------------------------
+
+    def _bind(self, call: Call, body: bytes) -> Answer:
+        binding = parse_object(body, call.content_type)
+        target = binding.get("target") or {}
+        causes = []
+        if target.get("kind") not in {None, "", "Node"}:
+            known = ["Node", "<empty>"]
+            causes.append(field_errors.not_supported("target.kind", target["kind"], known))
+        if not target.get("name"):
+            causes.append(field_errors.required("target.name"))
+        if (binding.get("metadata") or {}).get("name") != call.name:
+            raise failures.bad_request("name in URL does not match name in Binding object")
+        if causes:
+            # A real server does not dress this refusal as a 422.
+            raise Failure(500, "", ", ".join(cause.text() for cause in causes))
+        record = self._record(call)
+        pod = record.load()
+        meta, spec = pod["metadata"], pod["spec"]
+        uid = (binding.get("metadata") or {}).get("uid")
+        if uid and uid != record.uid:
+            raise uid_conflict(call.served, record, uid)
+        if record.terminating:
+            raise failures.conflict(
+                "pods/binding",
+                "",
+                call.name,
+                f"pod {call.name} is being deleted, cannot be assigned to a host",
+            )
+        if spec.get("nodeName"):
+            why = f'pod {call.name} is already assigned to node "{spec["nodeName"]}"'
+            raise failures.conflict("pods/binding", "", call.name, why)
+        if spec.get("schedulingGates"):
+            why = f"pod {call.name} has non-empty .spec.schedulingGates"
+            raise failures.conflict("pods/binding", "", call.name, why)
+        spec["nodeName"] = target["name"]
+        for key in ("annotations", "labels"):
+            given = (binding.get("metadata") or {}).get(key)
+            if given:
+                meta[key] = {**(meta.get(key) or {}), **given}
+        self._scheduled(pod)
+        if not call.dry_run:
+            self.backend.commit(call.served, record.key, pod)
+        return Answer(SUCCESS, 201)
+
+    def _scheduled(self, pod: Obj) -> None:
+        status = pod.setdefault("status", {})
+        status.pop("nominatedNodeName", None)
+        condition = {
+            "type": "PodScheduled",
+            "status": "True",
+            "lastProbeTime": None,
+            "lastTransitionTime": format_instant(self.backend.now()),
+        }
+        conditions = list(status.get("conditions") or ())
+        at = [i for i, held in enumerate(conditions) if held.get("type") == "PodScheduled"]
+        if at:
+            conditions[at[0]] = condition
+        else:
+            conditions.append(condition)
+        status["conditions"] = conditions
+
+    def _evict(self, call: Call, body: bytes) -> Answer:
+        eviction = parse_object(body, call.content_type)
+        if (eviction.get("metadata") or {}).get("name") != call.name:
+            raise failures.bad_request("name in URL does not match name in Eviction object")
+        record = self._record(call)
+        options = options_of(call, eviction.get("deleteOptions"))
+        pod = record.load()
+        if not record.terminating and not self._may_disrupt(pod, record):
+            raise Failure(
+                429,
+                "TooManyRequests",
+                "Cannot evict pod as it would violate the pod's disruption budget.",
+                details={
+                    "causes": [
+                        {
+                            "reason": "DisruptionBudget",
+                            "message": f"The disruption budget does not allow evicting {call.name}"
+                            " now",
+                        }
+                    ]
+                },
+            )
+        self.deleter.delete(call.served, record, options)
+        return Answer(SUCCESS, 201)
+
+    def _may_disrupt(self, pod: Obj, record: Record) -> bool:
+        """Whether every budget that covers the pod has a disruption left; takes one of each."""
+        phase = (pod.get("status") or {}).get("phase")
+        if phase in {"Succeeded", "Failed", "Pending"}:
+            return True
+        name = "poddisruptionbudgets.policy"
+        served = self.backend.registry.find("policy", "v1", "poddisruptionbudgets")
+        assert served is not None
+        covering = []
+        for held in list(self.backend.store.collection(name).select(record.namespace)):
+            budget = held.load()
+            if match_selector(budget["spec"].get("selector"), record.labels):
+                covering.append((held, budget))
+        if any((b.get("status") or {}).get("disruptionsAllowed", 0) < 1 for _, b in covering):
+            return False
+        for held, budget in covering:
+            budget["status"]["disruptionsAllowed"] -= 1
+            self.backend.commit(served, held.key, budget)
+        return True
+
+    # ---- others ----------------------------------------------------------------------------
+
+    def _token(self, call: Call, body: bytes) -> Answer:
+        record = self._record(call)
+        request = parse_object(body, call.content_type) if body else {}
+        spec = request.get("spec") or {}
+        seconds = int(spec.get("expirationSeconds") or 3600)
+        if seconds < 600:
+            cause = field_errors.invalid(
+                "spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes"
+            )
+            raise failures.invalid("TokenRequest", "authentication.k8s.io", call.name, [cause])
+        token, until = self.authenticator.issue(call.namespace, call.name, record.uid, seconds)
+        return Answer(
+            {
+                "kind": "TokenRequest",
+                "apiVersion": "authentication.k8s.io/v1",
+                "metadata": {"name": call.name, "namespace": call.namespace},
+                "spec": {
+                    "audiences": spec.get("audiences") or ["https://kubernetes.default.svc"],
+                    "expirationSeconds": seconds,
+                    "boundObjectRef": spec.get("boundObjectRef"),
+                },
+                "status": {"token": token, "expirationTimestamp": format_instant(until)},
+            },
+            201,
+        )
+
+    def _finalize(self, call: Call, body: bytes) -> Answer:
+        """The finalizers of a namespace, written by whoever emptied it."""
+        record = self._record(call)
+        given = parse_object(body, call.content_type)
+        obj = record.load()
+        finalizers = (given.get("spec") or {}).get("finalizers") or []
+        obj["spec"] = {"finalizers": finalizers} if finalizers else {}
+        if record.terminating and not finalizers and not obj["metadata"].get("finalizers"):
+            self.backend.remove(call.served, record.key, obj)
+        elif not call.dry_run:
+            self.backend.commit(call.served, record.key, obj)
+        return Answer(obj, 200)

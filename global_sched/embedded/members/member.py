@@ -1,0 +1,121 @@
+"""One embedded member cluster: everything that runs in it, on one API server."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from global_sched.embedded.members.batch_jobs import BatchJobs
+from global_sched.embedded.members.cluster import Cluster
+from global_sched.embedded.members.deployments import Deployments
+from global_sched.embedded.members.kubelet import Kubelets
+from global_sched.embedded.members.nodes import NodeKeeper
+from global_sched.embedded.members.options import MemberOptions
+from global_sched.embedded.members.pytorch import PyTorchJobs
+from global_sched.embedded.members.racks import NodePlan
+from global_sched.embedded.members.replica_sets import ReplicaSets
+from global_sched.embedded.members.scheduler import DefaultScheduler
+from global_sched.embedded.members.stateful_sets import StatefulSets
+from global_sched.embedded.members.workload import WorkloadController
+from global_sched.propagation.fields import Obj
+from global_sched.shared.api.resource import (
+    BATCH_JOBS,
+    DEPLOYMENTS,
+    NODES,
+    PODS,
+    PYTORCH_JOBS,
+    REPLICA_SETS,
+    SERVICES,
+    STATEFUL_SETS,
+    Resource,
+)
+from global_sched.shared.clock import Clock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.preflight import missing_resources
+
+ALWAYS: Final = (NODES, PODS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JOBS)
+WITH_PYTORCH: Final = (PYTORCH_JOBS, SERVICES)
+
+
+class Member:
+    """Nodes, kubelets, workload controllers and, if asked for, the default scheduler.
+
+    `nodes` are created at the start (a list of manifests, or a plan that brings its HyperNodes);
+    nodes that are in the server already, or come later, live as well. PyTorchJobs run where
+    their CRD is installed when the member starts.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        nodes: Sequence[Obj] | NodePlan = (),
+        hyper_nodes: Sequence[Obj] = (),
+        options: MemberOptions | None = None,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._options = options or MemberOptions()
+        self._plan = nodes if isinstance(nodes, NodePlan) else NodePlan(nodes=tuple(nodes))
+        self._hyper_nodes = (*self._plan.hyper_nodes, *hyper_nodes)
+        self._kubelets: Kubelets | None = None
+        self._keeper: NodeKeeper | None = None
+        self.ready = asyncio.Event()
+        """Set when the nodes are registered and the controllers work."""
+
+    async def run(self) -> None:
+        """Run the member until cancelled."""
+        missing = await missing_resources(self._client, WITH_PYTORCH)
+        resources = ALWAYS if missing else (*ALWAYS, *WITH_PYTORCH)
+        cluster = Cluster(
+            self._client, clock=self._clock, resources=resources, component="embedded-member"
+        )
+        kubelets = Kubelets(cluster, self._options)
+        keeper = NodeKeeper(
+            cluster,
+            self._options,
+            nodes=self._plan.nodes,
+            hyper_nodes=self._hyper_nodes,
+            down=kubelets.down,
+        )
+        self._kubelets, self._keeper = kubelets, keeper
+        loops = [kubelets.loop, *(one.loop for one in self._controllers(cluster, resources))]
+        if self._options.default_scheduler:
+            loops.append(DefaultScheduler(cluster).loop)
+        await keeper.register()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(cluster.run())
+            await cluster.synced()
+            group.create_task(keeper.run())
+            for loop in loops:
+                group.create_task(loop.run())
+            self.ready.set()
+
+    def _controllers(
+        self, cluster: Cluster, resources: Iterable[Resource]
+    ) -> list[WorkloadController]:
+        found: list[WorkloadController] = [
+            Deployments(cluster),
+            ReplicaSets(cluster),
+            StatefulSets(cluster),
+            BatchJobs(cluster, backoff=self._options.job_backoff),
+        ]
+        if PYTORCH_JOBS in resources:
+            found.append(PyTorchJobs(cluster))
+        return found
+
+    # --- faults ---------------------------------------------------------------------------
+
+    async def lose_node(self, name: str) -> None:
+        """A machine is gone: its node's conditions become Unknown, its pods stay as they are."""
+        await self.ready.wait()
+        assert self._keeper is not None
+        await self._keeper.lose(name)
+
+    async def recover_node(self, name: str) -> None:
+        """The machine is back: its node is ready, and its pods go on."""
+        await self.ready.wait()
+        assert self._keeper is not None
+        assert self._kubelets is not None
+        await self._keeper.recover(name)
+        self._kubelets.look_at(name)

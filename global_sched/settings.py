@@ -1,0 +1,243 @@
+"""What an operator can set: from a file, environment variables `GSCHED_…`, and flags.
+
+Flags win over the environment, the environment over the file. Units are in the field names
+(`_seconds`) or in the text. The section `policy` holds what decisions depend on; it is
+validated into `model.Policy`, the value that every cycle takes.
+"""
+
+import os
+import socket
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from global_sched.shared.api.names import GLOBAL_SCHEDULER, SYSTEM_NAMESPACE
+from global_sched.shared.model.policy import Policy, ScoreWeights
+
+
+class SettingsError(ValueError):
+    """A setting cannot be used; one line that names it and says what would help."""
+
+
+def _split(value: object) -> object:
+    """`a,b` from a flag or the environment."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+"""A list of names: `[a, b]` in a file, `a,b` elsewhere."""
+Seconds = Annotated[float, Field(gt=0, le=86400)]
+
+
+class Settings(BaseSettings):
+    """Settings of `global-sched run`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="GSCHED_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        use_attribute_docstrings=True,
+    )
+    kubeconfig: Path | None = None
+    """Kubeconfig of the control plane (default: $KUBECONFIG, ~/.kube/config, then the pod's
+    service account)."""
+    context: str | None = None
+    """Context in the kubeconfig (default: its current one)."""
+    in_cluster: bool = False
+    """Use the pod's service account and nothing else."""
+
+    scheduler_names: Names = (GLOBAL_SCHEDULER,)
+    """Values of a policy's `spec.schedulerName` that we answer for."""
+    namespace: str = SYSTEM_NAMESPACE
+    """Control-plane namespace of the Lease and of the ConfigMap with the Policy."""
+    lease_name: str = "global-sched"
+    """The Lease: of several replicas only its holder decides."""
+    lease_seconds: Seconds = 15.0
+    """After so many seconds without renewal another replica takes over."""
+    renew_seconds: Seconds = 10.0
+    """A leader that could not renew for so many seconds stops; less than `lease_seconds`."""
+    retry_seconds: Seconds = 2.0
+    """Seconds between two attempts to get or renew the Lease."""
+    identity: str = ""
+    """This replica's name on the Lease (default: host name and process id)."""
+
+    debounce_seconds: Annotated[float, Field(ge=0, le=10)] = 0.005
+    """Changes are collected for so many seconds before a cycle starts."""
+    cycle_budget_seconds: Annotated[float, Field(ge=0, le=60)] = 0.05
+    """Cycles that take longer than so many seconds run in a thread."""
+    max_age_seconds: Seconds = 120.0
+    """Nothing is decided when the watches were last up to date longer ago than so many
+    seconds."""
+    writes_at_once: Annotated[int, Field(ge=1, le=1024)] = 64
+    """At most so many writes of bindings are in flight."""
+    status_interval_seconds: Annotated[float, Field(ge=1, le=3600)] = 5.0
+    """Statuses of Queues, Tenants and CapacityReports are written at most so often."""
+    drain_seconds: Annotated[float, Field(ge=0, le=600)] = 10.0
+    """At the end, writes in flight get at most so many seconds."""
+
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """Port of /metrics and the probes; 0 serves none."""
+    metrics_host: str = "0.0.0.0"  # noqa: S104 - probes come from outside the pod
+    """Address of /metrics and the probes."""
+    log_level: str = "info"
+    """debug, info, warning or error."""
+    log_format: str = "json"
+    """json or console."""
+
+    policy: Policy = Policy()
+    """What decisions depend on; published in the ConfigMap `global-sched-policy`."""
+
+    @property
+    def replica(self) -> str:
+        """The name of this replica on the Lease and on Events."""
+        return self.identity or f"{socket.gethostname()}-{os.getpid()}"
+
+    @field_validator("scheduler_names")
+    @classmethod
+    def _some_name(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("name at least one scheduler that we answer for")
+        return tuple(sorted(set(value)))
+
+    @field_validator("log_level")
+    @classmethod
+    def _level(cls, value: str) -> str:
+        if value not in ("debug", "info", "warning", "error"):
+            raise ValueError("use debug, info, warning or error")
+        return value
+
+    @field_validator("log_format")
+    @classmethod
+    def _format(cls, value: str) -> str:
+        if value not in ("json", "console"):
+            raise ValueError("use json or console")
+        return value
+
+    @field_validator("policy", mode="before")
+    @classmethod
+    def _known_policy(cls, value: object) -> object:
+        _only_known(value, Policy, "policy")
+        if isinstance(value, dict):
+            _only_known(value.get("score_weights"), ScoreWeights, "policy.score_weights")
+        return value
+
+    @field_validator("policy")
+    @classmethod
+    def _sane_policy(cls, value: Policy) -> Policy:
+        check_policy(value)
+        return value
+
+
+def _only_known(value: object, kind: type[Policy | ScoreWeights], where: str) -> None:
+    if not isinstance(value, dict):
+        return
+    known = sorted(field.name for field in fields(kind))
+    for key in value:
+        if key not in known:
+            raise ValueError(f"{where}.{key} is no setting; there are {', '.join(known)}")
+
+
+def check_policy(policy: Policy) -> None:
+    """Raises ValueError for a number that makes no sense."""
+    for field in fields(Policy):
+        value = getattr(policy, field.name)
+        if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= 10**7:
+            raise ValueError(f"policy.{field.name}: {value} is out of range; use 1 to 10000000")
+    for field in fields(ScoreWeights):
+        weight = getattr(policy.score_weights, field.name)
+        if not 0 <= weight <= 10_000:
+            raise ValueError(
+                f"policy.score_weights.{field.name}: {weight} is out of range; use 0 to 10000"
+            )
+
+
+def read_policy(value: object) -> Policy:
+    """A Policy from plain data (the published ConfigMap, a scenario). Raises SettingsError."""
+    try:
+        _only_known(value, Policy, "policy")
+        policy = TypeAdapter(Policy).validate_python(value)
+        check_policy(policy)
+    except ValidationError as error:
+        raise SettingsError(_one_line(error, "policy.")) from error
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    return policy
+
+
+def load_settings(file: Path | None, flags: Mapping[str, Any]) -> Settings:
+    """Settings from flags, then the environment, then a YAML or TOML file.
+
+    Raises:  SettingsError in one line: which setting, what is wrong, what would help.
+    """
+    content = {} if file is None else _read_file(file)
+
+    class FromFile(Settings):
+        """The settings with the file as the last source."""
+
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            """Flags, environment, file."""
+            del dotenv_settings, file_secret_settings
+            return init_settings, env_settings, InitSettingsSource(settings_cls, content)
+
+    try:
+        loaded = FromFile(**flags)
+        settings = Settings.model_construct(
+            **{n: getattr(loaded, n) for n in Settings.model_fields}
+        )
+    except ValidationError as error:
+        raise SettingsError(_one_line(error, "")) from error
+    if not settings.lease_seconds > settings.renew_seconds > 1.2 * settings.retry_seconds:
+        raise SettingsError(
+            "lease_seconds must exceed renew_seconds, and that 1.2 × retry_seconds; they are "
+            f"{settings.lease_seconds:g}, {settings.renew_seconds:g}, {settings.retry_seconds:g}"
+        )
+    return settings
+
+
+def _read_file(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8")
+        loaded = tomllib.loads(text) if file.suffix == ".toml" else yaml.safe_load(text)
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} cannot be read: {' '.join(str(error).split())}") from error
+    if loaded is None:
+        return {}
+    if not isinstance(loaded, dict):
+        raise SettingsError(f"{file} is not a mapping of settings")
+    return loaded
+
+
+def _one_line(error: ValidationError, prefix: str) -> str:
+    first = error.errors()[0]
+    where = prefix + ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(sorted(Settings.model_fields))
+        return f"{where} is no setting; there are {known}"
+    message = first["msg"].removeprefix("Value error, ")
+    if message.startswith("policy."):
+        return message
+    return f"{where}: {message}, not {str(first.get('input'))[:80]!r}"

@@ -1,0 +1,108 @@
+"""The decision annotation: a Decision as text, and back."""
+
+import msgspec
+
+from global_sched.shared.api.federation import BackoffRecord, DecisionRecord, GrantRecord
+from global_sched.shared.model.decision import Backoff, Decision, Grant
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import (
+    ClusterName,
+    DecisionId,
+    DomainId,
+    PodSetName,
+)
+from global_sched.shared.model.instant import InstantError, format_micro, parse_instant
+
+_DECODER = msgspec.json.Decoder(DecisionRecord)
+_LONGEST = 256 * 1024
+
+
+class DecisionError(ValueError):
+    """An annotation that is not a decision of ours; the text says why."""
+
+
+def render_decision(decision: Decision) -> str:
+    """The text of the annotation."""
+    record = DecisionRecord(
+        id=decision.id,
+        epoch=decision.epoch,
+        at=format_micro(decision.at),
+        order=decision.order,
+        grants=[_grant_record(grant) for grant in decision.grants],
+        pending=amounts_map(decision.pending) or None,
+        backoffs=[
+            BackoffRecord(
+                cluster=one.cluster,
+                until=format_micro(one.until),
+                failures=one.failures,
+                reason=one.reason,
+            )
+            for one in decision.backoffs
+        ]
+        or None,
+    )
+    return msgspec.json.encode(record, order="deterministic").decode()
+
+
+def amounts_map(amounts: Amounts) -> dict[str, int]:
+    """Pods by pod set as JSON has them."""
+    return {str(name): pods for name, pods in amounts.entries}
+
+
+def _grant_record(grant: Grant) -> GrantRecord:
+    return GrantRecord(
+        cluster=grant.cluster,
+        amounts=amounts_map(grant.amounts),
+        replicas=grant.replicas,
+        domain=grant.domain or "",
+        tier=grant.tier,
+        tier_name=grant.tier_name,
+    )
+
+
+def parse_decision(text: str) -> Decision:
+    """The decision that an annotation holds. Raises DecisionError."""
+    if len(text) > _LONGEST:
+        raise DecisionError(f"it is {len(text)} characters long")
+    try:
+        record = _DECODER.decode(text)
+        at = parse_instant(record.at)
+        backoffs = tuple(_backoff(one) for one in record.backoffs or ())
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
+        raise DecisionError(f"it cannot be read: {error}") from error
+    if not record.id:
+        raise DecisionError("it has no id")
+    return Decision(
+        id=DecisionId(record.id),
+        epoch=record.epoch,
+        at=at,
+        order=record.order,
+        grants=tuple(_grant(one) for one in record.grants or ()),
+        pending=amounts_of(record.pending),
+        backoffs=backoffs,
+    )
+
+
+def amounts_of(found: dict[str, int] | None) -> Amounts:
+    """Pods by pod set."""
+    return Amounts.of({PodSetName(name): pods for name, pods in (found or {}).items()})
+
+
+def _grant(record: GrantRecord) -> Grant:
+    return Grant(
+        cluster=ClusterName(record.cluster),
+        amounts=amounts_of(record.amounts),
+        replicas=record.replicas,
+        domain=DomainId(record.domain) if record.domain else None,
+        tier=record.tier,
+        tier_name=record.tier_name,
+    )
+
+
+def _backoff(record: BackoffRecord) -> Backoff:
+    return Backoff(
+        cluster=ClusterName(record.cluster),
+        until=parse_instant(record.until),
+        failures=record.failures,
+        reason=record.reason,
+    )

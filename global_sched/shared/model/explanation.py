@@ -1,0 +1,69 @@
+"""Why one workload is where it is: everything that people may ask, as values."""
+
+from dataclasses import dataclass
+
+from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.plan import Admission, Outcome
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.verdict import DomainVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A weighted dominant share as an exact fraction, and which resource dominates.
+
+    `held` of `total` in base units; `numerator` / `denominator` divides that by the
+    weight. A weight of 0 or less makes the denominator 0: such a share is last, whatever it holds.
+    """
+
+    resource: str = ""
+    held: int = 0
+    total: int = 0
+    weight: int = 1
+
+    @property
+    def numerator(self) -> int:
+        """The part over the bar."""
+        return self.held
+
+    @property
+    def denominator(self) -> int:
+        """The part under the bar."""
+        return max(self.total, 1) * max(self.weight, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """What a queue or tenant holds, its share, and a queue's capability."""
+
+    name: str
+    held: Resources
+    share: Share
+    capability: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterDomains:
+    """What the domains of a cluster answered, nearest first."""
+
+    cluster: ClusterName
+    domains: tuple[DomainVerdict, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """One workload's turn in a cycle.
+
+    `outcome` holds every cluster's own verdict, and the score where it fits; `domains` those of
+    the clusters that had no room. `admission` is what this cycle would write. `position` of
+    `length` is its place in its queue's line, 0 when it does not stand in line. `queue` and
+    `tenant` are as they were when its turn came.
+    """
+
+    outcome: Outcome
+    domains: tuple[ClusterDomains, ...] = ()
+    admission: Admission | None = None
+    position: int = 0
+    length: int = 0
+    queue: Holding
+    tenant: Holding

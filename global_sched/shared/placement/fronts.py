@@ -1,0 +1,72 @@
+"""Fronts: how many pods of one unit fit beside each number of pods of the others.
+
+A front has one axis per other unit; `NEVER` marks numbers that do not fit at all. Fronts of places
+that do not share nodes combine by (max, +) convolution, which is exact.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEVER = -(2**40)
+"""Far below 0, so that sums with it stay below 0."""
+
+Front = NDArray[np.int64]
+
+
+def nothing(shape: tuple[int, ...]) -> Front:
+    """The front of a place without room."""
+    front = np.full(shape, NEVER, dtype=np.int64)
+    front[(0,) * len(shape)] = 0
+    return front
+
+
+def join(left: Front, right: Front, most: int) -> Front:
+    """What fits in two places together, `most` pods at most."""
+    result: Front = _join_pairs(left[None], right[None], most)[0]
+    return result
+
+
+def join_all(fronts: Sequence[Front], shape: tuple[int, ...], most: int) -> Front:
+    """What fits in all places together: pairs, pairs of pairs, and so on."""
+    if not fronts:
+        return nothing(shape)
+    stacked = np.stack(fronts)
+    while len(stacked) > 1:
+        odd = stacked[-1:] if len(stacked) % 2 else stacked[:0]
+        even = len(stacked) - len(odd)
+        joined = _join_pairs(stacked[0:even:2], stacked[1:even:2], most)
+        stacked = np.concatenate((joined, odd))
+    result: Front = stacked[0]
+    return result
+
+
+def powers(single: Front, places: int, most: int) -> list[Front]:
+    """Few fronts that together are so many alike places."""
+    if places <= 4:
+        return [single] * places
+    result: list[Front] = []
+    square = single
+    left = places
+    while left:
+        if left & 1:
+            result.append(square)
+        left >>= 1
+        if left:
+            square = join(square, square, most)
+    return result
+
+
+def _join_pairs(left: Front, right: Front, most: int) -> Front:
+    """Joins many pairs at once, along the first axis."""
+    shape = left.shape[1:]
+    result = np.full(left.shape, NEVER, dtype=np.int64)
+    used = (right >= 0).any(axis=0)
+    for cell in np.argwhere(used).tolist():
+        source = (slice(None), *(slice(0, n - c) for n, c in zip(shape, cell, strict=True)))
+        target = (slice(None), *(slice(c, None) for c in cell))
+        one = (slice(None), *(slice(c, c + 1) for c in cell))
+        np.maximum(result[target], left[source] + right[one], out=result[target])
+    result[result < 0] = NEVER
+    return np.minimum(result, most)

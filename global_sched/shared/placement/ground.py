@@ -1,0 +1,207 @@
+"""A topology, grouped and indexed once: what all Spaces of it start from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.topology import NodeClass, Occupant, Topology
+from global_sched.shared.placement.histogram import class_order
+from global_sched.shared.placement.index import TreeIndex, tree_index
+
+if TYPE_CHECKING:
+    from global_sched.shared.model.verdict import Verdict
+    from global_sched.shared.placement.placed import NotPlaced, Placed
+    from global_sched.shared.placement.units import Task
+
+_LARGEST = 2**62
+_MOST_NODES = 2**20
+"""More alike nodes count as this many, so that sums over an absurd report fit 63 bits."""
+_MOST_KEPT_LEAVES = 200_000
+_MOST_KEPT = 512
+
+SortKey = tuple[tuple[int, ...], int, int, tuple[str, ...]]
+"""What orders the rows of a domain: free vector, occupants, class, marks."""
+
+TableKey = tuple[PodShape, str, str]
+"""A shape; for one-per-node shapes also the pod set and the binding id (both else empty)."""
+
+
+@dataclass(slots=True)
+class BaseTable:
+    """How many pods of one shape each row's nodes and each domain hold at the start."""
+
+    caps: list[int]
+    sums: NDArray[np.int64]
+    lean: NDArray[np.int64]
+    slack: NDArray[np.int64]
+
+
+@dataclass(slots=True, kw_only=True)
+class Ground:
+    """Rows of alike nodes (domain, class, free, occupants), their counts, and the tree.
+
+    Nodes that differ in name only are one row. Classes and occupants are numbered in their order,
+    so that rows compare by numbers and yet by value.
+    """
+
+    topology: Topology
+    index: TreeIndex
+    order_keys: frozenset[str] | None
+    classes: tuple[NodeClass, ...]
+    occupants: tuple[tuple[Occupant, ...], ...]
+    domain: list[int]
+    kind: list[int]
+    free: list[tuple[int, ...]]
+    tenant: list[int]
+    """Position in `occupants`."""
+    count: list[int]
+    members: list[list[int]]
+    """Per row the leaves that are its named nodes, ascending by name; empty for counted ones."""
+    matrix: NDArray[np.int64] = field(init=False)
+    """Free vectors, bounded."""
+    ordered: list[list[tuple[SortKey, int]]]
+    """Per domain its own rows, ascending."""
+    row_of: dict[int, int]
+    """The row of each leaf."""
+    named: bool
+    """Whether every leaf is one node with a name."""
+    rank: dict[int, int]
+    """The place of each named leaf in the order of names."""
+    tables: dict[TableKey, BaseTable] = field(default_factory=dict)
+    tasks: dict[int, tuple[Gang, "Task | Verdict"]] = field(default_factory=dict)
+    """What gangs compile to here, by identity."""
+    answers: dict[int, tuple[Gang, "Placed | NotPlaced"]] = field(default_factory=dict)
+    """Answers in untouched room, by the gang's identity: unchanged clusters stay answered."""
+    kinds: NDArray[np.int64] = field(init=False)
+    places: NDArray[np.int64] = field(init=False)
+    sizes: NDArray[np.int64] = field(init=False)
+    """Per row the class, the domain, and the number of nodes, to count with."""
+    _nodes: list[int] = field(default_factory=list)
+
+    def freeze(self) -> None:
+        """Derive what counting needs, once all rows are there."""
+        self.kinds = np.array(self.kind, dtype=np.int64)
+        self.places = np.array(self.domain, dtype=np.int64)
+        self.count = [min(nodes, _MOST_NODES) for nodes in self.count]
+        self.sizes = np.array(self.count, dtype=np.int64)
+        free = [[min(f, _LARGEST) for f in vector] for vector in self.free]
+        self.matrix = np.array(free, dtype=np.int64).reshape(
+            len(self.free), len(self.topology.axis)
+        )
+
+    def nodes(self, domain: int) -> int:
+        """Nodes in a domain (by position): takes never move one elsewhere."""
+        if not self._nodes:
+            held = [0] * (self.index.root + 1)
+            for at, count in zip(self.domain, self.count, strict=True):
+                held[at] += count
+            for at in range(self.index.root):
+                held[self.index.parent[at]] += held[at]
+            self._nodes = held
+        return self._nodes[domain]
+
+
+def build_ground(topology: Topology, order_keys: frozenset[str] | None) -> Ground:
+    """Group a topology's leaves into rows, by value."""
+    index = tree_index(topology.domains)
+    classes = tuple(
+        sorted(
+            {leaf.node_class for leaf in topology.leaves}, key=lambda c: class_order(c, order_keys)
+        )
+    )
+    occupants = tuple(sorted({leaf.occupants for leaf in topology.leaves}))
+    class_at = {kind: at for at, kind in enumerate(classes)}
+    occupants_at = {item: at for at, item in enumerate(occupants)}
+    ground = Ground(
+        topology=topology,
+        index=index,
+        order_keys=order_keys,
+        classes=classes,
+        occupants=occupants,
+        domain=[],
+        kind=[],
+        free=[],
+        tenant=[],
+        count=[],
+        members=[],
+        ordered=[[] for _ in range(index.root + 1)],
+        row_of={},
+        named=bool(topology.leaves) and all(leaf.node for leaf in topology.leaves),
+        rank={},
+    )
+    rows: dict[tuple[int, int, tuple[int, ...], int], int] = {}
+    for place, at in enumerate(_leaf_order(topology)):
+        leaf = topology.leaves[at]
+        ground.rank[at] = place
+        if leaf.count <= 0:
+            continue
+        key = (
+            index.at(leaf.domain),
+            class_at[leaf.node_class],
+            leaf.free,
+            occupants_at[leaf.occupants],
+        )
+        row = rows.get(key)
+        if row is None:
+            row = rows[key] = _add_row(ground, key)
+        ground.count[row] += leaf.count
+        ground.row_of[at] = row
+        if ground.named:
+            ground.members[row].append(at)
+    for own in ground.ordered:
+        own.sort()
+    ground.freeze()
+    return ground
+
+
+def _leaf_order(topology: Topology) -> list[int]:
+    """Named leaves ascend by name, so that the lowest names are taken first."""
+    positions = list(range(len(topology.leaves)))
+    if any(leaf.node for leaf in topology.leaves):
+        positions.sort(key=lambda at: topology.leaves[at].node)
+    return positions
+
+
+def _add_row(ground: Ground, key: tuple[int, int, tuple[int, ...], int]) -> int:
+    domain, kind, free, tenant = key
+    row = len(ground.count)
+    ground.domain.append(domain)
+    ground.kind.append(kind)
+    ground.free.append(free)
+    ground.tenant.append(tenant)
+    ground.count.append(0)
+    ground.members.append([])
+    ground.ordered[domain].append(((free, tenant, kind, ()), row))
+    return row
+
+
+@dataclass(slots=True)
+class GroundCache:
+    """The grounds of the latest topologies, by identity: a snapshot shares unchanged topologies."""
+
+    build: Callable[[Topology, frozenset[str] | None], Ground]
+    _kept: dict[tuple[int, frozenset[str] | None], Ground] = field(default_factory=dict)
+    _leaves: int = 0
+
+    def of(self, topology: Topology, order_keys: frozenset[str] | None) -> Ground:
+        """The ground of a topology, built at most once while it is kept."""
+        key = (id(topology), order_keys)
+        ground = self._kept.pop(key, None)
+        if ground is None or ground.topology is not topology:
+            ground = self.build(topology, order_keys)
+            self._leaves += len(topology.leaves)
+        self._kept[key] = ground
+        while len(self._kept) > 1 and (
+            self._leaves > _MOST_KEPT_LEAVES or len(self._kept) > _MOST_KEPT
+        ):
+            oldest = next(iter(self._kept))
+            self._leaves -= len(self._kept.pop(oldest).topology.leaves)
+        return ground
+
+
+GROUNDS = GroundCache(build_ground)

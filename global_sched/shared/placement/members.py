@@ -1,0 +1,148 @@
+"""Which nodes and domains a HyperNode lists: exact names, patterns and label selectors."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import re2
+
+from global_sched.shared.api.base import LabelSelector
+from global_sched.shared.api.volcano import HyperNode, Member
+from global_sched.shared.model.pods import matches
+from global_sched.shared.placement.shapes import SpecError, node_requirement
+
+_LONGEST_PATTERN = 1024
+_PATTERN_MEMORY = 1 << 20
+_MOST_TESTS = 5_000_000
+"""Name and label tests for one tree; a hostile tree stops here and not at a minute of CPU."""
+
+
+class MemberError(ValueError):
+    """A member that cannot be resolved: why, in words for the HyperNode's owner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """What one HyperNode lists, as sorted names."""
+
+    nodes: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+    missing_nodes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class MemberResolver:
+    """Resolves members against the nodes that exist, each pattern and selector once."""
+
+    nodes: Mapping[str, Mapping[str, str]]
+    _names: Sequence[str] = field(init=False)
+    _by_label: dict[tuple[str, str], set[str]] = field(init=False)
+    _patterns: dict[str, frozenset[str]] = field(init=False)
+    _tests_left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._names = sorted(self.nodes)
+        self._by_label = {}
+        self._patterns = {}
+        self._tests_left = _MOST_TESTS
+        for name, labels in self.nodes.items():
+            for item in labels.items():
+                self._by_label.setdefault(item, set()).add(name)
+
+    def resolve(self, hypernode: HyperNode) -> Listed:
+        """All members of one HyperNode. Raises MemberError for the first bad one."""
+        nodes: set[str] = set()
+        children: set[str] = set()
+        missing: set[str] = set()
+        for position, member in enumerate(hypernode.spec.members or ()):
+            try:
+                if member.type == "HyperNode":
+                    children.add(_child(member))
+                else:
+                    self._add_nodes(member, nodes, missing)
+            except MemberError as error:
+                raise MemberError(f"member {position}: {error}") from error
+        return Listed(
+            nodes=tuple(sorted(nodes)),
+            children=tuple(sorted(children)),
+            missing_nodes=tuple(sorted(missing)),
+        )
+
+    def _add_nodes(self, member: Member, nodes: set[str], missing: set[str]) -> None:
+        if member.type != "Node":
+            raise MemberError(f"its type {member.type[:40]!r} is none of Node, HyperNode")
+        selector = member.selector
+        given = [
+            part
+            for part in (selector.exact_match, selector.regex_match, selector.label_match)
+            if part is not None
+        ]
+        if len(given) != 1:
+            raise MemberError("needs exactly one of exactMatch, regexMatch and labelMatch")
+        if selector.exact_match is not None:
+            name = selector.exact_match.name
+            (nodes if name in self.nodes else missing).add(name)
+        elif selector.regex_match is not None:
+            nodes |= self._matching(selector.regex_match.pattern)
+        elif selector.label_match is not None:
+            nodes |= self._labelled(selector.label_match)
+
+    def _spend(self, tests: int) -> None:
+        self._tests_left -= tests
+        if self._tests_left < 0:
+            raise MemberError(
+                f"the tree's selectors need more than {_MOST_TESTS} tests; use exactMatch or "
+                "one label per domain"
+            )
+
+    def _matching(self, pattern: str) -> frozenset[str]:
+        """Names that contain a match: unanchored, as Go's MatchString and Volcano read it."""
+        found = self._patterns.get(pattern)
+        if found is not None:
+            return found
+        if not pattern or len(pattern) > _LONGEST_PATTERN:
+            raise MemberError(f"regexMatch needs a pattern of 1 to {_LONGEST_PATTERN} characters")
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = _PATTERN_MEMORY
+        try:
+            compiled = re2.compile(pattern, options=options)
+        except re2.error as error:
+            raise MemberError(f"regexMatch {pattern[:80]!r} is no RE2 pattern: {error}") from error
+        self._spend(len(self._names))
+        found = frozenset(name for name in self._names if compiled.search(name))
+        self._patterns[pattern] = found
+        return found
+
+    def _labelled(self, selector: LabelSelector) -> set[str]:
+        """Nodes with these labels; an empty selector matches nothing (Volcano's rule)."""
+        labels = selector.match_labels or {}
+        expressions = selector.match_expressions or []
+        if not labels and not expressions:
+            return set()
+        try:
+            requirements = [
+                node_requirement(expression, f"labelMatch.matchExpressions[{position}]")
+                for position, expression in enumerate(expressions)
+            ]
+        except SpecError as error:
+            raise MemberError(str(error)) from error
+        found: set[str] | None = None
+        for item in labels.items():
+            having = self._by_label.get(item, set())
+            found = set(having) if found is None else found & having
+        candidates = self.nodes.keys() if found is None else found
+        if requirements:
+            self._spend(len(candidates) * len(requirements))
+            candidates = {
+                name
+                for name in candidates
+                if all(matches(requirement, dict(self.nodes[name])) for requirement in requirements)
+            }
+        return set(candidates)
+
+
+def _child(member: Member) -> str:
+    exact = member.selector.exact_match
+    if exact is None or member.selector.regex_match or member.selector.label_match:
+        raise MemberError("a member of type HyperNode needs exactMatch and nothing else")
+    return exact.name

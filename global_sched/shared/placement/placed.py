@@ -1,0 +1,60 @@
+"""What placement answers: the nodes that were chosen, or why there are none."""
+
+from dataclasses import dataclass
+
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import DomainId, PodSetName
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """`pods_per_node` pods of a pod set on each of `nodes` alike nodes.
+
+    `leaf` is the leaf's position in the Space's topology where leaves are named nodes. Where they
+    are counted it is a row of the Space: the topology's leaves keep their position, and what takes
+    split off follows. Takes apply in order: a later one may use what an earlier one left on a node.
+    """
+
+    leaf: int
+    pod_set: PodSetName
+    nodes: int
+    pods_per_node: int
+    requests: Resources = Resources()
+    """What one of these pods asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A group of a partition of which some pods run already: `missing` pods have to join them.
+
+    `domains` are where its running pods are. Where the partition's constraint is hard, the whole
+    group stays under one domain that it allows.
+    """
+
+    pod_set: PodSetName
+    domains: tuple[DomainId | None, ...]
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Room for a gang. `domain` is the smallest HyperNode around it; None when there is none.
+
+    Pods of a pod set follow its takes in order, so that groups of a partition stay together: first
+    those that join a group, then whole groups, then what is left.
+    """
+
+    amounts: Amounts
+    domain: DomainId | None
+    tier: int | None
+    tier_name: str
+    takes: tuple[Take, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotPlaced:
+    """Why the minimum is not placed."""
+
+    verdict: Verdict

@@ -1,0 +1,102 @@
+"""A task on the rows as they are: which nodes take it, or that none do."""
+
+from dataclasses import dataclass
+
+from global_sched.shared.placement.choose import Scope, room_in, top_of
+from global_sched.shared.placement.draft import Draft
+from global_sched.shared.placement.rows import Rows
+from global_sched.shared.placement.several import Several, TableOf
+from global_sched.shared.placement.table import Table
+from global_sched.shared.placement.units import Task, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Unsolved:
+    """Nothing was found; `proven` when there is nothing to find."""
+
+    proven: bool
+
+
+class Solver:
+    """Solves one task; its tables are in step with the rows."""
+
+    def __init__(self, rows: Rows, table_of: TableOf, task: Task) -> None:
+        self.rows = rows
+        self.index = rows.index
+        self.task = task
+        self.tables = [table_of(unit.key) for unit in task.units]
+        self.several = Several(rows, task, self.tables)
+
+    def solve(self, prefer: int | None, around: int | None) -> Draft | Unsolved:
+        """The placement, applied to the rows as a draft."""
+        limit = self.task.limit
+        scopes = [Scope(limit=limit, within=self.index.root, around=around)]
+        if prefer is not None and around is None:
+            scopes.insert(0, Scope(limit=limit, within=prefer))
+        proven = True
+        for scope in scopes:
+            found = self._in_scope(scope)
+            if isinstance(found, Draft):
+                return found
+            proven = found.proven
+        return Unsolved(proven)
+
+    def _in_scope(self, scope: Scope) -> Draft | Unsolved:
+        units = self.task.units
+        if len(units) == 1 and units[0].tier is None:
+            return self._one_shape(units[0], self.tables[0], scope)
+        if self.task.any_number:
+            return self._any_number(scope)
+        if self.task.limit.scatter and scope.around is None:
+            found = self.several.scattered(scope)
+            if found is not None:
+                return found
+        placed, proven = self.several.place(scope)
+        return Unsolved(proven) if placed is None else placed
+
+    def _one_shape(self, unit: Unit, table: Table, scope: Scope) -> Draft | Unsolved:
+        least = unit.least
+        if self.task.any_number:
+            least = min(unit.most, room_in(self.index, table, scope))
+            if least == 0:
+                return Unsolved(proven=True)
+        parts = self.several.whole_groups(unit, table, least, unit.most, scope)
+        if parts is None:
+            return Unsolved(proven=True)
+        draft = Draft(self.rows, applied=False)
+        self.several.put(draft, unit, table, parts, scatter=scope.limit.scatter)
+        return draft
+
+    def _any_number(self, scope: Scope) -> Draft | Unsolved:
+        """As many as fit, pod set by pod set, in the allowed domain that has most room."""
+        within = self._roomiest(scope)
+        if within is None:
+            return Unsolved(proven=True)
+        draft = Draft(self.rows)
+        self.several.surplus(draft, scope, within)
+        if not draft.steps:
+            draft.undo()
+            return Unsolved(proven=True)
+        return draft
+
+    def _roomiest(self, scope: Scope) -> int | None:
+        if scope.around is not None:
+            return top_of(self.index, scope.around, scope.limit)
+        if scope.limit.tier is None:
+            return scope.within
+        inside = self.index.under(scope.within)
+        allowed = [
+            at
+            for tier, first, after in self.index.slices
+            if tier <= scope.limit.tier
+            for at in range(first, after)
+            if inside[at]
+        ]
+        return max(allowed, key=lambda at: (self._within(at), -at), default=None)
+
+    def _within(self, domain: int) -> int:
+        """Pods that a domain holds at best, shape by shape."""
+        return sum(
+            min(unit.most, int(table.sums[domain]))
+            for unit, table in zip(self.task.units, self.tables, strict=True)
+        )

@@ -1,0 +1,313 @@
+"""One cluster's room during one pass: place, take, give back, undo, explain."""
+
+from collections.abc import Sequence
+
+from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.topology import Topology
+from global_sched.shared.model.verdict import DomainVerdict, Verdict
+from global_sched.shared.placement.choose import Scope
+from global_sched.shared.placement.draft import Draft
+from global_sched.shared.placement.ground import GROUNDS, TableKey
+from global_sched.shared.placement.ledger import Ledger
+from global_sched.shared.placement.placed import Join, NotPlaced, Placed, Take
+from global_sched.shared.placement.refusal import domain_verdicts, not_now, static_refusal
+from global_sched.shared.placement.rows import Rows
+from global_sched.shared.placement.solve import Solver
+from global_sched.shared.placement.table import Table, keep
+from global_sched.shared.placement.units import Task, compile_task
+
+_MOST_GANGS = 4096
+_MOST_MARKS = 64
+
+Answer = Placed | NotPlaced
+_Ask = tuple[
+    int,
+    Amounts | None,
+    Amounts | None,
+    DomainId | None,
+    tuple[DomainId | None, ...],
+    BindingId | None,
+    tuple[Join, ...],
+]
+
+
+class _Memo:
+    """Answers at one version. Each keeps its gang alive, so that identities stay unique."""
+
+    __slots__ = ("asked", "plain")
+
+    def __init__(self) -> None:
+        self.plain: dict[int, tuple[Gang, Answer]] = {}
+        self.asked: dict[_Ask, tuple[Gang, Answer]] = {}
+
+
+class Space:
+    """The room of one cluster, from a topology. Answers depend on values, never on input order.
+
+    `order_keys` are the node label keys that decide ties between nodes first (default: the
+    topology's own). A side that sees whole labels passes the keys that the other side knows, and
+    then both choose alike.
+    """
+
+    def __init__(self, topology: Topology, *, order_keys: Sequence[str] | None = None) -> None:
+        keys = topology.label_keys if order_keys is None else order_keys
+        self.topology = topology
+        self.version = 0
+        """Changes with every take and give_back; equal versions of a Space give equal answers."""
+        self._ground = GROUNDS.of(topology, None if keys is None else frozenset(keys))
+        self._rows = Rows(self._ground)
+        self._ledger = Ledger(self._rows)
+        self._tables: dict[TableKey, Table] = {}
+        self._memo = _Memo()
+        self._plain = self._memo.plain
+        self._last_version = 0
+        self._marks: dict[int, tuple[int, _Memo]] = {}
+        self._free: tuple[int, Resources] | None = None
+
+    def place(
+        self,
+        gang: Gang,
+        *,
+        amounts: Amounts | None = None,
+        minimum: Amounts | None = None,
+        prefer: DomainId | None = None,
+        bound: tuple[DomainId | None, ...] = (),
+        binding: BindingId | None = None,
+        joins: tuple[Join, ...] = (),
+    ) -> Answer:
+        """Where the gang goes, or why it does not. Takes nothing.
+
+        The minimum decides the domain; surplus up to `amounts` follows as far as it fits under the
+        constraint. Choice: the lowest tier of the enclosing domain, then the least mean tier over
+        all pairs of pods, then the tightest domain, then the name.
+
+        amounts:  the most to place per pod set (default: all pods).
+        minimum:  what must be placed (default: the gang's minimum); empty: as many as fit.
+        prefer:   a domain that is tried first.
+        bound:    domains of pods of the gang that run already: the whole gang obeys the constraint.
+        binding:  whose occupants count for one-per-node pod sets.
+        joins:    groups of partitions that lack pods; these pods come first of their pod set's.
+        """
+        plain = amounts is None and minimum is None and prefer is None
+        if plain and not bound and binding is None and not joins:
+            hit = self._plain.get(id(gang))
+            if hit is not None:
+                return hit[1]
+            return self._plain_answer(gang)
+        ask = (id(gang), amounts, minimum, prefer, bound, binding, joins)
+        found = self._memo.asked.get(ask)
+        if found is None:
+            answer = self._answer(gang, ask)
+            found = self._memo.asked[ask] = (gang, answer)
+        return found[1]
+
+    def _plain_answer(self, gang: Gang) -> Answer:
+        """An answer that this version does not know yet; untouched room answers for all Spaces."""
+        shared = self._ground.answers
+        known = shared.get(id(gang)) if self.version == 0 else None
+        if known is None:
+            known = (gang, self._answer(gang, (id(gang), None, None, None, (), None, ())))
+            if self.version == 0 and self._is_shareable(known[1]):
+                if len(shared) >= _MOST_GANGS:
+                    shared.clear()
+                shared[id(gang)] = known
+        self._plain[id(gang)] = known
+        return known[1]
+
+    def _is_shareable(self, answer: Answer) -> bool:
+        """Whether an answer names only rows that every Space of this topology has."""
+        rows = len(self._ground.count)
+        return isinstance(answer, NotPlaced) or all(take.leaf < rows for take in answer.takes)
+
+    def _answer(self, gang: Gang, ask: _Ask) -> Answer:
+        _, amounts, minimum, prefer, bound, binding, joins = ask
+        task = self._task(gang, amounts, minimum, binding, joins)
+        if isinstance(task, Verdict):
+            return NotPlaced(task)
+        if task.most == 0:
+            return Placed(Amounts(), None, None, "", ())
+        index = self._rows.index
+        around = None
+        for domain in bound:
+            at = index.at(domain)
+            around = at if around is None else index.common(around, at)
+        preferred = index.position.get(prefer) if prefer is not None else None
+        solver = Solver(self._rows, self._table, task)
+        draft = solver.solve(preferred, around)
+        if isinstance(draft, Draft):
+            placed = self._placed(draft, gang, around)
+            draft.undo()
+            return placed
+        scope = Scope(limit=task.limit, within=index.root, around=around)
+        tables = [self._table(unit.key) for unit in task.units]
+        return NotPlaced(not_now(self._rows, task, tables, scope, proven=draft.proven))
+
+    def _task(
+        self,
+        gang: Gang,
+        amounts: Amounts | None,
+        minimum: Amounts | None,
+        binding: BindingId | None = None,
+        joins: tuple[Join, ...] = (),
+    ) -> Task | Verdict:
+        """The compiled gang, or a verdict that no change of room can mend."""
+        plain = amounts is None and minimum is None and binding is None and not joins
+        kept = self._ground.tasks
+        known = kept.get(id(gang)) if plain else None
+        if known is not None and known[0] is gang:
+            return known[1]
+        task = compile_task(
+            self._rows.index,
+            gang,
+            gang.all_amounts() if amounts is None else amounts,
+            gang.minimum_amounts() if minimum is None else minimum,
+            binding,
+            joins,
+        )
+        if isinstance(task, Task):
+            task = static_refusal(self._ground, task) or task
+        if plain:
+            if len(kept) >= _MOST_GANGS:
+                kept.clear()
+            kept[id(gang)] = (gang, task)
+        return task
+
+    def _table(self, key: TableKey) -> Table:
+        """The counts of one shape, in step with the rows."""
+        table = self._tables.get(key)
+        if table is None:
+            table = Table(self._rows, key)
+            keep(self._tables, key, table)
+        else:
+            table.follow()
+        return table
+
+    def _placed(self, draft: Draft, gang: Gang, around: int | None) -> Placed:
+        index = self._rows.index
+        enclosing = around
+        for at in {self._rows.domain[step.row] for step in draft.steps}:
+            enclosing = at if enclosing is None else index.common(enclosing, at)
+        requests = {p.name: p.shape.requests for p in gang.pod_sets}
+        takes = (
+            self._named(draft, requests) if self._ground.named else self._counted(draft, requests)
+        )
+        if enclosing is None or enclosing == index.root:
+            return Placed(draft.amounts(), None, None, "", takes)
+        domain = index.domains[enclosing]
+        return Placed(draft.amounts(), domain.name, domain.tier, domain.tier_name, takes)
+
+    def _counted(self, draft: Draft, requests: dict[PodSetName, Resources]) -> tuple[Take, ...]:
+        base = self._rows.base
+        return tuple(
+            Take(base[s.row], s.pod_set, s.nodes, s.pods, requests[s.pod_set]) for s in draft.steps
+        )
+
+    def _named(self, draft: Draft, requests: dict[PodSetName, Resources]) -> tuple[Take, ...]:
+        """One take per node: of alike nodes those with the lowest names."""
+        order = self._ledger.order()
+        here: dict[int, list[int]] = {}
+        takes: list[tuple[int, Take]] = []
+        for step in draft.steps:
+            nodes = here.get(step.row)
+            if nodes is None:
+                marked = self._rows.base[step.row] != step.row
+                nodes = [] if marked else list(self._ledger.members(step.row))
+            chosen, here[step.row] = nodes[: step.nodes], nodes[step.nodes :]
+            there = here.get(step.target)
+            if there is None:
+                marked = self._rows.base[step.target] != step.target
+                there = [] if marked else self._ledger.members(step.target)
+            here[step.target] = sorted((*there, *chosen), key=order)
+            asked = requests[step.pod_set]
+            takes.extend(
+                (step.unit, Take(node, step.pod_set, 1, step.pods, asked)) for node in chosen
+            )
+        takes.sort(key=lambda item: item[0])
+        return tuple(take for _, take in takes)
+
+    def take(self, placed: Placed) -> None:
+        """Use the room. Raises InvariantError when it is not there (a Placed of another state)."""
+        self._ledger.take(placed)
+        self._changed()
+
+    def give_back(self, placed: Placed) -> None:
+        """Free the room of a take, whatever was taken since. InvariantError if it is not taken."""
+        self._ledger.give_back(placed)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._last_version += 1
+        self.version = self._last_version
+        self._memo = _Memo()
+        self._plain = self._memo.plain
+
+    def mark(self) -> int:
+        """A point to roll back to."""
+        point = self._ledger.mark()
+        if len(self._marks) >= _MOST_MARKS:
+            del self._marks[next(iter(self._marks))]
+        self._marks[point] = (self.version, self._memo)
+        return point
+
+    def rollback(self, mark: int) -> None:
+        """Undo all takes and give_backs since a mark; the version of then is back, too."""
+        if mark >= self._ledger.mark():
+            return
+        self._ledger.rollback(mark)
+        self._marks = {point: kept for point, kept in self._marks.items() if point <= mark}
+        if mark not in self._marks:
+            self._changed()
+            return
+        self.version, self._memo = self._marks[mark]
+        self._plain = self._memo.plain
+
+    def holds(self, gang: Gang, domain: DomainId | None) -> int:
+        """Pods of the gang's shapes that a domain has room for, each shape counted alone.
+
+        None is the whole cluster. Says how tight a domain is for a gang, not whether it fits.
+        """
+        task = self._task(gang, None, None)
+        if isinstance(task, Verdict):
+            return 0
+        at = self._rows.index.at(domain)
+        return sum(int(self._table(unit.key).sums[at]) for unit in task.units)
+
+    def remaining(self) -> Topology:
+        """The topology as it is now. Counted leaves are split and merged in canonical order."""
+        return self._ledger.remaining(self.topology)
+
+    def explain(self, gang: Gang, *, minimum: Amounts | None = None) -> tuple[DomainVerdict, ...]:
+        """For every domain of the allowed tiers how much of the minimum it holds, nearest first.
+
+        Empty when the cluster refuses the gang before any domain matters: see `place`.
+        """
+        task = self._task(gang, None, minimum)
+        if isinstance(task, Verdict):
+            return ()
+        tables = [self._table(unit.key) for unit in task.units]
+        return domain_verdicts(self._rows, task, tables) if tables else ()
+
+    def free(self) -> Resources:
+        """All free room, on nodes that take pods or not."""
+        if self._free is None or self._free[0] != self.version:
+            axis = self.topology.axis
+            totals = [0] * len(axis)
+            rows = self._rows
+            for row, count in enumerate(rows.count):
+                if count:
+                    for at, amount in enumerate(rows.free[row]):
+                        totals[at] += amount * count
+            self._free = (self.version, Resources.of(dict(zip(axis, totals, strict=True))))
+        return self._free[1]
+
+    def used_share(self, total: Resources, names: Sequence[str] | None = None) -> int:
+        """How full the cluster is, 0 to 10,000: its fullest resource of those that are named."""
+        free = self.free()
+        shares = [
+            10_000 * max(0, amount - free.get(name)) // amount
+            for name, amount in total
+            if amount and (names is None or name in names)
+        ]
+        return max(shares, default=0)

@@ -1,0 +1,334 @@
+"""Constructs the agent and runs it: the only place where its parts meet."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from global_sched.shared.api.federation import ReportWorkload
+from global_sched.shared.api.resource import (
+    CAPACITY_REPORTS,
+    DIRECTIVES,
+    LEASES,
+    NODES,
+    PODS,
+    Resource,
+)
+from global_sched.shared.clock import Clock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.errors import ApiError, ConfigError
+from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
+from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
+from global_sched.shared.kube.objects import ObjectKey
+from global_sched.shared.kube.preflight import require
+from global_sched.shared.model.ids import BindingId, DecisionId
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.telemetry.logs import get_logger
+from global_sched.shared.telemetry.metrics import EPOCH, LEADER, LEADER_TRANSITIONS
+from global_sched.shared.telemetry.registry import Metrics
+from global_sched.shared.telemetry.serve import serving
+from global_sched.shared.telemetry.spec import Program
+from member_agent.cache import ClusterCache, Kind
+from member_agent.feeds import Feeds
+from member_agent.gauges import refresh_gauges
+from member_agent.jobs.controller import JobController
+from member_agent.jobs.volcano import volcano_controller_lease
+from member_agent.report.build import Limits, Observation
+from member_agent.report.observe import Facts, Placing, label_keys, observe
+from member_agent.report.publish import Publisher
+from member_agent.scheduler.bind import Binder
+from member_agent.scheduler.loop import Scheduler, Tuning
+from member_agent.scheduler.tell import Teller
+from member_agent.settings import Settings
+from member_agent.tree_status import TreeStatus
+from member_agent.volcano import Volcano, find_volcano
+
+COMPONENT: Final = "member-agent"
+LOOK_PERIOD: Final = 60.0
+"""Seconds between two looks for Volcano."""
+
+log = get_logger(__name__)
+
+
+class Agent:
+    """One member agent: `await Agent(member, control, settings, clock).run()` until cancelled.
+
+    `member` and `control` are clients of the member's API server and of the control plane's; the
+    caller closes them. Several agents may run in one event loop. `ready` is set when this replica
+    leads and has published its first report.
+    """
+
+    def __init__(self, member: Client, control: Client, settings: Settings, clock: Clock) -> None:
+        self.settings = settings
+        self.metrics = Metrics(Program.AGENT)
+        self.cache = ClusterCache(settings.cluster)
+        self.ready = asyncio.Event()
+        self.volcano = Volcano()
+        self.scheduler: Scheduler | None = None
+        self.publisher: Publisher | None = None
+        self._member = member
+        self._control = control
+        self.clock = clock
+        self._term: Term | None = None
+        self._recorder = EventRecorder(
+            member, component=COMPONENT, instance=settings.replica, clock=clock
+        )
+        self._tree_status = TreeStatus(member, cache=self.cache, clock=clock)
+        self.feeds = Feeds(member, control, cache=self.cache, watcher=self, clock=clock)
+        self.metrics.before_scrape(lambda: refresh_gauges(self.metrics, self))
+
+    # --- running ----------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Work until cancelled.
+
+        Raises:  ConfigError when a server does not answer or lacks our kinds, or Volcano Jobs
+                 are to be run where Volcano's own controller does.
+        """
+        await self._check()
+        async with AsyncExitStack() as stack:
+            if self.settings.metrics_port:
+                await stack.enter_async_context(
+                    serving(
+                        self.metrics,
+                        host=self.settings.metrics_host,
+                        port=self.settings.metrics_port,
+                        ready=self._readiness,
+                        clock=self.clock,
+                    )
+                )
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.feeds.run(), name="feeds")
+                tasks.create_task(self._campaign(), name="lease")
+
+    async def _check(self) -> None:
+        await require(
+            self._member,
+            (NODES, PODS, LEASES),
+            server="member's API server",
+            remedy="check that the kubeconfig names a Kubernetes cluster",
+        )
+        await require(
+            self._control,
+            (CAPACITY_REPORTS, DIRECTIVES),
+            server="control plane",
+            remedy="apply the manifests in crds/ to it",
+        )
+        if self.settings.run_volcano_jobs:
+            running = await volcano_controller_lease(self._member, clock=self.clock)
+            if running is not None:
+                raise ConfigError(running)
+
+    async def _campaign(self) -> None:
+        """Lead whenever the Lease can be had; a lost Lease ends the term, not the process."""
+        settings = self.settings
+        while True:
+            election = LeaderElection(
+                self._member,
+                namespace=settings.namespace,
+                name=settings.lease_name,
+                identity=settings.replica,
+                clock=self.clock,
+                lease=settings.lease_seconds,
+                renew=settings.lease_seconds * 2 / 3,
+                retry=settings.lease_seconds * 2 / 15,
+            )
+            try:
+                await election.run(self._lead)
+            except LeaseLost as error:
+                log.warning("lease_lost", error=str(error))
+
+    async def _lead(self, term: Term) -> None:
+        self._term = term
+        self.metrics.inc(LEADER_TRANSITIONS)
+        self.metrics.set(LEADER, 1)
+        self.metrics.set(EPOCH, term.epoch)
+        try:
+            await self.feeds.synced.wait()
+            self.volcano = await self._find_volcano()
+            await self._act(term)
+        finally:
+            self._term = None
+            self.ready.clear()
+            self.scheduler = self.publisher = None
+            self.metrics.set(LEADER, 0)
+
+    async def _act(self, term: Term) -> None:
+        """Everything that only one replica may do."""
+        publisher = self._make_publisher()
+        reported = await self._resume(publisher)
+        teller = Teller(
+            self._member,
+            cache=self.cache,
+            recorder=self._recorder,
+            clock=self.clock,
+            interval=self.settings.condition_interval_seconds,
+        )
+        scheduler = self._make_scheduler(term, teller, publisher.poke)
+        scheduler.reached.update(
+            (BindingId(w.binding), DecisionId(w.decision)) for w in reported if w.minimum_reached
+        )
+        self.scheduler, self.publisher = scheduler, publisher
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._recorder.run(), name="events")
+            tasks.create_task(scheduler.run(), name="scheduler")
+            tasks.create_task(teller.run(), name="conditions")
+            tasks.create_task(publisher.run(), name="report")
+            tasks.create_task(self._tree_status.run(), name="tree")
+            tasks.create_task(self._look_for_volcano(), name="volcano")
+            tasks.create_task(self._say_ready(), name="ready")
+            if self.settings.run_volcano_jobs:
+                jobs = JobController(
+                    self._member,
+                    clock=self.clock,
+                    recorder=self._recorder,
+                    default_scheduler=self.settings.job_scheduler_name,
+                )
+                tasks.create_task(jobs.run(), name="jobs")
+
+    async def _resume(self, publisher: Publisher) -> list[ReportWorkload]:
+        """What the last report said; without it generations would start again."""
+        while True:
+            try:
+                return await publisher.resume()
+            except ApiError as error:
+                log.warning("report_not_read", error=str(error))
+                await self.clock.sleep(LOOK_PERIOD / 12)
+
+    async def _say_ready(self) -> None:
+        assert self.publisher is not None
+        await self.publisher.first_written.wait()
+        self.ready.set()
+
+    def _make_publisher(self) -> Publisher:
+        settings = self.settings
+        return Publisher(
+            self._control,
+            cluster=settings.cluster,
+            build=self._observe,
+            clock=self.clock,
+            metrics=self.metrics,
+            limits=Limits(rows=settings.report_rows, slice_bytes=settings.report_slice_bytes),
+            period=settings.report_period_seconds,
+            interval=settings.report_interval_seconds,
+        )
+
+    def _make_scheduler(self, term: Term, teller: Teller, view: Callable[[], None]) -> Scheduler:
+        settings = self.settings
+        binder = Binder(
+            self._member,
+            cache=self.cache,
+            metrics=self.metrics,
+            at_once=settings.binds_at_once,
+            may_write=term.valid,
+            resource_of=self.feeds.resource_of,
+        )
+        return Scheduler(
+            cache=self.cache,
+            binder=binder,
+            teller=teller,
+            recorder=self._recorder,
+            clock=self.clock,
+            metrics=self.metrics,
+            tuning=Tuning(
+                interval=settings.place_interval_seconds,
+                node_backoff=settings.node_backoff_seconds,
+                rollback=settings.rollback_seconds,
+            ),
+            schedulers=frozenset(settings.scheduler_names),
+            unwatched=lambda: self.feeds.unwatched,
+            label_keys=self._reported_keys,
+            view=view,
+        )
+
+    def _reported_keys(self) -> frozenset[str]:
+        settings = self.settings
+        kept, _ = label_keys(self.cache, settings.label_keys, settings.label_keys_limit)
+        return frozenset(kept)
+
+    # --- reporting --------------------------------------------------------------------------
+
+    def _observe(self, generation: int, now: Instant) -> Observation:
+        assert self.scheduler is not None
+        settings, scheduler = self.settings, self.scheduler
+        return observe(
+            self.cache,
+            scheduler.units(),
+            facts=Facts(
+                period_seconds=settings.report_period_seconds,
+                agent_version=agent_version(),
+                scheduler_names=settings.scheduler_names,
+                volcano_scheduler=self.volcano.scheduler,
+                volcano_topology=self.volcano.topology,
+                label_keys=settings.label_keys,
+                label_keys_limit=settings.label_keys_limit,
+            ),
+            placing=Placing(reached=scheduler.reached, reasons=scheduler.last.reasons),
+            generation=generation,
+            now=now,
+        )
+
+    async def _look_for_volcano(self) -> None:
+        while True:
+            await self.clock.sleep(LOOK_PERIOD)
+            found = await self._find_volcano()
+            if found != self.volcano:
+                log.info("volcano_found", scheduler=found.scheduler, topology=found.topology)
+                self.volcano = found
+                self.changed()
+
+    async def _find_volcano(self) -> Volcano:
+        """What runs here, where the settings do not say it; the last answer while nobody does."""
+        settings = self.settings
+        try:
+            found = await find_volcano(self._member, settings.volcano_namespaces, clock=self.clock)
+        except ApiError as error:
+            log.warning("volcano_not_looked_for", error=str(error))
+            return self.volcano
+        scheduler, topology = settings.volcano_scheduler, settings.volcano_topology
+        return Volcano(
+            scheduler=found.scheduler if scheduler is None else scheduler,
+            topology=found.topology if topology is None else topology,
+        )
+
+    # --- being told -------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """The cache changed."""
+        if self.scheduler is not None:
+            self.scheduler.poke()
+        if self.publisher is not None:
+            self.publisher.poke()
+        self._tree_status.poke()
+
+    def set_aside(
+        self, kind: Kind, resource: Resource, key: ObjectKey, uid: str, problem: str
+    ) -> None:
+        """An object cannot be used: its owner gets an Event."""
+        log.info("object_set_aside", kind=kind.value, key=str(key), problem=problem)
+        if kind is Kind.DIRECTIVE:
+            return  # it lives on the control plane; the report names it
+        self._recorder.record(
+            Regarding(resource.api_version, resource.kind, key.namespace, key.name, uid),
+            kind=EventKind.WARNING,
+            reason="SetAside",
+            action="Reading",
+            note=problem,
+        )
+
+    def _readiness(self) -> str | None:
+        """None when ready: a follower that is up to date is, too."""
+        if not self.feeds.synced.is_set():
+            return "the first lists are not complete"
+        if self._term is not None and not self.ready.is_set():
+            return "the first report is not written"
+        return None
+
+
+def agent_version() -> str:
+    """The installed version."""
+    try:
+        return version("global-sched")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,53 @@
+"""The member cluster as the agent sees it: events in, units and room out.
+
+Nodes, pods, PodGroups, HyperNodes, the owners of pods and the Directive become records at once;
+use per node is kept as events come. Pure: no I/O, no clock, no log. What cannot be read is set
+aside with a sentence (`ClusterCache.problems`) and never stops the rest.
+
+Read `state.ClusterCache` first, then `units.units_of`.
+"""
+
+from member_agent.cache.pods import Kind
+from member_agent.cache.read import OwnerObject, ReadError
+from member_agent.cache.records import (
+    Directed,
+    GroupRecord,
+    Holder,
+    Key,
+    Notes,
+    OwnerRecord,
+    OwnerRef,
+    PodRecord,
+    PodUid,
+    Unit,
+    count_pods,
+)
+from member_agent.cache.room import room_of
+from member_agent.cache.state import ClusterCache, NodeRecord, owner_key
+from member_agent.cache.units import SERVICES, Root, find_root, gang_minimum, units_of
+
+__all__ = [
+    "SERVICES",
+    "ClusterCache",
+    "Directed",
+    "GroupRecord",
+    "Holder",
+    "Key",
+    "Kind",
+    "NodeRecord",
+    "Notes",
+    "OwnerObject",
+    "OwnerRecord",
+    "OwnerRef",
+    "PodRecord",
+    "PodUid",
+    "ReadError",
+    "Root",
+    "Unit",
+    "count_pods",
+    "find_root",
+    "gang_minimum",
+    "owner_key",
+    "room_of",
+    "units_of",
+]

@@ -1,0 +1,278 @@
+"""The units of a member: which pods start together, who carries their plan, what they need.
+
+A unit is the pods of one PodGroup, or those of one root owner (a Deployment's pods over all its
+ReplicaSets are one unit). Its binding is the first permanent id on the way up from the pods.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.ids import BindingId, PodSetName
+from global_sched.shared.model.instant import Instant
+from member_agent.cache.pods import Kind, PodSource
+from member_agent.cache.records import (
+    Directed,
+    GroupRecord,
+    Holder,
+    Key,
+    Notes,
+    OwnerRecord,
+    OwnerRef,
+    PodRecord,
+    Unit,
+    count_pods,
+)
+from member_agent.cache.state import ClusterCache
+
+DEPTH: Final = 16
+"""Owners above owners; more is a cycle."""
+SERVICES: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
+"""Kinds whose pods start one by one: a rolling update or an ordered start never has them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """Where a chain of owners ends."""
+
+    owner: OwnerRecord | None = None
+    """None for a bare pod, and where not even the first owner is known."""
+    binding: BindingId | None = None
+    missing: OwnerRef | None = None
+    """An owner on the way that has not been seen."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A unit while its pods are collected."""
+
+    key: str
+    namespace: str
+    root: Root
+    group: GroupRecord | None
+    pods: list[PodRecord] = field(default_factory=list)
+    problem: str = ""
+
+
+def find_root(
+    cache: ClusterCache, start: OwnerRef | None, leave: frozenset[tuple[str, str]] = frozenset()
+) -> Root:
+    """Follow controllers upwards to the first object with a permanent id, or to the top.
+
+    `leave` are the (apiVersion, kind) that nobody can watch here: the chain ends below them.
+    """
+    owner: OwnerRecord | None = None
+    ref = start
+    for _ in range(DEPTH):
+        if ref is None or (ref.api_version, ref.kind) in leave:
+            return Root(owner=owner)
+        known = cache.owners.get(ref.uid)
+        if known is None:
+            return Root(owner=owner, missing=ref)
+        owner = known
+        if owner.binding is not None:
+            return Root(owner=owner, binding=owner.binding)
+        ref = owner.owner
+    return Root(owner=owner)
+
+
+def units_of(
+    cache: ClusterCache,
+    schedulers: frozenset[str],
+    leave: frozenset[tuple[str, str]] = frozenset(),
+) -> list[Unit]:
+    """Every unit that has pods for us to bind or that came through Karmada, by key."""
+    drafts: dict[str, _Draft] = {}
+    for source, pods in cache.sources.items():
+        draft = _draft(cache, source, next(iter(pods.values())), leave)
+        kept = drafts.setdefault(draft.key, draft)
+        kept.pods.extend(pods.values())
+        kept.problem = kept.problem or draft.problem
+    units = (_unit(cache, draft, schedulers) for draft in drafts.values())
+    return sorted(
+        (unit for unit in units if unit.waiting or unit.binding is not None),
+        key=lambda unit: unit.key,
+    )
+
+
+def _draft(
+    cache: ClusterCache, source: PodSource, pod: PodRecord, leave: frozenset[tuple[str, str]]
+) -> _Draft:
+    root = find_root(cache, pod.owner, leave)
+    if pod.owner is None:
+        root = Root(binding=pod.binding)
+    group: GroupRecord | None = None
+    problem = ""
+    if root.missing is not None:
+        problem = f"its owner {root.missing.kind} {root.missing.name} has not been seen yet"
+    if source.group:
+        key: Key = (source.namespace, source.group)
+        group = cache.groups.get(key)
+        if group is None:
+            bad = cache.problem(Kind.POD_GROUP, key)
+            problem = f"PodGroup {source.group}: " + (bad or "it has not been seen yet")
+        elif root.binding is None:
+            root = _root_of_group(cache, group, root, leave)
+        name = f"PodGroup/{source.namespace}/{source.group}"
+    elif root.owner is not None and root.missing is None:
+        name = f"{root.owner.kind}/{root.owner.namespace}/{root.owner.name}/{root.owner.uid}"
+    else:
+        name = f"Pod/{source.namespace}/{pod.name}/{source.owner}"
+    return _Draft(
+        key=name, namespace=source.namespace, root=root, group=group, pods=[], problem=problem
+    )
+
+
+def _root_of_group(
+    cache: ClusterCache, group: GroupRecord, root: Root, leave: frozenset[tuple[str, str]]
+) -> Root:
+    """A PodGroup's own label, else its owners, tell where bare pods belong."""
+    above = find_root(cache, group.owner, leave)
+    if group.binding is not None:
+        return Root(owner=root.owner or above.owner, binding=group.binding)
+    return above if above.binding is not None else root
+
+
+def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> Unit:
+    waiting: list[PodRecord] = []
+    placed: list[PodRecord] = []
+    succeeded = count_pods(pod for pod in draft.pods if pod.phase == "Succeeded")
+    unbound: list[PodRecord] = []
+    for pod in draft.pods:
+        if pod.ended:
+            continue
+        if cache.node_of(pod):
+            placed.append(pod)
+        elif not pod.deleting:
+            unbound.append(pod)
+            if pod.scheduler in schedulers and not pod.gated:
+                waiting.append(pod)
+    ranks = _template_order(cache, draft)
+    waiting.sort(key=lambda pod: (ranks.get(pod.pod_set, len(ranks)), *_start_order(pod)))
+    owner, group = draft.root.owner, draft.group
+    kind = owner.kind if owner else "Pod"
+    minimum, floor = _minimum(cache, draft, [*unbound, *placed], succeeded)
+    return Unit(
+        key=draft.key,
+        namespace=draft.namespace,
+        name=(group.name if group else owner.name if owner else draft.pods[0].name),
+        kind="PodGroup" if group else kind,
+        root_kind=kind,
+        created=_created(draft),
+        holder=_holder(draft),
+        binding=draft.root.binding,
+        minimum=minimum,
+        floor=floor,
+        topology=group.topology if group else None,
+        subgroups=group.subgroups if group else (),
+        waiting=tuple(waiting),
+        placed=tuple(sorted(placed, key=_start_order)),
+        succeeded=succeeded,
+        unbound=count_pods(unbound),
+        others=tuple(sorted({pod.scheduler for pod in unbound} - schedulers)),
+        problem=draft.problem,
+    )
+
+
+def _start_order(pod: PodRecord) -> tuple[str, int, Instant, str]:
+    return pod.pod_set, pod.index, pod.created, pod.name
+
+
+def _created(draft: _Draft) -> Instant:
+    if draft.group is not None:
+        return draft.group.created
+    return min((pod.created for pod in draft.pods), default=Instant(0))
+
+
+def _holder(draft: _Draft) -> Holder | None:
+    """Who carries the plan: the PodGroup, else the root owner; a bare pod needs none."""
+    if draft.group is not None:
+        group = draft.group
+        return Holder(
+            api_version="scheduling.volcano.sh/v1beta1",
+            kind="PodGroup",
+            namespace=group.namespace,
+            name=group.name,
+            uid=group.uid,
+            resource_version=group.resource_version,
+            notes=_both(group.notes, draft.root.owner),
+        )
+    owner = draft.root.owner
+    if owner is None:
+        return None
+    return Holder(
+        api_version=owner.api_version,
+        kind=owner.kind,
+        namespace=owner.namespace,
+        name=owner.name,
+        uid=owner.uid,
+        resource_version=owner.resource_version,
+        notes=owner.notes,
+    )
+
+
+def _both(notes: Notes, owner: OwnerRecord | None) -> Notes:
+    """A PodGroup that was made anew (a restarted Job) has no notes; its owner may have some."""
+    if notes.reached or owner is None:
+        return notes
+    return Notes(plan=notes.plan, reached=owner.notes.reached)
+
+
+# --- what must run together -----------------------------------------------------------------
+
+
+def _template_order(cache: ClusterCache, draft: _Draft) -> Mapping[PodSetName, int]:
+    entry = _entry(cache, draft)
+    if entry is not None and entry.gang is not None:
+        return {pod_set.name: rank for rank, pod_set in enumerate(entry.gang.pod_sets)}
+    owner = draft.root.owner
+    return {task.name: rank for rank, task in enumerate(owner.tasks)} if owner else {}
+
+
+def _entry(cache: ClusterCache, draft: _Draft) -> Directed | None:
+    binding = draft.root.binding
+    return cache.entries().get(binding) if binding is not None else None
+
+
+def _minimum(
+    cache: ClusterCache, draft: _Draft, pods: Iterable[PodRecord], succeeded: Amounts
+) -> tuple[Amounts, int]:
+    """Minimum per pod set, and how many pods in all make the minimum."""
+    if draft.group is not None:
+        seen = {pod.pod_set for pod in pods} | {name for name, _ in succeeded.entries}
+        return _group_minimum(draft.group, draft.root.owner, seen)
+    owner = draft.root.owner
+    if owner is not None and owner.kind in SERVICES:
+        return Amounts(), 1
+    entry = _entry(cache, draft)
+    if entry is not None and entry.gang is not None:
+        return gang_minimum(entry.gang)
+    if owner is not None and owner.minimum is not None:
+        return owner.minimum, owner.minimum.pods()
+    return Amounts(), 1
+
+
+def gang_minimum(gang: Gang) -> tuple[Amounts, int]:
+    """Minimum per pod set (none where the gang's own minimum is below their sum) and in all."""
+    sets = Amounts.of({pod_set.name: pod_set.minimum for pod_set in gang.pod_sets})
+    return (sets if gang.minimum >= sets.pods() else Amounts()), gang.minimum
+
+
+def _group_minimum(
+    group: GroupRecord, owner: OwnerRecord | None, seen: set[PodSetName]
+) -> tuple[Amounts, int]:
+    """The PodGroup's minimum without the tasks that still wait for others.
+
+    A task with `dependsOn` and no pods yet is not started by its controller, so that waiting for
+    it would wait for ever; its part of the minimum is left out until it has pods. When minMember
+    is below the sum of the tasks' minimums, those do not bind (Volcano's rule).
+    """
+    tasks = owner.tasks if owner is not None else ()
+    late = {task.name for task in tasks if task.depends and task.name not in seen}
+    sets = Amounts.of({n: p for n, p in group.min_task_member.entries if n not in late})
+    if group.min_member >= group.min_task_member.pods():
+        postponed = group.min_task_member.pods() - sets.pods()
+        return sets, max(group.min_member - postponed, sets.pods(), 1)
+    pods = sum(task.replicas for task in tasks if task.name not in late)
+    return Amounts(), max(1, min(group.min_member, pods) if late else group.min_member)

@@ -1,0 +1,165 @@
+"""The loop around `state.step`: watch, step, write.
+
+One key at a time per Job, several Jobs at once. The status goes first and only onto the version
+of the Job that the step saw; when somebody wrote in between, the step is thrown away.
+"""
+
+import asyncio
+from typing import Final
+
+from global_sched.shared.api.core import Pod
+from global_sched.shared.api.names import AGENT_SCHEDULER, JOB_NAME
+from global_sched.shared.api.resource import POD_GROUPS, PODS, VOLCANO_JOBS
+from global_sched.shared.api.volcano import PodGroup
+from global_sched.shared.clock import Clock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.errors import ApiError, Conflict
+from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
+from global_sched.shared.kube.informer import Informer
+from global_sched.shared.kube.objects import ObjectKey
+from global_sched.shared.kube.workqueue import WorkQueue
+from global_sched.shared.model.instant import SECOND
+from global_sched.shared.telemetry.logs import get_logger
+from member_agent.jobs.memory import Memory
+from member_agent.jobs.outcome import JobView, Note, Outcome
+from member_agent.jobs.pods import group_name
+from member_agent.jobs.state import step
+from member_agent.jobs.store import GroupHandler, JobHandler, JobStore, PodHandler
+from member_agent.jobs.volcano import VolcanoRunsError, volcano_controller_lease
+from member_agent.jobs.wire import RunJob
+from member_agent.jobs.writes import JobWriter, WriteRefusedError
+
+WORKERS: Final = 8
+"""Jobs that are worked on at once."""
+GATHER: Final = 0.05
+"""Seconds in which changes of one Job's pods are gathered to one step."""
+
+log = get_logger(__name__)
+
+
+class JobController:
+    """Runs the Volcano Jobs of one cluster.
+
+    `default_scheduler` stands on pods whose template and Job name none. `group_status` False
+    leaves the PodGroups' status to Volcano's scheduler, where it runs without its controllers.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        recorder: EventRecorder,
+        default_scheduler: str = AGENT_SCHEDULER,
+        group_status: bool = True,
+        workers: int = WORKERS,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._recorder = recorder
+        self._default_scheduler = default_scheduler
+        self._workers = workers
+        self._queue: WorkQueue[ObjectKey] = WorkQueue(clock=clock, base=0.5, cap=60.0)
+        self.store = JobStore(self._queue.add, lambda key: self._queue.add_after(key, GATHER))
+        self._writer = JobWriter(client, self.store, group_status=group_status)
+        self._jobs = Informer(
+            client, VOLCANO_JOBS, RunJob, handler=JobHandler(self.store), clock=clock
+        )
+        self._pods = Informer(
+            client,
+            PODS,
+            Pod,
+            handler=PodHandler(self.store),
+            clock=clock,
+            label_selector=JOB_NAME,
+        )
+        self._groups = Informer(
+            client, POD_GROUPS, PodGroup, handler=GroupHandler(self.store), clock=clock
+        )
+
+    @property
+    def informers(self) -> tuple[Informer[RunJob], Informer[Pod], Informer[PodGroup]]:
+        """For metrics."""
+        return self._jobs, self._pods, self._groups
+
+    def expect(self, job_uid: str, pod_uids: tuple[str, ...]) -> None:
+        """These pods go by our own doing (a rollback): no policy of their Job may answer it."""
+        memory = self.store.memory(job_uid)
+        self.store.memories[job_uid] = memory.settle(pod_uids)
+
+    async def run(self) -> None:
+        """Run Jobs until cancelled.
+
+        Raises:  VolcanoRunsError at once when Volcano's controllers run here.
+        """
+        if (line := await volcano_controller_lease(self._client, clock=self._clock)) is not None:
+            raise VolcanoRunsError(line)
+        async with asyncio.TaskGroup() as group:
+            for informer in self.informers:
+                group.create_task(informer.run())
+            for informer in self.informers:
+                await informer.synced.wait()
+            for _ in range(self._workers):
+                group.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            async with self._queue.item() as key:
+                try:
+                    await self._process(key)
+                except Conflict:
+                    # Somebody wrote in between: the watch brings what, and the step is done again.
+                    self._queue.retry(key)
+                except (ApiError, WriteRefusedError) as error:
+                    delay = self._queue.retry(key, at_least=getattr(error, "retry_after", None))
+                    log.warning(
+                        "job_step_failed", job=str(key), error=str(error), retry_seconds=delay
+                    )
+                except Exception:
+                    self._queue.retry(key)
+                    log.exception("job_step_broken", job=str(key))
+                else:
+                    self._queue.forget(key)
+
+    async def _process(self, key: ObjectKey) -> None:
+        job = self.store.job(key)
+        if job is None:
+            return
+        before = self.store.memory(job.metadata.uid)
+        owned = self.store.owned(job, group_name(job))
+        view = JobView(job=job, pods=owned.pods, group=owned.group, memory=before)
+        now = self._clock.now()
+        outcome = step(view, now, default_scheduler=self._default_scheduler)
+        if outcome.status is not None:
+            job = await self._writer.write_status(job, outcome.status)
+        self._keep(job.metadata.uid, before, outcome)
+        for note in outcome.notes:
+            self._record(job, note)
+        if outcome.wake is not None:
+            self._queue.add_after(key, max(0.0, (outcome.wake - now) / SECOND))
+        notes = await self._writer.carry_out(job, view, outcome)
+        for note in notes:
+            self._record(job, note)
+        if any(note.warning for note in notes):
+            raise WriteRefusedError(notes[-1].message)
+
+    def _keep(self, uid: str, before: Memory, outcome: Outcome) -> None:
+        """Take the step's memory, and what happened while its status was written."""
+        now = self.store.memory(uid)
+        memory = outcome.memory.settle(now.settled - before.settled)
+        for pod in now.lost[len(before.lost) :]:
+            memory = memory.lose(pod)
+        self.store.memories[uid] = memory
+
+    def _record(self, job: RunJob, note: Note) -> None:
+        meta = job.metadata
+        self._recorder.record(
+            Regarding(job.api_version, job.kind, meta.namespace, meta.name, meta.uid),
+            reason=note.reason,
+            note=note.message,
+            action="RunJob",
+            kind=EventKind.WARNING if note.warning else EventKind.NORMAL,
+        )
+        log.info(
+            "job_note", job=f"{meta.namespace}/{meta.name}", reason=note.reason, note=note.message
+        )

@@ -1,0 +1,55 @@
+"""The values around one step of a Job: what goes in, what comes out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from global_sched.shared.api.core import Pod
+from global_sched.shared.api.volcano import PodGroup, VolcanoJobStatus
+from global_sched.shared.model.instant import Instant
+from member_agent.jobs.memory import Memory
+from member_agent.jobs.wire import RunJob
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobView:
+    """A Job and what belongs to it, at one moment."""
+
+    job: RunJob
+    pods: tuple[Pod, ...] = ()
+    group: PodGroup | None = None
+    memory: Memory = Memory()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """An event to record about the Job."""
+
+    reason: str
+    message: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What to do, in this order: status, deletes, companions, group, creates.
+
+    `status` None: it stands already. `companions` True: the plugins' objects should be there,
+    False: they should be gone, None: nothing to do. `delete_job` removes the Job itself.
+    """
+
+    memory: Memory
+    status: VolcanoJobStatus | None = None
+    deletes: tuple[Pod, ...] = ()
+    companions: bool | None = None
+    create_group: Json | None = None
+    group_spec: Json | None = None
+    """A merge patch of the PodGroup's spec."""
+    group_status: Json | None = None
+    """A merge patch of the PodGroup's status."""
+    delete_group: bool = False
+    creates: tuple[Json, ...] = ()
+    delete_job: bool = False
+    wake: Instant | None = None
+    notes: tuple[Note, ...] = ()

@@ -1,0 +1,141 @@
+"""What one generation of the report says, collected from the cache. Pure, like `build`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from global_sched.shared.api.federation import ReportNodes, ReportOmission, ReportWorkload
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.placement import histogram
+from member_agent.cache import ClusterCache, Directed, Unit, room_of
+from member_agent.report.build import AMOUNT_LIMIT, AXIS_LIMIT, Observation
+
+NOT_MADE = "its pods have not been made yet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the report says that does not come from watched objects."""
+
+    period_seconds: int = 10
+    agent_version: str = ""
+    scheduler_names: tuple[str, ...] = ()
+    volcano_scheduler: bool = False
+    volcano_topology: bool = False
+    label_keys: tuple[str, ...] = ()
+    label_keys_limit: int = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placing:
+    """What the scheduler knows of managed units: minimums reached, and why the rest waits."""
+
+    reached: Mapping[BindingId, DecisionId] = field(default_factory=dict)
+    reasons: Mapping[BindingId, str] = field(default_factory=dict)
+
+
+def observe(
+    cache: ClusterCache,
+    units: Sequence[Unit],
+    *,
+    facts: Facts,
+    placing: Placing,
+    generation: int,
+    now: Instant,
+) -> Observation:
+    """Everything that the report of this generation says."""
+    kept, dropped = label_keys(cache, facts.label_keys, facts.label_keys_limit)
+    return Observation(
+        cluster=ClusterName(cache.cluster),
+        generation=generation,
+        observed=now,
+        topology=histogram(room_of(cache, units), kept),
+        period_seconds=facts.period_seconds,
+        agent_version=facts.agent_version,
+        scheduler_names=facts.scheduler_names,
+        volcano_scheduler=facts.volcano_scheduler,
+        volcano_topology=facts.volcano_topology,
+        nodes=_totals(cache),
+        workloads=tuple(_workloads(cache, units, placing)),
+        omitted=tuple(_omissions(cache, dropped)),
+    )
+
+
+def label_keys(
+    cache: ClusterCache, configured: Sequence[str], limit: int
+) -> tuple[list[str], list[str]]:
+    """Node label keys that the report holds, ascending; and those that are too many.
+
+    Configured keys go first: an operator's choice is not crowded out by what users select on.
+    """
+    asked = [key for key in cache.asked_label_keys() if key not in configured]
+    ranked = [*sorted(configured), *asked]
+    return sorted(ranked[:limit]), ranked[limit:]
+
+
+def _totals(cache: ClusterCache) -> ReportNodes:
+    ready = [record for record in cache.nodes.values() if record.usable]
+    open_ = [record for record in ready if record.node_class.schedulable]
+    known = list(Resources.total(Resources.of(record.room) for record in open_))
+    return ReportNodes(
+        total=len(cache.nodes),
+        ready=len(ready),
+        schedulable=len(open_),
+        allocatable={name: min(n, AMOUNT_LIMIT) for name, n in known[:AXIS_LIMIT]} or None,
+    )
+
+
+def _workloads(
+    cache: ClusterCache, units: Sequence[Unit], placing: Placing
+) -> Iterable[ReportWorkload]:
+    by_binding: dict[BindingId, list[Unit]] = {binding: [] for binding in cache.entries()}
+    for unit in units:
+        if unit.binding is not None:
+            by_binding.setdefault(unit.binding, []).append(unit)
+    for binding, own in sorted(by_binding.items()):
+        entry = cache.entries().get(binding)
+        bound = counted(own, entry)
+        decision = entry.decision if entry else DecisionId("")
+        reason = placing.reasons.get(binding, "" if own else NOT_MADE)
+        if entry is None and not bound.pods() and not reason:
+            continue
+        yield ReportWorkload(
+            binding=binding,
+            bound=dict(bound.entries) or None,
+            decision=decision,
+            minimum_reached=bool(decision) and placing.reached.get(binding) == decision,
+            reason=reason,
+        )
+
+
+def counted(units: Iterable[Unit], entry: Directed | None) -> Amounts:
+    """The pods of one binding that count as bound, by pod set; never more than admitted.
+
+    Pods that succeeded count, but for those that are being replaced: a Job with more completions
+    than parallelism makes a new pod for each that ends, and the room admitted for its pods at once
+    must stay theirs.
+    """
+    active, succeeded, unbound = Amounts(), Amounts(), Amounts()
+    for unit in units:
+        active = active.plus(unit.active())
+        succeeded = succeeded.plus(unit.succeeded)
+        unbound = unbound.plus(unit.unbound)
+    if entry is None:
+        return active.plus(succeeded)
+    spare = entry.admitted.minus(active).minus(unbound)
+    done = Amounts.of({name: min(pods, spare.get(name)) for name, pods in succeeded.entries})
+    return active.plus(done)
+
+
+def _omissions(cache: ClusterCache, keys: Sequence[str]) -> Iterable[ReportOmission]:
+    for (kind, key), problem in sorted(cache.problems.items()):
+        what = f"{kind} {'/'.join(part for part in key if part)}"
+        yield ReportOmission(what=what, reason=problem)
+    for node, pods in sorted(cache.unreadable_on.items()):
+        namespace, name = min(pods)
+        reason = f"its room is unknown: the requests of pod {namespace}/{name} cannot be read"
+        yield ReportOmission(what=f"Node {node}", reason=reason)
+    for label in keys:
+        yield ReportOmission(what=f"label key {label}", reason="more keys than label_keys_limit")

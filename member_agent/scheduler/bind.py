@@ -1,0 +1,250 @@
+"""Carries a decision out: the plan on its holder first, then one bind per pod.
+
+A bind is idempotent: after any failure the pod itself says where it is. What could not be bound
+stays in the plan, and the next round completes it, finds a variant, or rolls back. Nothing here
+decides where a pod goes.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from global_sched.shared.api.core import Pod
+from global_sched.shared.api.names import MINIMUM_REACHED, PLAN
+from global_sched.shared.api.resource import POD_GROUPS, PODS, Resource
+from global_sched.shared.api.volcano import PodGroup
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.errors import ApiError, Conflict, Forbidden, NotFound
+from global_sched.shared.model.ids import DecisionId
+from global_sched.shared.telemetry.logs import get_logger
+from global_sched.shared.telemetry.metrics import BINDS, ROLLBACKS
+from global_sched.shared.telemetry.registry import Metrics
+from member_agent.cache import ClusterCache, Holder, OwnerObject, PodRecord
+from member_agent.scheduler.plan import render_plan
+from member_agent.scheduler.round import Placement, Rollback
+
+FIELD_MANAGER: Final = "member-agent"
+
+log = get_logger(__name__)
+
+
+class BindResult(StrEnum):
+    """How one bind ended."""
+
+    BOUND = "bound"
+    CONFLICT = "conflict"
+    """The pod is on another node: somebody else bound it."""
+    GONE = "gone"
+    """The pod does not exist any more."""
+    FAILED = "failed"
+    """It may be tried again."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a placement."""
+
+    bound: list[PodRecord] = field(default_factory=list)
+    failed: list[tuple[PodRecord, str]] = field(default_factory=list)
+    """Pods without a node, each with the error."""
+    stopped: str = ""
+    """Why no bind was even tried, empty when some were."""
+
+
+class Binder:
+    """Writes plans and binds to the member.
+
+    `may_write` is asked before every write: it turns False when another replica may act.
+    `resource_of` finds where the kind of a holder lives.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        cache: ClusterCache,
+        metrics: Metrics,
+        at_once: int,
+        may_write: Callable[[], bool],
+        resource_of: Callable[[str, str], Resource | None],
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._metrics = metrics
+        self._slots = asyncio.Semaphore(at_once)
+        self._may_write = may_write
+        self._resource_of = resource_of
+
+    # --- placements -------------------------------------------------------------------------
+
+    async def carry_out(self, placement: Placement) -> Outcome:
+        """Write the plan and bind the pods, as far as they still fit.
+
+        Pods that start a unit are bound all or none, as far as the cache can tell; what fails
+        after that is for the next round.
+        """
+        holder = placement.unit.holder
+        text = render_plan(placement.plan)
+        if holder is not None and holder.notes.plan != text:
+            problem = await self._annotate(holder, {PLAN: text})
+            if problem:
+                return Outcome(stopped=problem)
+        if not self._may_write():
+            return Outcome(stopped="this replica no longer leads")
+        fitting, lost = self._still_fit(placement)
+        if lost and (placement.starts or not fitting):
+            pod, why = lost[0]
+            return Outcome(stopped=f"pod {pod.name}: {why}")
+        outcome = Outcome(failed=lost)
+        async with asyncio.TaskGroup() as tasks:
+            for pod, node in fitting:
+                tasks.create_task(self._bind_into(outcome, pod, node))
+        return outcome
+
+    def _still_fit(
+        self, placement: Placement
+    ) -> tuple[list[tuple[PodRecord, str]], list[tuple[PodRecord, str]]]:
+        """Pods that are still there with room on their node; and the others, with the reason.
+
+        The plan was made before it was written; the nodes are looked at once more.
+        """
+        fitting: list[tuple[PodRecord, str]] = []
+        lost: list[tuple[PodRecord, str]] = []
+        taken: dict[str, dict[str, int]] = {}
+        for pod, node in placement.nodes:
+            known = self._cache.pods.get(pod.uid)
+            if known is None or known.deleting or known.ended or self._cache.node_of(known):
+                lost.append((pod, "it is gone, ending or bound already"))
+                continue
+            on_node = taken.setdefault(node, dict(self._cache.used(node)))
+            problem = self._lacks(node, on_node, pod)
+            if problem:
+                lost.append((pod, problem))
+                continue
+            for name, amount in pod.shape.requests:
+                on_node[name] = on_node.get(name, 0) + amount
+            fitting.append((pod, node))
+        return fitting, lost
+
+    def _lacks(self, node: str, used: Mapping[str, int], pod: PodRecord) -> str:
+        record = self._cache.nodes.get(node)
+        if record is None or not record.usable or not record.node_class.schedulable:
+            return f"node {node} is gone, cordoned or not ready"
+        for name, amount in pod.shape.requests:
+            if used.get(name, 0) + amount > record.room.get(name, 0):
+                return f"node {node} has no room for its {name} any more"
+        return ""
+
+    async def _bind_into(self, outcome: Outcome, pod: PodRecord, node: str) -> None:
+        async with self._slots:
+            result, error = await self._bind(pod, node)
+        self._metrics.inc(BINDS, result=result.value)
+        if result is BindResult.BOUND:
+            outcome.bound.append(pod)
+        elif result is BindResult.FAILED:
+            outcome.failed.append((pod, error))
+
+    async def _bind(self, pod: PodRecord, node: str) -> tuple[BindResult, str]:
+        if not self._may_write():
+            return BindResult.FAILED, "this replica no longer leads"
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        try:
+            await self._client.post_subresource(
+                PODS, pod.name, "binding", body, namespace=pod.namespace
+            )
+        except NotFound:
+            return BindResult.GONE, "it is gone"
+        except ApiError as error:
+            log.info("bind_failed", pod=pod.name, namespace=pod.namespace, error=str(error))
+            return await self._look(pod, node, error)
+        self._cache.assume(pod.uid, node)
+        return BindResult.BOUND, ""
+
+    async def _look(self, pod: PodRecord, node: str, error: ApiError) -> tuple[BindResult, str]:
+        """Where the pod is after a bind that failed or whose answer was lost."""
+        if not (error.transient or isinstance(error, Conflict)):
+            return BindResult.FAILED, str(error)
+        try:
+            found = await self._client.get(PODS, pod.name, namespace=pod.namespace, type=Pod)
+        except NotFound:
+            return BindResult.GONE, "it is gone"
+        except ApiError:
+            return BindResult.FAILED, str(error)
+        if found.metadata.uid != pod.uid:
+            return BindResult.GONE, "another pod has its name"
+        if found.spec.node_name == node:
+            self._cache.assume(pod.uid, node)
+            return BindResult.BOUND, ""
+        if found.spec.node_name:
+            self._cache.upsert_pod(found)
+            return BindResult.CONFLICT, f"it is on {found.spec.node_name}"
+        return BindResult.FAILED, str(error)
+
+    # --- notes ------------------------------------------------------------------------------
+
+    async def note_reached(self, holder: Holder, decision: DecisionId) -> bool:
+        """Write down that the minimum was bound under this decision; True when written."""
+        return not await self._annotate(holder, {MINIMUM_REACHED: decision})
+
+    async def _annotate(self, holder: Holder, annotations: Mapping[str, str | None]) -> str:
+        """Write annotations on a holder that has not changed since; what went wrong, or empty."""
+        resource = self._resource_of(holder.api_version, holder.kind)
+        if resource is None:
+            return f"the kind {holder.api_version} {holder.kind} is not served"
+        if not self._may_write():
+            return "this replica no longer leads"
+        metadata = {"resourceVersion": holder.resource_version, "annotations": dict(annotations)}
+        kind = PodGroup if resource == POD_GROUPS else OwnerObject
+        try:
+            stored = await self._client.patch(
+                resource,
+                holder.name,
+                {"metadata": metadata},
+                namespace=holder.namespace or None,
+                field_manager=FIELD_MANAGER,
+                type=kind,
+            )
+        except (Conflict, NotFound):
+            return f"{holder.kind} {holder.name} changed meanwhile"
+        except Forbidden as error:
+            return f"the agent may not write its plan: {error.message}"
+        except ApiError as error:
+            log.warning("note_not_written", kind=holder.kind, name=holder.name, error=str(error))
+            return f"the plan could not be written: {error}"
+        if isinstance(stored, PodGroup):
+            self._cache.upsert_group(stored)
+        elif isinstance(stored, OwnerObject):
+            self._cache.upsert_owner(stored, holder.api_version, holder.kind)
+        return ""
+
+    # --- rollback ---------------------------------------------------------------------------
+
+    async def roll_back(self, rollback: Rollback) -> int:
+        """Delete the bound pods (their controller makes new ones), then the plan; how many.
+
+        The plan goes last: a crash in between finds it, and decides again.
+        """
+        deleted = 0
+        for pod in rollback.pods:
+            if not self._may_write():
+                return deleted
+            try:
+                async with self._slots:
+                    await self._client.delete(PODS, pod.name, namespace=pod.namespace, uid=pod.uid)
+                deleted += 1
+            except (NotFound, Conflict):
+                continue  # gone, or another pod has its name by now
+            except ApiError as error:
+                log.warning("rollback_incomplete", pod=pod.name, error=str(error))
+                return deleted
+        self._metrics.inc(ROLLBACKS)
+        if rollback.unit.holder is not None:
+            await self._annotate(rollback.unit.holder, {PLAN: None})
+        return deleted

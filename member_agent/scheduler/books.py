@@ -1,0 +1,276 @@
+"""What a round knows while it is being made: claims on the room, and outcomes so far."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import BindingId, DecisionId, DomainId
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.placement import SpecError
+from member_agent.cache import ClusterCache, Directed, PodRecord, Unit, count_pods
+from member_agent.scheduler.demand import Demand, allowed_pods, directed_demand, reached
+from member_agent.scheduler.ground import Ground
+from member_agent.scheduler.plan import BindPlan, PlanError, parse_plan
+from member_agent.scheduler.round import (
+    Placement,
+    Reservation,
+    Rollback,
+    Round,
+    Situation,
+    Slot,
+    Wait,
+    Where,
+)
+
+UNMANAGED = DecisionId("-")
+"""Stands for the decision on units that did not come through Karmada."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """How the places of a placement came about."""
+
+    where: Where = Where.FREE
+    domain: DomainId | None = None
+    tier: int | None = None
+    note: str = ""
+
+
+class Books:
+    """The state of a round in the making; `place.plan_round` says in which order it fills."""
+
+    def __init__(self, cache: ClusterCache, units: Sequence[Unit], situation: Situation) -> None:
+        self.cache = cache
+        self.units = units
+        self.situation = situation
+        self.ground = Ground(cache, units, situation.closed, situation.label_keys)
+        self.by_binding: dict[BindingId, list[Unit]] = {}
+        for unit in units:
+            if unit.binding is not None:
+                self.by_binding.setdefault(unit.binding, []).append(unit)
+        self.pins: dict[str, dict[str, str]] = {}
+        """By unit key: waiting pods (by uid) whose node an earlier plan names."""
+        self.reservations: dict[BindingId, Reservation] = {}
+        self.reached: dict[BindingId, DecisionId] = {}
+        self._demands: dict[BindingId, Demand | None] = {}
+        self._placements: list[Placement] = []
+        self._waits: list[Wait] = []
+        self._rollbacks: list[Rollback] = []
+        self._broken: list[str] = []
+        self._reasons: dict[BindingId, str] = {}
+
+    def result(self) -> Round:
+        """The round."""
+        return Round(
+            placements=tuple(self._placements),
+            waits=tuple(self._waits),
+            rollbacks=tuple(self._rollbacks),
+            notes=tuple(self._notes()),
+            reservations=self.reservations,
+            reached=self.reached,
+            broken=tuple(self._broken),
+            reasons=self._reasons,
+        )
+
+    # --- what is held from before -----------------------------------------------------------
+
+    def hold_flying(self) -> None:
+        """Room of pods that are being bound."""
+        for pods in self.situation.flying.values():
+            for pod, node in pods:
+                if not self.cache.node_of(pod):
+                    self.ground.hold(node, pod.shape)
+
+    def pin(self, unit: Unit) -> None:
+        """Hold the nodes that an earlier plan names for pods which are still without one.
+
+        A plan of which nothing is bound is followed only as a whole, and under its own decision.
+        """
+        plan = plan_of(unit)
+        if plan is None or unit.problem or self.flies(unit):
+            return
+        begun = _begun(plan, unit)
+        if not begun and plan.decision != self.decision(unit):
+            return
+        planned = [pod for pod in unit.waiting if plan.node_of(pod.uid)]
+        entry = self.entry(unit)
+        if unit.binding is not None:
+            planned = allowed_pods(planned, self.left(entry)) if entry else []
+        pinned: dict[str, str] = {}
+        for pod in planned:
+            node = plan.node_of(pod.uid)
+            if self.ground.fits(node, pod.shape):
+                self.ground.hold(node, pod.shape)
+                pinned[pod.uid] = node
+        if not begun and len(pinned) < len(planned):
+            for pod in planned:
+                if pod.uid in pinned:
+                    self.ground.release(pinned[pod.uid], pod.shape)
+            return
+        if pinned:
+            self.pins[unit.key] = pinned
+
+    # --- outcomes ---------------------------------------------------------------------------
+
+    def emit(
+        self, unit: Unit, pods: Sequence[PodRecord], nodes: dict[str, str], origin: Origin
+    ) -> bool:
+        """A placement, unless the unit backs off: then its nodes stay held and it waits."""
+        if unit.key in self.situation.paused:
+            return False
+        plan = plan_of(unit) or BindPlan()
+        old = {pod.uid: plan.node_of(pod.uid) for pod in unit.placed if plan.node_of(pod.uid)}
+        new = {pod.uid: nodes[pod.uid] for pod in pods}
+        self._placements.append(
+            Placement(
+                unit=unit,
+                nodes=tuple((pod, nodes[pod.uid]) for pod in pods),
+                plan=BindPlan(decision=self.decision(unit), nodes={**old, **new}),
+                where=origin.where,
+                domain=origin.domain,
+                tier=origin.tier,
+                starts=not reached(unit),
+                note=origin.note,
+            )
+        )
+        return True
+
+    def hold_back(self, unit: Unit, reason: str) -> None:
+        """Nothing of the unit starts now; one whose bind stopped midway may be rolled back.
+
+        A minimum that was bound once is never taken apart: later losses are its Job's business.
+        """
+        plan = plan_of(unit)
+        if plan is not None and _begun(plan, unit) and not self._was_reached(unit):
+            self._broken.append(unit.key)
+            late = unit.key in self.situation.given_up
+            if late and unit.key not in self.situation.paused:
+                self._rollbacks.append(Rollback(unit=unit, pods=unit.staying(), reason=reason))
+                self.say(unit, f"rolled back: {reason}")
+                return
+        self.wait(unit, unit.waiting, reason)
+
+    def wait(self, unit: Unit, pods: Sequence[PodRecord], reason: str) -> None:
+        """These pods get no node now."""
+        if pods:
+            self._waits.append(Wait(unit=unit, pods=tuple(pods), reason=reason))
+            self.say(unit, reason)
+
+    def say(self, unit: Unit, reason: str) -> None:
+        """What the report says of the unit's binding; the first reason counts."""
+        if unit.binding is not None and reason:
+            self._reasons.setdefault(unit.binding, reason)
+
+    def _was_reached(self, unit: Unit) -> bool:
+        decision = self.decision(unit)
+        if reached(unit):
+            return True
+        if unit.binding is not None and self.reached.get(unit.binding) == decision:
+            return True
+        return unit.holder is not None and unit.holder.notes.reached == decision
+
+    def _notes(self) -> Iterable[tuple[Unit, DecisionId]]:
+        """Units whose minimum is bound and whose holder does not say so yet."""
+        for unit in self.units:
+            if unit.holder is None or not unit.staying():
+                continue
+            decision = self.decision(unit)
+            if unit.binding is not None:
+                bound = bool(decision) and self.reached.get(unit.binding) == decision
+            else:
+                bound = bool(unit.holder.notes.plan) and reached(unit)
+            if bound and unit.holder.notes.reached != decision:
+                yield unit, decision
+
+    # --- look-ups ---------------------------------------------------------------------------
+
+    def flies(self, unit: Unit) -> bool:
+        """Whether pods of the unit are being bound."""
+        return unit.key in self.situation.flying
+
+    def entry(self, unit: Unit) -> Directed | None:
+        """The Directive's entry for the unit."""
+        return self.cache.entries().get(unit.binding) if unit.binding is not None else None
+
+    def decision(self, unit: Unit) -> DecisionId:
+        """Under which decision the unit is placed; empty for a managed one without an entry."""
+        if unit.binding is None:
+            return UNMANAGED
+        entry = self.entry(unit)
+        return entry.decision if entry else DecisionId("")
+
+    def around(self, unit: Unit) -> list[str]:
+        """Nodes where pods of the unit are, or are planned to be."""
+        nodes = [self.cache.node_of(pod) for pod in unit.staying()]
+        return [*nodes, *self.pins.get(unit.key, {}).values()]
+
+    def left(self, entry: Directed) -> Amounts:
+        """Admitted pods that are not bound and not being bound."""
+        left = entry.admitted
+        for unit in self.by_binding.get(entry.binding, ()):
+            left = left.minus(unit.active())
+            flying = self.situation.flying.get(unit.key, ())
+            left = left.minus(count_pods(p for p, _ in flying if not self.cache.node_of(p)))
+        return left
+
+    def demand(self, entry: Directed) -> Demand | None:
+        """What room the workload still needs beside bound, flying and pinned pods."""
+        if entry.binding in self._demands:
+            return self._demands[entry.binding]
+        units = self.by_binding.get(entry.binding, [])
+        rest, taken = [], entry.admitted.minus(self.left(entry))
+        for unit in units:
+            flying = {pod.uid for pod, _ in self.situation.flying.get(unit.key, ())}
+            pins = self.pins.get(unit.key, {})
+            taken = taken.plus(count_pods(pod for pod in unit.waiting if pod.uid in pins))
+            waiting = (p for p in unit.waiting if p.uid not in flying and p.uid not in pins)
+            rest.append(replace(unit, waiting=tuple(waiting)))
+        demand: Demand | None = None
+        try:
+            demand = directed_demand(entry, rest, taken)
+        except SpecError as error:
+            for unit in units:
+                self.wait(unit, unit.waiting, str(error))
+        self._demands[entry.binding] = demand
+        return demand
+
+
+def plan_of(unit: Unit) -> BindPlan | None:
+    """The unit's plan; None without one, and for one that somebody edited."""
+    if unit.holder is None:
+        return None
+    try:
+        return parse_plan(unit.holder.notes.plan)
+    except PlanError:
+        return None
+
+
+def _begun(plan: BindPlan, unit: Unit) -> bool:
+    """Whether some of the plan is bound."""
+    return any(plan.node_of(pod.uid) for pod in unit.staying())
+
+
+def seat(pods: Sequence[PodRecord], slots: Sequence[Slot]) -> tuple[dict[str, str], set[Slot]]:
+    """Pods on places of their set and shape, lower index first; and the places that are used.
+
+    A pod whose index is a free position takes that, so that groups of a partition stay together.
+    """
+    open_: dict[tuple[str, PodShape], dict[int, Slot]] = {}
+    named = {slot.pod: slot for slot in slots if slot.pod}
+    for slot in slots:
+        if not slot.pod:
+            pod_set = slot.lot.partition("~")[0]
+            open_.setdefault((pod_set, slot.shape), {})[slot.position] = slot
+    seated: dict[str, str] = {}
+    used: set[Slot] = set()
+    for pod in pods:
+        places = open_.get((pod.pod_set, pod.shape))
+        if pod.uid in named:
+            slot = named[pod.uid]
+        elif places:
+            slot = places.pop(pod.index if pod.index in places else min(places))
+        else:
+            continue
+        seated[pod.uid] = slot.node
+        used.add(slot)
+    return seated, used

@@ -1,0 +1,318 @@
+"""What a unit asks for now: its waiting pods by equal shape, and how many make its minimum."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement
+from global_sched.shared.api.volcano import SubGroupPolicy
+from global_sched.shared.model.gang import Amounts, Gang, Partition, PodSet, TopologyConstraint
+from global_sched.shared.model.ids import PodSetName
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.placement import annotations_constraint, constraint_of
+from member_agent.cache import Directed, PodRecord, Unit, count_pods
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lot:
+    """Equal pods of one pod set: those that wait (lower index first), and those still to come.
+
+    Pods of one pod set usually have one shape; while a template changes there are several lots,
+    and the second and further ones are named `set~2`, `set~3`.
+    """
+
+    name: PodSetName
+    pod_set: PodSetName
+    shape: PodShape
+    pods: tuple[PodRecord, ...] = ()
+    coming: int = 0
+    partition: Partition | None = None
+    mates: tuple[PodRecord, ...] = ()
+    """Bound pods of the same subgroup: these pods belong beside them, under its constraint."""
+
+    @property
+    def count(self) -> int:
+        """All pods, here or to come."""
+        return len(self.pods) + self.coming
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """Lots in the template's order, what of them the minimum lacks, and the constraint."""
+
+    lots: tuple[Lot, ...]
+    least: Amounts
+    """By lot: must be placed, else nothing is."""
+    constraint: TopologyConstraint | None
+
+    def gang(self) -> Gang:
+        """The demand as placement reads it."""
+        return Gang(
+            pod_sets=tuple(
+                PodSet(
+                    name=lot.name,
+                    count=lot.count,
+                    minimum=self.least.get(lot.name),
+                    shape=lot.shape,
+                    partition=lot.partition,
+                )
+                for lot in self.lots
+                if not lot.mates
+            ),
+            minimum=self.least.pods(),
+            constraint=self.constraint,
+        )
+
+    def amounts(self) -> Amounts:
+        """Every pod of each lot."""
+        return Amounts.of({lot.name: lot.count for lot in self.lots})
+
+
+def unit_constraint(unit: Unit) -> TopologyConstraint | None:
+    """The unit's topology constraint: its PodGroup's, else the one in its pods' annotations.
+
+    Raises:  SpecError.
+    """
+    constraint = constraint_of(unit.topology)
+    if constraint is not None:
+        return constraint
+    pods = (*unit.waiting, *unit.placed)
+    return annotations_constraint(dict(pods[0].annotations)) if pods else None
+
+
+def lots_of(unit: Unit, pods: Sequence[PodRecord]) -> list[Lot]:
+    """These waiting pods by pod set and shape, in the order in which they come.
+
+    Raises:  SpecError for a subgroup's constraint that cannot be read.
+    """
+    running: dict[tuple[str, ...], list[PodRecord]] = {}
+    for pod in unit.staying():
+        if subgroup := subgroup_of(unit.subgroups, pod):
+            running.setdefault(subgroup, []).append(pod)
+    grouped: dict[tuple[PodSetName, PodShape, tuple[str, ...]], list[PodRecord]] = {}
+    for pod in pods:
+        subgroup = subgroup_of(unit.subgroups, pod)
+        beside = subgroup if subgroup in running else ()
+        grouped.setdefault((pod.pod_set, pod.shape, beside), []).append(pod)
+    seen: dict[PodSetName, int] = {}
+    lots: list[Lot] = []
+    for (pod_set, shape, beside), alike in grouped.items():
+        seen[pod_set] = number = seen.get(pod_set, 0) + 1
+        lots.append(
+            Lot(
+                name=pod_set if number == 1 else PodSetName(f"{pod_set}~{number}"),
+                pod_set=pod_set,
+                shape=shape,
+                pods=tuple(alike),
+                partition=partition_of(unit.subgroups, alike),
+                mates=tuple(running.get(beside, ())),
+            )
+        )
+    return lots
+
+
+def partition_of(policies: Iterable[SubGroupPolicy], pods: Sequence[PodRecord]) -> Partition | None:
+    """The partition that a PodGroup's subgroup policies make of these pods."""
+    policy = _policy_of(policies, pods[0])
+    if policy is None:
+        return None
+    size = max(1, policy.sub_group_size or 1)
+    return Partition(
+        size=size,
+        total=len(pods) // size,
+        minimum=max(0, policy.min_sub_groups or 0),
+        constraint=constraint_of(policy.network_topology),
+    )
+
+
+def subgroup_of(policies: Iterable[SubGroupPolicy], pod: PodRecord) -> tuple[str, ...]:
+    """The subgroup that a pod belongs to: its policy and label values; empty for none."""
+    policy = _policy_of(policies, pod)
+    if policy is None:
+        return ()
+    labels = dict(pod.labels)
+    return (policy.name, *(labels[key] for key in policy.match_label_keys or ()))
+
+
+def _policy_of(policies: Iterable[SubGroupPolicy], pod: PodRecord) -> SubGroupPolicy | None:
+    """The first policy that matches; one without `matchLabelKeys` never does (Volcano's rule)."""
+    labels = dict(pod.labels)
+    for policy in policies:
+        keys = policy.match_label_keys or []
+        matches = bool(keys) and selects(policy.label_selector, labels)
+        if matches and all(key in labels for key in keys):
+            return policy
+    return None
+
+
+def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    """Whether a selector matches a label set; none matches nothing, an empty one everything."""
+    if selector is None:
+        return False
+    wanted = selector.match_labels or {}
+    return all(labels.get(key) == value for key, value in wanted.items()) and all(
+        _holds(expression, labels) for expression in selector.match_expressions or ()
+    )
+
+
+def _holds(expression: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(expression.key)
+    match expression.operator:
+        case "In":
+            return value in (expression.values or ())
+        case "NotIn":
+            return value not in (expression.values or ())
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            return False
+
+
+# --- the minimum ----------------------------------------------------------------------------
+
+
+def have_of(unit: Unit) -> Amounts:
+    """Pods that count towards the minimum: bound ones that stay, and those that succeeded."""
+    return count_pods(unit.staying()).plus(unit.succeeded)
+
+
+def reached(unit: Unit) -> bool:
+    """Whether the minimum is bound."""
+    have = have_of(unit)
+    return have.covers(unit.minimum) and have.pods() >= unit.floor
+
+
+def lacking(unit: Unit, pods: Sequence[PodRecord]) -> Amounts | str:
+    """How many of these waiting pods, by pod set, the minimum lacks; or why they do not suffice.
+
+    Each pod set's own minimum comes first; the rest is made up by the first pods in the template's
+    order, which is the order of `pods`.
+    """
+    have, here = have_of(unit), count_pods(pods)
+    least = unit.minimum.minus(have)
+    for name, wanted in least.entries:
+        if here.get(name) < wanted:
+            total = unit.minimum.get(name)
+            got = have.get(name) + here.get(name)
+            return f"the minimum needs {total} pods of {name}, and {got} may start"
+    amounts = dict(least.entries)
+    more = unit.floor - have.pods() - least.pods()
+    for pod in pods:
+        if more <= 0:
+            break
+        if amounts.get(pod.pod_set, 0) < here.get(pod.pod_set):
+            amounts[pod.pod_set] = amounts.get(pod.pod_set, 0) + 1
+            more -= 1
+    if more > 0:
+        got = have.pods() + here.pods()
+        return f"the minimum needs {unit.floor} pods, and {got} may start"
+    return Amounts.of(amounts)
+
+
+def spread_over_lots(least: Amounts, lots: Sequence[Lot]) -> Amounts:
+    """A minimum by pod set as a minimum by lot: the first lots make it up."""
+    left = dict(least.entries)
+    amounts: dict[PodSetName, int] = {}
+    for lot in lots:
+        take = min(left.get(lot.pod_set, 0), lot.count)
+        amounts[lot.name] = take
+        left[lot.pod_set] = left.get(lot.pod_set, 0) - take
+    return Amounts.of(amounts)
+
+
+# --- directed demand ------------------------------------------------------------------------
+
+
+def directed_demand(entry: Directed, units: Sequence[Unit], taken: Amounts) -> Demand | None:
+    """What room a directed workload still needs here: admitted pods less `taken`, arrived or not.
+
+    Pods that are here ask for themselves; those that are not here yet ask for what the Directive
+    says of them. None when nothing is known of any pod that is left.
+
+    Raises:  SpecError for a constraint that cannot be read.
+    """
+    left = entry.admitted.minus(taken)
+    here: list[Lot] = []
+    for unit in units:
+        pods = allowed_pods(unit.waiting, left.minus(_counted(here)))
+        here.extend(lots_of(unit, pods))
+    shapes = {p.name: p for p in entry.gang.pod_sets} if entry.gang else {}
+    lots: list[Lot] = []
+    for name in dict.fromkeys([*shapes, *(lot.pod_set for lot in here)]):
+        own = [lot for lot in here if lot.pod_set == name]
+        coming = left.get(name) - sum(lot.count for lot in own)
+        lots.extend(_with_coming(own, shapes.get(name), coming))
+    if not lots:
+        return None
+    arrived = next((unit for unit in units if unit.waiting or unit.placed), None)
+    constraint = unit_constraint(arrived) if arrived else None
+    if constraint is None and entry.gang is not None:
+        constraint = entry.gang.constraint
+    return Demand(
+        lots=tuple(lots),
+        least=spread_over_lots(_directed_least(entry, units, taken), lots),
+        constraint=constraint,
+    )
+
+
+def _counted(lots: Iterable[Lot]) -> Amounts:
+    counts: dict[PodSetName, int] = {}
+    for lot in lots:
+        counts[lot.pod_set] = counts.get(lot.pod_set, 0) + lot.count
+    return Amounts.of(counts)
+
+
+def _with_coming(own: list[Lot], told: PodSet | None, coming: int) -> list[Lot]:
+    """The lots of one pod set, with the pods that are still to come in the lot they belong to."""
+    if coming <= 0:
+        return own
+    if told is None:
+        # Nobody told what they ask for: like those that are here.
+        at = next((at for at, lot in enumerate(own) if not lot.mates), None)
+        return own if at is None else [*own[:at], _grown(own[at], coming), *own[at + 1 :]]
+    for at, lot in enumerate(own):
+        if lot.shape == told.shape and not lot.mates:
+            return [*own[:at], _grown(lot, coming), *own[at + 1 :]]
+    name = told.name if not own else PodSetName(f"{told.name}~{len(own) + 1}")
+    return [
+        *own,
+        Lot(
+            name=name,
+            pod_set=told.name,
+            shape=told.shape,
+            coming=coming,
+            partition=told.partition,
+        ),
+    ]
+
+
+def _grown(lot: Lot, coming: int) -> Lot:
+    return replace(lot, coming=lot.coming + coming)
+
+
+def _directed_least(entry: Directed, units: Sequence[Unit], taken: Amounts) -> Amounts:
+    """The minimum that was admitted first, less what is there."""
+    if entry.gang is not None:
+        minimum = entry.gang.minimum_amounts()
+    else:
+        minimum = Amounts()
+        for unit in units:
+            own = lacking(unit, unit.waiting)
+            minimum = minimum.plus(Amounts() if isinstance(own, str) else own.plus(have_of(unit)))
+    succeeded = Amounts()
+    for unit in units:
+        succeeded = succeeded.plus(unit.succeeded)
+    admitted = Amounts.of({n: min(p, entry.admitted.get(n)) for n, p in minimum.entries})
+    return admitted.minus(taken).minus(succeeded)
+
+
+def allowed_pods(pods: Iterable[PodRecord], left: Amounts) -> list[PodRecord]:
+    """The first pods of each pod set, at most so many."""
+    counts: dict[PodSetName, int] = {}
+    allowed: list[PodRecord] = []
+    for pod in pods:
+        if counts.get(pod.pod_set, 0) < left.get(pod.pod_set):
+            counts[pod.pod_set] = counts.get(pod.pod_set, 0) + 1
+            allowed.append(pod)
+    return allowed

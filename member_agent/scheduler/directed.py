@@ -1,0 +1,165 @@
+"""Workloads that the Directive names: places are reserved first, then pods start on them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from global_sched.shared.model.gang import Amounts
+from member_agent.cache import SERVICES, Directed, PodRecord, Unit
+from member_agent.scheduler.books import Books, Origin, seat
+from member_agent.scheduler.demand import Demand, allowed_pods, have_of, lacking, reached
+from member_agent.scheduler.ground import Seats
+from member_agent.scheduler.round import Reservation, Slot, Where
+
+
+def keep_reservation(books: Books, entry: Directed) -> None:
+    """Hold what was reserved before, as far as it is still needed and still fits.
+
+    Reserved places that no longer make up the minimum are given up as a whole: the gang is
+    placed anew, perhaps elsewhere.
+    """
+    old = books.situation.reservations.get(entry.binding)
+    demand = books.demand(entry)
+    if demand is None or old is None or old.decision != entry.decision:
+        return
+    wanted = {lot.name: lot for lot in demand.lots}
+    kept: list[Slot] = []
+    counts: dict[str, int] = {}
+    for slot in old.slots:
+        lot = wanted.get(slot.lot)
+        if lot is None or lot.shape != slot.shape or counts.get(slot.lot, 0) >= lot.count:
+            continue
+        if slot.pod and slot.pod not in {pod.uid for pod in lot.pods}:
+            continue
+        if books.ground.fits(slot.node, slot.shape):
+            books.ground.hold(slot.node, slot.shape)
+            counts[slot.lot] = counts.get(slot.lot, 0) + 1
+            kept.append(slot)
+    reservation = replace(old, slots=tuple(kept))
+    if kept and reservation.amounts().covers(demand.least):
+        books.reservations[entry.binding] = reservation
+        return
+    for slot in kept:
+        books.ground.release(slot.node, slot.shape)
+
+
+def place_directed(books: Books, entry: Directed) -> None:
+    """Reserve what is still lacking, then start the units that may start."""
+    units = books.by_binding.get(entry.binding, [])
+    before = books.situation.reached.get(entry.binding) == entry.decision
+    noted = any(u.holder and u.holder.notes.reached == entry.decision for u in units)
+    if before or noted or _all_reached(entry, units):
+        books.reached[entry.binding] = entry.decision
+    demand = books.demand(entry)
+    why = _reserve(books, entry, units, demand) if demand is not None else ""
+    for unit in units:
+        _start(books, entry, unit, why)
+
+
+def _reserve(books: Books, entry: Directed, units: Sequence[Unit], demand: Demand) -> str:
+    """Places for what has none yet; why there are none, empty when there are."""
+    kept = books.reservations.get(entry.binding)
+    missing = demand.amounts().minus(kept.amounts() if kept else Amounts())
+    if not missing.pods():
+        return ""
+    around = [node for unit in units for node in books.around(unit)]
+    around += [slot.node for slot in kept.slots] if kept else []
+    # Services start pod by pod: where all of a minimum does not fit, some of it does.
+    services = bool(units) and all(unit.root_kind in SERVICES for unit in units)
+    tries = [Amounts() if kept else demand.least]
+    if services and tries[0].pods():
+        tries.append(Amounts())
+    seats: Seats | str = ""
+    for least in tries:
+        seats = books.ground.place(
+            demand, missing, least=least, prefer=entry.domain, around=around, binding=entry.binding
+        )
+        if isinstance(seats, Seats):
+            break
+    if isinstance(seats, str):
+        return seats
+    if kept is not None:
+        slots = (*kept.slots, *_renumbered(seats.slots, kept.slots))
+        books.reservations[entry.binding] = replace(kept, slots=slots)
+    else:
+        books.reservations[entry.binding] = _reservation(books, entry, seats)
+    return "" if len(seats.slots) >= missing.pods() else seats.short
+
+
+def _reservation(books: Books, entry: Directed, seats: Seats) -> Reservation:
+    there = entry.domain is None or books.ground.lies_in(seats.domain, entry.domain)
+    return Reservation(
+        decision=entry.decision,
+        slots=seats.slots,
+        where=Where.DIRECTED if there else Where.ELSEWHERE,
+        domain=seats.domain,
+        tier=seats.tier,
+        note="" if there else f"domain {entry.domain} no longer holds it",
+    )
+
+
+def _start(books: Books, entry: Directed, unit: Unit, why: str) -> None:
+    """Put the unit's pods on their places, when they make up its minimum."""
+    if unit.problem:
+        books.wait(unit, unit.waiting, unit.problem)
+        return
+    if books.flies(unit):
+        return
+    if unit.others and not unit.waiting:
+        books.say(unit, f"its pods are bound by {' and '.join(unit.others)}, not by the agent")
+    reservation = books.reservations.get(entry.binding)
+    pins = books.pins.get(unit.key, {})
+    free = [pod for pod in unit.waiting if pod.uid not in pins]
+    seated, used = seat(free, reservation.slots if reservation else ())
+    nodes = {**pins, **seated}
+    pods = [pod for pod in unit.waiting if pod.uid in nodes]
+    least = lacking(unit, pods)
+    if isinstance(least, str):
+        over = unit.waiting and not allowed_pods(unit.waiting, books.left(entry))
+        books.hold_back(unit, _cap_text(entry, unit.waiting) if over else why or least)
+        return
+    origin = Origin(where=Where.DIRECTED)
+    if reservation is not None:
+        origin = Origin(
+            where=reservation.where,
+            domain=reservation.domain,
+            tier=reservation.tier,
+            note=reservation.note,
+        )
+    if pods and books.emit(unit, pods, nodes, origin) and reservation is not None:
+        slots = tuple(slot for slot in reservation.slots if slot not in used)
+        books.reservations[entry.binding] = replace(reservation, slots=slots)
+    _wait_surplus(books, entry, unit, [pod for pod in unit.waiting if pod.uid not in nodes], why)
+
+
+def _wait_surplus(
+    books: Books, entry: Directed, unit: Unit, late: Sequence[PodRecord], why: str
+) -> None:
+    allowed = {pod.uid for pod in allowed_pods(unit.waiting, books.left(entry))}
+    room = [pod for pod in late if pod.uid in allowed]
+    over = [pod for pod in late if pod.uid not in allowed]
+    books.wait(unit, room, why or "admitted, but there is no room for it now")
+    books.wait(unit, over, _cap_text(entry, over))
+
+
+def _cap_text(entry: Directed, pods: Iterable[PodRecord]) -> str:
+    sets = sorted({pod.pod_set for pod in pods})
+    parts = [f"{entry.admitted.get(name)} pods of {name}" for name in sets]
+    return f"the Directive admits {' and '.join(parts)}, which are placed already"
+
+
+def _renumbered(new: Sequence[Slot], kept: Sequence[Slot]) -> list[Slot]:
+    """New places after the positions that are taken."""
+    after: dict[str, int] = {}
+    for slot in kept:
+        after[slot.lot] = max(after.get(slot.lot, 0), slot.position + 1)
+    return [slot._replace(position=slot.position + after.get(slot.lot, 0)) for slot in new]
+
+
+def _all_reached(entry: Directed, units: Sequence[Unit]) -> bool:
+    """Whether a directed workload's minimum is bound: of every unit, or of a service in all."""
+    if not units:
+        return False
+    if any(unit.root_kind in SERVICES for unit in units):
+        least = min(entry.gang.minimum if entry.gang else 1, entry.admitted.pods())
+        return sum(have_of(unit).pods() for unit in units) >= max(1, least)
+    return all(reached(unit) for unit in units)

@@ -1,0 +1,132 @@
+"""What one round decided: values between `place` (pure) and `bind` (writes)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import BindingId, DecisionId, DomainId, PodSetName
+from global_sched.shared.model.pods import PodShape
+from member_agent.cache import PodRecord, Unit
+from member_agent.scheduler.plan import BindPlan
+
+
+class Where(StrEnum):
+    """How a unit's place came about."""
+
+    DIRECTED = "directed"
+    """In the domain that the Directive names."""
+    ELSEWHERE = "elsewhere"
+    """Under the same constraint, since the named domain no longer holds it."""
+    FREE = "free"
+    """It did not come through Karmada."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Pods of a unit to bind now, lower index first, each with its node.
+
+    `plan` is what must stand on the holder before the first of them is bound: these pods and
+    those of the unit that are bound already.
+    """
+
+    unit: Unit
+    nodes: tuple[tuple[PodRecord, str], ...]
+    plan: BindPlan
+    where: Where
+    domain: DomainId | None = None
+    tier: int | None = None
+    starts: bool = False
+    """Whether the minimum is bound by this: all of `nodes` that belong to it, or none."""
+    note: str = ""
+    """Why it lies elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Pods of a unit that get no node now, and why, in words for their owner."""
+
+    unit: Unit
+    pods: tuple[PodRecord, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    """A unit whose bind stopped midway and cannot be completed: its bound pods are deleted."""
+
+    unit: Unit
+    pods: tuple[PodRecord, ...]
+    reason: str
+
+
+class Slot(NamedTuple):
+    """A place for one pod of a lot."""
+
+    lot: PodSetName
+    position: int
+    """Groups of a partition are positions in a row; pods take theirs by index."""
+    node: str
+    shape: PodShape
+    pod: str = ""
+    """The uid of the pod that it is for: one that belongs beside others of its subgroup."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """Places that are kept for a directed workload until its pods are bound."""
+
+    decision: DecisionId
+    slots: tuple[Slot, ...]
+    where: Where
+    domain: DomainId | None = None
+    tier: int | None = None
+    note: str = ""
+    """Why it lies elsewhere."""
+
+    def amounts(self) -> Amounts:
+        """Places by lot."""
+        counts: dict[PodSetName, int] = {}
+        for slot in self.slots:
+            counts[slot.lot] = counts.get(slot.lot, 0) + 1
+        return Amounts.of(counts)
+
+
+Reservations = Mapping[BindingId, Reservation]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What the scheduler remembers between rounds; all of it can be found again after a restart."""
+
+    reservations: Reservations = field(default_factory=dict)
+    reached: Mapping[BindingId, DecisionId] = field(default_factory=dict)
+    closed: frozenset[str] = frozenset()
+    """Nodes that refused a pod a moment ago."""
+    paused: frozenset[str] = frozenset()
+    """Keys of units that are left alone for now."""
+    flying: Mapping[str, tuple[tuple[PodRecord, str], ...]] = field(default_factory=dict)
+    """By unit key: pods that are being bound."""
+    given_up: frozenset[str] = frozenset()
+    """Keys of units whose bind stopped midway too long ago."""
+    label_keys: frozenset[str] = frozenset()
+    """Node label keys of the report: ties between nodes go by these first, as the leader sees."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One round over the whole cache."""
+
+    placements: tuple[Placement, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    rollbacks: tuple[Rollback, ...] = ()
+    reservations: Reservations = field(default_factory=dict)
+    reached: Mapping[BindingId, DecisionId] = field(default_factory=dict)
+    """Managed units whose minimum is bound under their present decision."""
+    notes: tuple[tuple[Unit, DecisionId], ...] = ()
+    """Units on whose holder it is still to be noted that their minimum was bound."""
+    broken: tuple[str, ...] = ()
+    """Keys of units whose bind stopped midway and is not completed yet."""
+    reasons: Mapping[BindingId, str] = field(default_factory=dict)
+    """Why pods of managed units wait, for the report."""

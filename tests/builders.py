@@ -1,0 +1,550 @@
+"""Worlds in one line: plain keyword functions, one per model type, with sane defaults.
+
+Amounts are in people's units: whole GPUs, whole CPUs, GiB. A workload is `pods` equal pods, each
+with the `gpus`, `cpu` and `memory` given. A cluster has `racks` of tier 1 under a spine of
+tier 2, with `nodes` in each rack and `gpus`, `cpu` and `memory` on each node.
+
+`snapshot(...)` counts usage and room exactly as the cache does; `after(world, plan)` is the world
+once the plan was executed.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from global_sched.shared.model.cluster import Capacity, Cluster, Readiness
+from global_sched.shared.model.decision import Backoff, Decision, Grant
+from global_sched.shared.model.gang import (
+    Amounts,
+    Gang,
+    Mode,
+    Partition,
+    PodSet,
+    TopologyConstraint,
+)
+from global_sched.shared.model.ids import (
+    MAIN,
+    BindingId,
+    ClusterName,
+    DecisionId,
+    DomainId,
+    PodSetName,
+    QueueName,
+    TenantName,
+    WorkloadKey,
+    workload_key,
+)
+from global_sched.shared.model.instant import SECOND, Instant, parse_instant
+from global_sched.shared.model.placement_rule import (
+    AffinityGroup,
+    ClusterSelector,
+    PlacementRule,
+)
+from global_sched.shared.model.pods import PodShape, Requirement, Taint, Toleration
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.queue import Queue, Tenant
+from global_sched.shared.model.resources import PODS, Resources
+from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Topology
+from global_sched.shared.model.workload import (
+    Demand,
+    Division,
+    Progress,
+    Target,
+    Workload,
+)
+from tests.worlds import World, after, world_of
+
+__all__ = [
+    "GIB",
+    "GPU",
+    "KINDS",
+    "NOW",
+    "POLICY",
+    "World",
+    "after",
+    "backoff",
+    "cluster",
+    "decision",
+    "demand",
+    "gang",
+    "grant",
+    "hard",
+    "ids",
+    "pod",
+    "pod_set",
+    "queue",
+    "resources",
+    "rule",
+    "snapshot",
+    "soft",
+    "tenant",
+    "topology",
+    "workload",
+]
+
+GPU = "nvidia.com/gpu"
+GIB = 2**30
+NOW = parse_instant("2026-01-31T12:00:00Z")
+POLICY = Policy()
+KINDS = (
+    "apps/v1/Deployment",
+    "apps/v1/StatefulSet",
+    "batch.volcano.sh/v1alpha1/Job",
+    "batch/v1/Job",
+    "kubeflow.org/v1/PyTorchJob",
+    "v1/ConfigMap",
+)
+AXIS = ("cpu", "memory", GPU, PODS)
+
+
+def resources(
+    *,
+    gpus: int = 0,
+    cpu: int = 0,
+    memory: int = 0,
+    pods: int = 0,
+    others: Sequence[tuple[str, int]] = (),
+) -> Resources:
+    """Amounts in whole GPUs, CPUs and GiB."""
+    amounts = {GPU: gpus, "cpu": cpu * 1000, "memory": memory * GIB, PODS: pods}
+    return Resources.of(amounts | dict(others))
+
+
+def pod(
+    *,
+    gpus: int = 0,
+    cpu: int = 0,
+    memory: int = 0,
+    others: Sequence[tuple[str, int]] = (),
+    selector: Sequence[tuple[str, str]] = (),
+    affinity: Sequence[Sequence[Requirement]] = (),
+    tolerations: Sequence[Toleration] = (),
+    anti_affine: bool = False,
+) -> PodShape:
+    """What one pod asks of a node."""
+    return PodShape(
+        requests=resources(gpus=gpus, cpu=cpu, memory=memory, pods=1, others=others),
+        selector=tuple(sorted(selector)),
+        affinity=tuple(tuple(term) for term in affinity),
+        tolerations=tuple(tolerations),
+        anti_affine=anti_affine,
+    )
+
+
+def pod_set(
+    name: str = MAIN,
+    *,
+    pods: int = 1,
+    minimum: int | None = None,
+    partition: Partition | None = None,
+    shape: PodShape | None = None,
+    gpus: int = 0,
+    cpu: int = 0,
+    memory: int = 0,
+) -> PodSet:
+    """Equal pods of a gang; all of them are the minimum unless said otherwise."""
+    return PodSet(
+        name=PodSetName(name),
+        count=pods,
+        minimum=pods if minimum is None else minimum,
+        shape=shape or pod(gpus=gpus, cpu=cpu, memory=memory),
+        partition=partition,
+    )
+
+
+def hard(tier: int | str | None) -> TopologyConstraint:
+    """A hard constraint by tier number or tier name."""
+    if isinstance(tier, str):
+        return TopologyConstraint(mode=Mode.HARD, highest_tier_name=tier)
+    return TopologyConstraint(mode=Mode.HARD, highest_tier=tier)
+
+
+def soft(tier: int | None = None) -> TopologyConstraint:
+    """A soft constraint."""
+    return TopologyConstraint(mode=Mode.SOFT, highest_tier=tier)
+
+
+def gang(
+    *pod_sets: PodSet, minimum: int | None = None, constraint: TopologyConstraint | None = None
+) -> Gang:
+    """A gang; its minimum is the sum of the pod sets' minimums unless said otherwise."""
+    floor = sum(one.minimum for one in pod_sets)
+    return Gang(
+        pod_sets=pod_sets, minimum=floor if minimum is None else minimum, constraint=constraint
+    )
+
+
+def rule(
+    *clusters: str, exclude: Sequence[str] = (), tolerations: Sequence[Toleration] = ()
+) -> PlacementRule:
+    """A policy's placement on the named clusters; none means all."""
+    selector = ClusterSelector(
+        names=tuple(ClusterName(name) for name in clusters),
+        exclude=tuple(ClusterName(name) for name in exclude),
+    )
+    groups = (AffinityGroup(selector=selector),) if clusters or exclude else ()
+    return PlacementRule(affinities=groups, tolerations=tuple(tolerations))
+
+
+_DIVISION_KINDS = {
+    Division.WHOLE: ("batch.volcano.sh/v1alpha1", "Job"),
+    Division.DUPLICATED: ("apps/v1", "Deployment"),
+    Division.DIVIDED: ("apps/v1", "Deployment"),
+    Division.COPIED: ("v1", "ConfigMap"),
+}
+
+
+def demand(
+    needs: Gang | None = None,
+    *,
+    division: Division = Division.WHOLE,
+    placement: PlacementRule | None = None,
+    kind: tuple[str, str] | None = None,
+    scheduler: str = "volcano",
+    overrides: Sequence[tuple[str, str | None]] = (),
+    carries_replicas: bool = True,
+) -> Demand:
+    """What decides where a workload fits."""
+    api_version, name = kind or _DIVISION_KINDS[division]
+    return Demand(
+        api_version=api_version,
+        kind=name,
+        gang=needs,
+        division=division,
+        rule=placement or PlacementRule(),
+        scheduler_name=scheduler,
+        scheduler_overrides=tuple((ClusterName(c), value) for c, value in overrides),
+        carries_replicas=carries_replicas,
+    )
+
+
+def workload(
+    name: str,
+    *,
+    gpus: int = 0,
+    cpu: int = 0,
+    memory: int = 0,
+    pods: int = 1,
+    minimum: int | None = None,
+    tier: int | str | None = None,
+    constraint: TopologyConstraint | None = None,
+    needs: Gang | None = None,
+    division: Division = Division.WHOLE,
+    clusters: Sequence[str] = (),
+    placement: PlacementRule | None = None,
+    asks: Demand | None = None,
+    kind: tuple[str, str] | None = None,
+    scheduler: str = "volcano",
+    queue: str = "default",
+    tenant: str = "team",
+    priority: int = 0,
+    created: int = 0,
+    namespace: str = "jobs",
+    on: str | Sequence[str] = (),
+    domain: str | None = None,
+    admitted: int | None = None,
+    bound: int | None = None,
+    reached: bool = True,
+    **fields: object,
+) -> Workload:
+    """A workload of equal pods; `on` places it (all its pods, bound, minimum reached).
+
+    `created` is in seconds before `NOW` turned around: larger is younger. `admitted` and `bound`
+    count pods of the first pod set per cluster where that is not all of them. `fields` are any
+    other fields of `Workload`.
+    """
+    if asks is None:
+        if needs is None and division != Division.COPIED:
+            floor = 1 if division == Division.DIVIDED and minimum is None else minimum
+            needs = gang(
+                pod_set(pods=pods, minimum=floor, gpus=gpus, cpu=cpu, memory=memory),
+                constraint=hard(tier) if tier is not None else constraint,
+            )
+        asks = demand(
+            needs,
+            division=division,
+            placement=placement or rule(*clusters),
+            kind=kind,
+            scheduler=scheduler,
+        )
+    base: dict[str, object] = {
+        "key": workload_key(namespace, name),
+        "binding_id": BindingId(f"id-{name}"),
+        "uid": f"uid-{name}",
+        "resource_version": "1",
+        "namespace": namespace,
+        "name": name,
+        "created": Instant(NOW - 3600 * SECOND + created * SECOND),
+        "demand": asks,
+        "queue": QueueName(queue),
+        "tenant": TenantName(tenant),
+        "priority": priority,
+    }
+    placed = [on] if isinstance(on, str) else list(on)
+    if placed:
+        base |= _placed(asks, name, placed, domain, admitted, bound, reached)
+    return Workload(**(base | fields))  # type: ignore[arg-type]
+
+
+def _placed(
+    asks: Demand,
+    name: str,
+    clusters: list[str],
+    domain: str | None,
+    admitted: int | None,
+    bound: int | None,
+    reached: bool,
+) -> dict[str, object]:
+    """The fields of a workload that is in these clusters."""
+    needs = asks.gang
+    amounts = Amounts() if needs is None else needs.all_amounts()
+    if admitted is not None and needs is not None:
+        amounts = Amounts.of({needs.pod_sets[0].name: admitted})
+    seen = (
+        amounts if bound is None or needs is None else Amounts.of({needs.pod_sets[0].name: bound})
+    )
+    carries = asks.carries_replicas and needs is not None
+    replicas = amounts.pods() if carries else None
+    made = decision(
+        *(grant(c, amounts, replicas=replicas, domain=domain) for c in clusters), name=name
+    )
+    return {
+        "decision": made,
+        "targets": tuple(Target(cluster=ClusterName(c), replicas=replicas) for c in clusters),
+        "progress": tuple(
+            Progress(cluster=ClusterName(c), bound=seen, minimum_reached=reached, decision=made.id)
+            for c in clusters
+        ),
+        "placement_applied": True,
+        "observed_generation": 1,
+        "scheduled": True,
+        "last_scheduled": made.at,
+    }
+
+
+def grant(
+    name: str, amounts: Amounts, *, replicas: int | None = None, domain: str | None = None
+) -> Grant:
+    """What was admitted in one cluster."""
+    return Grant(
+        cluster=ClusterName(name),
+        amounts=amounts,
+        replicas=replicas,
+        domain=None if domain is None else DomainId(domain),
+        tier=None if domain is None else 1,
+    )
+
+
+def decision(
+    *grants: Grant,
+    name: str = "",
+    ago: int = 600,
+    order: int = 0,
+    backoffs: Sequence[Backoff] = (),
+    pending: Amounts | None = None,
+) -> Decision:
+    """A decision `ago` seconds before `NOW`."""
+    return Decision(
+        id=DecisionId(f"decision-{name}"),
+        epoch=1,
+        at=Instant(NOW - ago * SECOND),
+        order=order,
+        grants=grants,
+        pending=pending or Amounts(),
+        backoffs=tuple(backoffs),
+    )
+
+
+def backoff(name: str, *, seconds: int = 60, failures: int = 1, reason: str = "") -> Backoff:
+    """A cluster left out until `seconds` after `NOW`."""
+    return Backoff(
+        cluster=ClusterName(name),
+        until=Instant(NOW + seconds * SECOND),
+        failures=failures,
+        reason=reason,
+    )
+
+
+def topology(
+    *,
+    racks: int = 1,
+    nodes: int | Sequence[int] = 1,
+    gpus: int = 0,
+    cpu: int = 64,
+    memory: int = 256,
+    pods: int = 110,
+    labels: Sequence[tuple[str, str]] = (),
+    taints: Sequence[Taint] = (),
+    label_keys: Sequence[str] | None = (),
+    flat: bool = False,
+) -> Topology:
+    """Racks (tier 1) of equal nodes under one spine (tier 2); `flat` has no tree at all."""
+    sizes = [nodes] * racks if isinstance(nodes, int) else list(nodes)
+    free = (cpu * 1000, memory * GIB, gpus, pods)
+    kind = NodeClass(labels=tuple(sorted(labels)), taints=tuple(sorted(taints)))
+    if flat:
+        return Topology(
+            axis=AXIS,
+            leaves=(Leaf(domain=None, node_class=kind, free=free, count=sum(sizes)),),
+            label_keys=None if label_keys is None else tuple(label_keys),
+        )
+    spine = DomainId("spine")
+    names = [DomainId(f"rack-{i}") for i in range(len(sizes))]
+    return Topology(
+        axis=AXIS,
+        domains=(
+            *(Domain(name=n, tier=1, tier_name="rack", parent=spine) for n in names),
+            Domain(name=spine, tier=2, tier_name="spine"),
+        ),
+        leaves=tuple(
+            Leaf(domain=n, node_class=kind, free=free, count=count)
+            for n, count in zip(names, sizes, strict=True)
+            if count
+        ),
+        label_keys=None if label_keys is None else tuple(label_keys),
+    )
+
+
+def cluster(
+    name: str,
+    *,
+    racks: int = 1,
+    nodes: int | Sequence[int] = 1,
+    gpus: int = 0,
+    cpu: int = 64,
+    memory: int = 256,
+    pods: int = 110,
+    flat: bool = False,
+    tree: Topology | None = None,
+    report_age: int = 1,
+    period: int = 10,
+    schedulers: Sequence[str] = ("member-agent", "volcano"),
+    volcano: tuple[bool, bool] = (False, False),
+    agent: bool = True,
+    labels: Sequence[tuple[str, str]] = (),
+    taints: Sequence[Taint] = (),
+    kinds: Sequence[str] | None = KINDS,
+    region: str = "",
+    zones: Sequence[str] = (),
+    provider: str = "",
+    readiness: Readiness = Readiness.READY,
+    **fields: object,
+) -> Cluster:
+    """A member with a fresh report; `agent=False` has none. `volcano` = (scheduler, plugin)."""
+    shape = tree or topology(
+        racks=racks, nodes=nodes, gpus=gpus, cpu=cpu, memory=memory, pods=pods, flat=flat
+    )
+    capacity = Capacity(
+        topology=shape,
+        total=total_of(shape),
+        observed=Instant(NOW - report_age * SECOND),
+        generation=1,
+        period_seconds=period,
+        scheduler_names=tuple(schedulers),
+        volcano_scheduler=volcano[0],
+        volcano_topology=volcano[1],
+    )
+    base: dict[str, object] = {
+        "name": ClusterName(name),
+        "uid": f"uid-{name}",
+        "readiness": readiness,
+        "labels": tuple(sorted(labels)),
+        "taints": tuple(taints),
+        "kinds": None if kinds is None else tuple(sorted(kinds)),
+        "region": region,
+        "zones": tuple(zones),
+        "provider": provider,
+        "capacity": capacity if agent else None,
+        "capacity_problem": "" if agent else "no CapacityReport",
+    }
+    return Cluster(**(base | fields))  # type: ignore[arg-type]
+
+
+def total_of(tree: Topology) -> Resources:
+    """What the nodes of a tree hold, all free."""
+    return Resources.total(
+        Resources.of(dict(zip(tree.axis, leaf.free, strict=True))).times(leaf.count)
+        for leaf in tree.leaves
+    )
+
+
+def queue(
+    name: str,
+    *,
+    priority: int = 0,
+    weight: int = 1,
+    gpus: int | None = None,
+    cpu: int | None = None,
+    memory: int | None = None,
+    pods: int | None = None,
+    is_open: bool = True,
+    problem: str = "",
+) -> Queue:
+    """A queue; amounts that are given are its capability."""
+    limits = {
+        GPU: gpus,
+        "cpu": None if cpu is None else cpu * 1000,
+        "memory": None if memory is None else memory * GIB,
+        PODS: pods,
+    }
+    return Queue(
+        name=QueueName(name),
+        priority=priority,
+        weight=weight,
+        capability=tuple(sorted((n, v) for n, v in limits.items() if v is not None)),
+        open=is_open,
+        problem=problem,
+    )
+
+
+def tenant(
+    name: str,
+    *,
+    weight: int = 1,
+    queues: Sequence[str] = (),
+    priority_classes: Sequence[str] = (),
+    namespaces: Sequence[str] = (),
+) -> Tenant:
+    """A tenant."""
+    return Tenant(
+        name=TenantName(name),
+        weight=weight,
+        namespaces=tuple(namespaces),
+        queues=tuple(QueueName(q) for q in queues),
+        priority_classes=tuple(priority_classes),
+    )
+
+
+def snapshot(
+    clusters: Iterable[Cluster] = (),
+    queues: Iterable[Queue] | None = None,
+    tenants: Iterable[Tenant] | None = None,
+    running: Iterable[Workload] = (),
+    pending: Iterable[Workload] = (),
+    epoch: int = 1,
+) -> World:
+    """A world; the clusters' room is what they have before `running` takes its part.
+
+    Queues and tenants that are not given at all are made for the workloads with defaults.
+    """
+    workloads = [*running, *pending]
+    if queues is None:
+        queues = [queue(name) for name in sorted({one.queue for one in workloads})]
+    if tenants is None:
+        tenants = [tenant(name) for name in sorted({one.tenant for one in workloads})]
+    return world_of(
+        clusters=tuple(clusters),
+        queues=tuple(queues),
+        tenants=tuple(tenants),
+        workloads=tuple(workloads),
+        epoch=epoch,
+    )
+
+
+def ids(workloads: Iterable[object]) -> list[str]:
+    """The short names behind keys or actions, in their order."""
+    return [_short(one) for one in workloads]
+
+
+def _short(one: object) -> str:
+    """`a` from the key `jobs/a`, or from an action or outcome on it."""
+    key: WorkloadKey = getattr(one, "workload", one)  # type: ignore[arg-type]
+    return str(key).partition("/")[2]

@@ -1,0 +1,166 @@
+"""When a decision annotation is believed."""
+
+import pytest
+
+from global_sched.cache.decisions import distrust, recomputed
+from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id
+from global_sched.shared.model.decision_text import DecisionError, parse_decision, render_decision
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.workload import Division, Target
+from tests.builders import gang, pod_set
+from tests.global_sched.cache.worlds import state_of, workload_in
+from tests.wire import NOW, binding, cluster_object, report, vcjob
+
+GANG = gang(pod_set("worker", pods=4, gpus=1))
+DECISION_KEY = "decision.global-sched.io/decision"
+
+
+def made(*grants, binding_id="id-train-job", **fields):
+    """A decision with the id that its content has."""
+    content = {"at": NOW, "order": 3, "grants": grants, "epoch": 7} | fields
+    made_id = decision_id(binding_id, grants, content["at"], content["order"])
+    return Decision(id=made_id, **content)
+
+
+def grant(cluster="m1", pods=4, replicas=None, **fields):
+    return Grant(cluster=cluster, amounts=Amounts.of({"worker": pods}), replicas=replicas, **fields)
+
+
+def test_round_trip():
+    """The annotation holds the whole decision."""
+    decision = made(
+        grant(domain="rack-0", tier=1, tier_name="rack"),
+        pending=Amounts.of({"worker": 2}),
+        backoffs=(Backoff(cluster="m2", until=NOW + 5, failures=2, reason="full"),),
+    )
+
+    assert parse_decision(render_decision(decision)) == decision
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("{}", id="without an id"),
+        pytest.param("[1]", id="no object"),
+        pytest.param('{"id":"x","at":"yesterday"}', id="no time"),
+        pytest.param(
+            '{"id":"x","at":"2026-01-01T00:00:00Z","grants":[{"amounts":{"a":-1}}]}',
+            id="negative pods",
+        ),
+        pytest.param('{"id":"x","grants":' + "[" * 5000 + "]" * 5000 + "}", id="5,000 deep"),
+        pytest.param('{"id":"' + "x" * 300_000 + '"}', id="300,000 characters"),
+        pytest.param('{"id":"\ud800"}', id="a lone surrogate"),
+    ],
+)
+def test_unreadable(text):
+    """What is no decision of ours is told as such, never raised past the reader."""
+    with pytest.raises(DecisionError):
+        parse_decision(text)
+
+
+@pytest.mark.parametrize(
+    ("decision", "targets", "want"),
+    [
+        pytest.param(made(grant()), [("m1", None)], "", id="it matches"),
+        pytest.param(
+            Decision(id="0" * 20, epoch=1, at=NOW, order=0, grants=(grant(),)),
+            [("m1", None)],
+            "does not match its content",
+            id="the id is not that of its content",
+        ),
+        pytest.param(made(grant()), [("m2", None)], "spec.clusters names m2", id="another cluster"),
+        pytest.param(made(grant()), [], "spec.clusters names", id="no clusters any more"),
+        pytest.param(
+            made(grant(pods=5)), [("m1", None)], "the template has 4", id="more than the template"
+        ),
+        pytest.param(
+            made(grant(pods=5, replicas=5)),
+            [("m1", 5)],
+            "",
+            id="a template that shrank, with replicas that say the same as the decision",
+        ),
+        pytest.param(
+            made(Grant(cluster="m1", amounts=Amounts.of({"ghost": 1}))),
+            [("m1", None)],
+            "1 pods of ghost",
+            id="a pod set that the template does not have",
+        ),
+    ],
+)
+def test_distrust(decision, targets, want):
+    """Id, clusters and amounts must all agree."""
+    there = tuple(Target(cluster=c, replicas=r) for c, r in targets)
+
+    found = distrust(decision, "id-train-job", there, GANG)
+
+    assert (want in found) if want else found == ""
+
+
+@pytest.mark.parametrize(
+    ("replicas", "division", "want"),
+    [
+        pytest.param(None, Division.WHOLE, 4, id="without replicas: the whole gang"),
+        pytest.param(2, Division.DIVIDED, 2, id="with replicas: so many"),
+        pytest.param(10**9, Division.DIVIDED, 10**6, id="absurd replicas are bounded"),
+    ],
+)
+def test_recomputed(replicas, division, want):
+    """`spec.clusters` is the truth when the annotation is not."""
+    decision = recomputed(
+        binding="b",
+        targets=(Target(cluster="m1", replicas=replicas),),
+        gang=GANG,
+        division=division,
+        at=NOW,
+    )
+
+    assert decision.grants[0].amounts.pods() == want
+    assert decision.grants[0].domain is None
+
+
+@pytest.mark.parametrize(
+    ("annotation", "want_forged"),
+    [
+        pytest.param(None, "there are clusters, but no decision", id="none"),
+        pytest.param("{broken", "not believed: it cannot be read", id="unreadable"),
+        pytest.param(render_decision(made(grant(pods=400))), "it admits 400", id="too much"),
+        pytest.param(
+            render_decision(made(grant(), binding_id="other")), "does not match", id="copied"
+        ),
+        pytest.param(render_decision(made(grant(domain="rack-0"))), "", id="true"),
+    ],
+)
+def test_forgeries_are_recomputed_flagged_and_charged(annotation, want_forged):
+    """A forged annotation frees nothing and hides nothing: the room is taken all the same."""
+    job = vcjob("train", replicas=4, gpus=8)
+    one = binding(
+        job, clusters=["m1"], annotations=None if annotation is None else {DECISION_KEY: annotation}
+    )
+    state = state_of(cluster_object("m1"), report("m1", nodes=4), job, one)
+    snapshot = state.snapshot()
+    workload = workload_in(state, "team-a/train-job")
+
+    assert (want_forged in workload.forged) if want_forged else workload.forged == ""
+    assert workload.decision is not None
+    assert workload.decision.grants[0].amounts == Amounts.of({"worker": 4})
+    [usage] = snapshot.usage
+    assert usage.amount.get("nvidia.com/gpu") == 32
+    [cluster] = snapshot.clusters
+    assert cluster.capacity is not None
+    assert [leaf.free[1] for leaf in cluster.capacity.topology.leaves] == [0]
+    told = {notice.topic for notice in state.notices.take()}
+    assert told == ({"DecisionNotBelieved"} if want_forged else set())
+
+
+def test_an_eviction_from_outside_is_no_forgery():
+    """The taint manager takes clusters away; the decision's back-offs stay, nothing is flagged."""
+    job = vcjob("train", replicas=4)
+    backoffs = (Backoff(cluster="m2", until=NOW, failures=1),)
+    text = render_decision(made(grant(), backoffs=backoffs))
+    state = state_of(job, binding(job, annotations={DECISION_KEY: text}))
+    workload = workload_in(state, "team-a/train-job")
+
+    assert workload.forged == ""
+    assert workload.decision is not None
+    assert (workload.decision.grants, workload.decision.backoffs) == ((), backoffs)

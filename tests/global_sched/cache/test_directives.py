@@ -1,0 +1,87 @@
+"""What members are told."""
+
+import msgspec
+
+from global_sched.cache.directives import SLICE_LIMIT, directive_specs
+from global_sched.shared.model.gang import Amounts
+from tests.builders import workload
+from tests.global_sched.cache.worlds import feed, state_of
+from tests.wire import binding as wire_binding
+from tests.wire import cluster_object, pod_template, task, vcjob
+
+
+def entries(specs):
+    return [entry for spec in specs for entry in spec.entries or ()]
+
+
+def test_an_entry_carries_the_decision():
+    """Binding id, decision, order, domain and amounts; the gang until it is counted."""
+    waiting = workload("a", pods=4, gpus=8, on="m1", domain="rack-0", bound=1)
+    counted = workload("b", pods=2, on="m1")
+    [spec] = directive_specs("m1", [counted, waiting], label_keys=("zone",), epoch=3)
+    first, second = spec.entries or ()
+
+    assert (spec.cluster, spec.epoch, spec.slice, spec.slices) == ("m1", 3, 0, 1)
+    assert spec.label_keys == ["zone"]
+    assert (first.binding, first.workload, first.domain) == ("id-a", "jobs/a", "rack-0")
+    assert (first.admitted, first.decision) == ({"main": 4}, "decision-a")
+    assert msgspec.convert(first.gang, type(waiting.demand.gang)) == waiting.demand.gang
+    assert second.gang is None
+    assert first.at == second.at == "2026-01-31T11:50:00.000000Z"
+
+
+def test_an_empty_directive_still_says_label_keys():
+    """Every member has one."""
+    [spec] = directive_specs("m1", [], label_keys=("a", "b"), epoch=1)
+
+    assert (spec.entries, spec.label_keys) == (None, ["a", "b"])
+
+
+def test_large_directives_are_sliced():
+    """No slice is too large; one more workload changes one slice only."""
+    many = [workload(f"w{i}", pods=4, gpus=8, on="m1", bound=0) for i in range(1500)]
+    specs = directive_specs("m1", many, label_keys=(), epoch=1)
+    more = directive_specs("m1", [*many, workload("one-more", on="m1")], label_keys=(), epoch=1)
+
+    assert len(specs) > 1
+    assert {spec.slices for spec in specs} == {len(specs)}
+    assert max(len(msgspec.json.encode(spec)) for spec in specs) <= SLICE_LIMIT + 1024
+    assert len(entries(specs)) == 1500
+    changed = [a != b for a, b in zip(specs, more, strict=True)]
+    assert sum(changed) == 1
+
+
+def test_which_members_have_to_be_told():
+    """A member is told anew when what it holds, the label keys or the epoch changed."""
+    state = state_of(cluster_object("m1"), cluster_object("m2"))
+    state.settle()
+    assert state.directive_changes(64) == {"m1", "m2"}
+    assert state.directive_changes(64) == frozenset()
+
+    held = vcjob("held")
+    feed(state, held, wire_binding(held, clusters=["m2"]))
+    state.settle()
+    assert state.directive_changes(64) == {"m2"}
+
+    keyed = vcjob("keyed", task("a", 1, template=pod_template(nodeSelector={"zone": "x"})))
+    feed(state, keyed, wire_binding(keyed))
+    state.settle()
+    assert state.directive_changes(64) == {"m1", "m2"}
+    assert state.directive("m1")[0].label_keys == ["zone"]
+    assert state.directive_changes(0) == {"m1", "m2"}, "the limit is part of what is told"
+
+    state.epoch = 2
+    assert state.directive_changes(0) == {"m1", "m2"}
+    assert [entry.admitted for entry in entries(state.directive("m2"))] == [{"worker": 1}]
+    assert state.directive("gone") == ()
+
+
+def test_counted_amounts_need_no_gang():
+    """`covers` is by pod set: a gang whose admitted pods are all bound is counted."""
+    one = workload("a", pods=4, on="m1", admitted=2, bound=2)
+    [spec] = directive_specs("m1", [one], label_keys=(), epoch=1)
+    [entry] = spec.entries or ()
+
+    assert one.decision is not None
+    assert one.decision.grants[0].amounts == Amounts.of({"main": 2})
+    assert entry.gang is None

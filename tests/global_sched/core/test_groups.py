@@ -1,0 +1,133 @@
+"""Groups: several bindings admitted all or none, in one cycle."""
+
+from dataclasses import replace
+
+import pytest
+
+from global_sched.core import run_cycle
+from tests.builders import (
+    NOW,
+    POLICY,
+    backoff,
+    cluster,
+    decision,
+    ids,
+    queue,
+    snapshot,
+    tenant,
+    workload,
+)
+
+ROOM = [cluster("c1", gpus=4), cluster("c2", gpus=4)]
+
+
+def member(name, gpus, size=2, **fields):
+    return workload(name, gpus=gpus, group="g", group_size=size, **fields)
+
+
+def reasons(plan):
+    return {o.workload: o.verdict.reason.value for o in plan.outcomes}
+
+
+@pytest.mark.parametrize(
+    ("pending", "want"),
+    [
+        pytest.param([member("a", 4), member("b", 4)], ["a", "b"], id="all of them fit"),
+        pytest.param(
+            [member("a", 4), member("b", 5)],
+            [],
+            id="one does not, so none is admitted",
+        ),
+        pytest.param(
+            [member("a", 3), member("b", 3), workload("c", gpus=1, created=1)],
+            ["a", "b", "c"],
+            id="others go on",
+        ),
+        pytest.param([member("a", 1, size=3), member("b", 1, size=3)], [], id="one is missing"),
+        pytest.param(
+            [member("a", 1), member("b", 1, namespace="other")],
+            [],
+            id="a group lives in one namespace",
+        ),
+        pytest.param(
+            [
+                member("a", 3),
+                member("b", 3),
+                member("c", 3, size=3),
+                workload("d", gpus=4, created=1),
+                workload("e", gpus=4, created=2),
+            ],
+            ["d", "e"],
+            id="room that a failed group had tried is free again",
+        ),
+    ],
+)
+def test_all_or_none(pending, want):
+    """A group is admitted when all of its bindings have a place, and else takes nothing."""
+    pending = [replace(one, group_size=3) if len(pending) == 5 else one for one in pending]
+
+    assert ids(run_cycle(snapshot(ROOM, pending=pending), POLICY, NOW).admissions) == want
+
+
+def test_reasons():
+    """The one without a place says why, the others name it; a missing one is waited for."""
+    plan = run_cycle(snapshot(ROOM, pending=[member("a", 4), member("b", 5)]), POLICY, NOW)
+    alone = run_cycle(snapshot(ROOM, pending=[member("a", 4)]), POLICY, NOW)
+
+    assert reasons(plan) == {"jobs/a": "GroupDoesNotFit", "jobs/b": "CapacityDoesNotFit"}
+    details = {o.workload: o.verdict.detail for o in plan.outcomes}
+    assert details["jobs/a"] == (
+        "jobs/b of group g has no place: c1 is nearest: the cluster holds 0 of 1"
+    )
+    assert alone.outcomes[0].verdict.detail == "not all 2 bindings of group g are there"
+
+
+def test_quota_of_a_failed_group_is_free_again():
+    """What a failed group had charged is given back to queue and tenant."""
+    world = snapshot(
+        ROOM,
+        [queue("default", gpus=4)],
+        pending=[member("a", 2), member("b", 3), workload("c", gpus=4, created=1)],
+    )
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    assert ids(plan.admissions) == ["c"]
+    assert [a.decision.order for a in plan.admissions] == [0]
+
+
+def test_across_queues():
+    """Members may stand in different queues; the first one's turn decides for all."""
+    world = snapshot(
+        ROOM,
+        [queue("x", priority=1), queue("y")],
+        pending=[member("a", 4, queue="x"), member("b", 4, queue="y")],
+    )
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    assert ids(plan.admissions) == ["a", "b"]
+    assert [(o.workload, o.position) for o in plan.outcomes] == [("jobs/a", 1), ("jobs/b", 0)]
+
+
+def test_a_member_that_was_withdrawn():
+    """A member that was admitted with its group and lost its place gets a new one alone."""
+    back = member("a", 4, decision=decision(backoffs=[backoff("c1")]))
+
+    plan = run_cycle(snapshot(ROOM, pending=[back]), POLICY, NOW)
+
+    assert plan.admissions[0].targets[0].cluster == "c2"
+
+
+def test_a_refused_member():
+    """A member that may not use its queue keeps the others out."""
+    world = snapshot(
+        ROOM,
+        tenants=[tenant("team"), tenant("other", queues=["none"])],
+        pending=[member("a", 1), member("b", 1, tenant="other")],
+    )
+
+    assert reasons(run_cycle(world, POLICY, NOW)) == {
+        "jobs/a": "GroupDoesNotFit",
+        "jobs/b": "QueueNotAllowed",
+    }

@@ -1,0 +1,173 @@
+"""The scores, and which cluster they choose together."""
+
+import pytest
+
+from global_sched.core import run_cycle, scores
+from global_sched.core.scores import Subject
+from global_sched.core.statement import Statement
+from global_sched.shared.model.policy import Policy, ScoreWeights
+from tests.builders import (
+    GPU,
+    NOW,
+    POLICY,
+    cluster,
+    resources,
+    snapshot,
+    workload,
+)
+
+VIEW = Statement(snapshot(), POLICY, NOW)
+
+
+def subject(**fields):
+    """A subject of 8 GPUs in all, of which all are free, unless told otherwise."""
+    base = {
+        "tier": 1,
+        "pods": 4,
+        "holds": 4,
+        "requests": resources(gpus=4),
+        "free": {GPU: 8},
+        "total": resources(gpus=8),
+    }
+    return Subject(**(base | fields))
+
+
+@pytest.mark.parametrize(
+    ("fields", "want"),
+    [
+        pytest.param({"tier": 1, "holds": 4}, 99, id="a rack that it fills"),
+        pytest.param({"tier": 1, "holds": 8}, 94, id="a rack that it fills by half"),
+        pytest.param({"tier": 1, "holds": 400}, 90, id="a huge rack is still a rack"),
+        pytest.param({"tier": 2, "holds": 4}, 89, id="a filled spine is below any rack"),
+        pytest.param({"tier": 0, "holds": 4}, 99, id="tier 0 is as good as tier 1"),
+        pytest.param({"tier": 30, "holds": 9}, 14, id="high tiers are all alike"),
+        pytest.param({"tier": None}, 0, id="no domain around it"),
+        pytest.param({"pods": 0, "holds": 0}, 90, id="a gang without pods"),
+    ],
+)
+def test_topology(fields, want):
+    """The lowest tier first, then the domain which the gang fills most."""
+    assert scores.topology(subject(**fields), VIEW) == want
+
+
+@pytest.mark.parametrize(
+    ("fields", "want"),
+    [
+        pytest.param({}, 50, id="an empty cluster"),
+        pytest.param({"free": {GPU: 4}}, 75, id="half full"),
+        pytest.param({"free": {GPU: 80}}, 50, id="more free than there is counts as all free"),
+        pytest.param(
+            {"requests": resources(pods=4), "total": resources(pods=8)}, 100, id="no pod left"
+        ),
+        pytest.param({"total": resources()}, 0, id="nothing known of the cluster"),
+        pytest.param({"requests": resources(cpu=1)}, 0, id="nothing of what it asks for"),
+        pytest.param(
+            {
+                "requests": resources(gpus=1, cpu=32),
+                "total": resources(gpus=8, cpu=64),
+                "free": {GPU: 0, "cpu": 64000},
+            },
+            31,
+            id="full by the CPU, of which it takes a half; of the GPUs it takes a quarter of that",
+        ),
+        pytest.param(
+            {
+                "requests": resources(gpus=4, cpu=32),
+                "total": resources(gpus=8, cpu=64),
+                "free": {GPU: 8, "cpu": 0},
+            },
+            100,
+            id="the same part of both, and full by the first name",
+        ),
+    ],
+)
+def test_packing(fields, want):
+    """Fuller first, and where the gang takes an even part of each resource."""
+    assert scores.packing(subject(**fields), VIEW) == want
+
+
+def test_balance():
+    """The tenant's largest part of the cluster is taken off 100."""
+    world = snapshot(
+        clusters=[cluster("c1", gpus=8), cluster("c2", gpus=8)],
+        running=[workload("r", tenant="x", gpus=2, on="c1")],
+    )
+    view = Statement(world, POLICY, NOW)
+    first, second = world.clusters
+    ours, theirs = workload("a", tenant="x"), workload("b", tenant="y")
+
+    assert scores.balance(ours, first, view) == 75
+    assert scores.balance(ours, second, view) == 100
+    assert scores.balance(theirs, first, view) == 100
+
+
+def test_locality():
+    """100 where the workload is, 0 elsewhere."""
+    one = workload("a", on="c1")
+
+    assert scores.locality(one, cluster("c1"), VIEW) == 100
+    assert scores.locality(one, cluster("c2"), VIEW) == 0
+
+
+def chosen(world, policy=POLICY):
+    """The cluster of the first admission."""
+    return run_cycle(world, policy, NOW).admissions[0].targets[0].cluster
+
+
+ONLY = {"topology": 0, "packing": 0, "balance": 0, "locality": 0}
+
+
+@pytest.mark.parametrize(
+    ("clusters", "running", "weights", "want"),
+    [
+        pytest.param(
+            [cluster("c1", racks=2, nodes=1, gpus=2), cluster("c2", nodes=2, gpus=2)],
+            [],
+            {"topology": 1},
+            "c2",
+            id="topology: one rack is closer than two",
+        ),
+        pytest.param(
+            [cluster("c1", nodes=4, gpus=2), cluster("c2", nodes=2, gpus=2)],
+            [],
+            {"topology": 1},
+            "c2",
+            id="topology: the rack that it fills",
+        ),
+        pytest.param(
+            [cluster("c1", nodes=4, gpus=2), cluster("c2", nodes=4, gpus=2)],
+            [workload("r", gpus=2, on="c2")],
+            {"packing": 1},
+            "c2",
+            id="packing: the fuller cluster",
+        ),
+        pytest.param(
+            [cluster("c1", nodes=4, gpus=2), cluster("c2", nodes=4, gpus=2)],
+            [workload("r", gpus=2, on="c1")],
+            {"balance": 1},
+            "c2",
+            id="balance: where the tenant holds less",
+        ),
+        pytest.param(
+            [cluster("c2", nodes=4, gpus=2), cluster("c1", nodes=4, gpus=2)],
+            [],
+            {},
+            "c1",
+            id="ties end in the name",
+        ),
+    ],
+)
+def test_choice(clusters, running, weights, want):
+    """The weighted sum decides, ties end in the name."""
+    world = snapshot(clusters, running=running, pending=[workload("a", pods=2, gpus=2)])
+
+    assert chosen(world, Policy(score_weights=ScoreWeights(**(ONLY | weights)))) == want
+
+
+def test_score_is_shown():
+    """The chosen cluster's outcome carries its weighted score."""
+    world = snapshot([cluster("c1", nodes=2, gpus=2)], pending=[workload("a", pods=2, gpus=2)])
+
+    verdict = run_cycle(world, POLICY, NOW).outcomes[0].clusters[0]
+
+    assert (verdict.cluster, verdict.score) == ("c1", 100 * 99 + 20 * 50 + 10 * 100)

@@ -1,0 +1,408 @@
+"""Admitted workloads: what is taken back, cut, moved, confirmed or left alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from global_sched.core import run_cycle
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.cluster import Readiness
+from global_sched.shared.model.decision import Backoff
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.placement_rule import AffinityGroup, ClusterSelector, PlacementRule
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Division, Progress
+from tests.builders import (
+    GPU,
+    NOW,
+    POLICY,
+    backoff,
+    cluster,
+    decision,
+    grant,
+    queue,
+    rule,
+    snapshot,
+    workload,
+)
+from tests.worlds import after
+
+C1, C2 = cluster("c1", nodes=2, gpus=8), cluster("c2", nodes=2, gpus=8)
+BROKEN = Verdict(code=Code.NEVER, reason=Reason.INVALID_SPEC, detail="replicas: -1")
+
+
+def late(
+    name="j",
+    *,
+    ago=121,
+    on="c1",
+    reason="",
+    reached=False,
+    bound=0,
+    backoffs=(),
+    domain="rack-0",
+    **fields,
+):
+    """A gang of two pods that was admitted so long ago and of which so many pods are bound."""
+    one = workload(name, pods=2, gpus=1, on=on, **fields)
+    clusters = [on] if isinstance(on, str) else on
+    made = decision(
+        *(grant(c, Amounts.of({"main": 2}), replicas=2, domain=domain) for c in clusters),
+        name=name,
+        ago=ago,
+        backoffs=backoffs,
+    )
+    progress = tuple(
+        Progress(
+            cluster=c,
+            bound=Amounts.of({"main": bound}),
+            minimum_reached=reached,
+            decision=made.id,
+            reason=reason,
+        )
+        for c in clusters
+    )
+    return replace(one, decision=made, progress=progress)
+
+
+def cycle(*running, clusters=(C1, C2), policy=POLICY, **world):
+    return run_cycle(snapshot(clusters, running=running, **world), policy, NOW)
+
+
+def test_placement_timeout():
+    """A minimum that was never reached in time is withdrawn, with the agent's reason."""
+    plan = cycle(late(reason="rack-0 lost a node"))
+
+    (withdrawal,) = plan.withdrawals
+    assert (withdrawal.cluster, withdrawal.replicas, withdrawal.targets) == ("c1", 2, ())
+    assert withdrawal.reason == "PlacementTimeout"
+    assert withdrawal.message == ("c1 did not place the minimum within 120 s: rack-0 lost a node")
+    assert withdrawal.decision.grants == ()
+    assert withdrawal.decision.backoffs == (
+        Backoff(
+            cluster="c1",
+            until=Instant(NOW + 60 * SECOND),
+            failures=1,
+            reason="rack-0 lost a node",
+        ),
+    )
+    outcome = plan.outcomes[0]
+    assert (outcome.verdict.code, outcome.verdict.reason) == ("WAIT", "PlacementTimeout")
+
+
+@pytest.mark.parametrize(
+    ("one", "clusters"),
+    [
+        pytest.param(late(ago=119), [C1], id="it still has time"),
+        pytest.param(late(reached=True), [C1], id="the minimum was reached once"),
+        pytest.param(late(bound=2), [C1], id="all pods are bound, whoever bound them"),
+        pytest.param(
+            late(),
+            [cluster("c1", nodes=2, gpus=8, report_age=60)],
+            id="a stale report tells nothing",
+        ),
+        pytest.param(
+            late(ago=121),
+            [cluster("c1", nodes=2, gpus=8, report_age=121, period=60)],
+            id="the report is older than the decision",
+        ),
+    ],
+)
+def test_not_withdrawn(one, clusters):
+    """The timeout counts only while the minimum was never reached and the member can be believed."""
+    assert cycle(one, clusters=clusters).empty()
+
+
+def test_without_a_report_nothing_is_withdrawn():
+    """A member whose agent is gone keeps what it has."""
+    world = snapshot([C1], running=[late()])
+    silent = replace(world.clusters[0], capacity=None, capacity_problem="gone")
+
+    assert run_cycle(replace(world, clusters=(silent,)), POLICY, NOW).empty()
+
+
+def test_an_older_decision_does_not_count():
+    """A minimum that was reached under an earlier decision says nothing about this one."""
+    one = late()
+    stale = replace(one.progress[0], minimum_reached=True, decision="earlier")
+
+    assert len(cycle(replace(one, progress=(stale,))).withdrawals) == 1
+    assert len(cycle(replace(one, progress=())).withdrawals) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "want"),
+    [
+        pytest.param([], (60, 1), id="the first failure"),
+        pytest.param([backoff("c1", seconds=-5, failures=1)], (120, 2), id="the second: doubled"),
+        pytest.param(
+            [backoff("c1", seconds=-5, failures=9)], (3600, 10), id="never beyond the limit"
+        ),
+        pytest.param([backoff("c1", seconds=-3600, failures=9)], (60, 1), id="long ago: forgotten"),
+        pytest.param([backoff("c1", seconds=-1, failures=10**9)], (3600, 10**9 + 1), id="absurd"),
+    ],
+)
+def test_backoff_doubles(before, want):
+    """Each failure of a cluster doubles its back-off, up to the limit."""
+    plan = cycle(late(backoffs=before))
+
+    found = plan.withdrawals[0].decision.backoffs[0]
+    assert ((found.until - NOW) // SECOND, found.failures) == want
+
+
+def test_other_backoffs_stay():
+    """A failure of one cluster leaves the other clusters' back-offs as they are."""
+    plan = cycle(late(backoffs=[backoff("c2", seconds=9)]))
+
+    assert [b.cluster for b in plan.withdrawals[0].decision.backoffs] == ["c1", "c2"]
+
+
+def test_withdrawn_goes_elsewhere_next():
+    """A withdrawn workload keeps its place in line and avoids the cluster that failed it."""
+    world = snapshot([C1, C2], running=[late()])
+
+    later = after(world, run_cycle(world, POLICY, NOW))
+    plan = run_cycle(later, POLICY, NOW)
+
+    assert plan.admissions[0].targets[0].cluster == "c2"
+    assert [b.cluster for b in plan.admissions[0].decision.backoffs] == ["c1"]
+    assert run_cycle(after(later, plan), POLICY, NOW).empty()
+
+
+def test_quota_of_a_withdrawn_one_is_free_in_the_same_cycle():
+    """What is taken back frees its queue at once; the room only when the member says so."""
+    plan = cycle(
+        late(),
+        queues=[queue("default", gpus=2)],
+        pending=[workload("k", pods=2, gpus=1)],
+    )
+
+    assert [a.workload for a in plan.admissions] == ["jobs/k"]
+
+
+@pytest.mark.parametrize(
+    ("clusters", "one", "want"),
+    [
+        pytest.param([C2], late(reached=True), "ClusterGone", id="the cluster is gone"),
+        pytest.param(
+            [replace(C1, terminating=True), C2],
+            late(reached=True),
+            "ClusterGone",
+            id="the cluster is being removed",
+        ),
+        pytest.param(
+            [C1, C2],
+            late(reached=True, placement=rule("c2"), placement_applied=False),
+            "PlacementChanged",
+            id="the policy changed and no longer selects it",
+        ),
+    ],
+)
+def test_has_to_leave(clusters, one, want):
+    """A gang leaves a cluster that is gone or no longer selected, without a back-off."""
+    world = snapshot([C1, C2], running=[one])
+    members = tuple(clusters)
+    world = replace(world, clusters=members, base=members, unsettled=world.workloads)
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    assert [w.reason for w in plan.withdrawals] == [want]
+    assert plan.withdrawals[0].decision.backoffs == ()
+    assert plan.outcomes[0].verdict.code == Code.WAIT
+
+
+def test_policy_changed_and_still_selects_it():
+    """The applied placement is written again, under the same decision."""
+    one = late(reached=True, placement=rule("c1"), placement_applied=False)
+
+    plan = cycle(one)
+
+    assert [a.decision for a in plan.admissions] == [one.decision]
+    assert plan.admissions[0].targets == one.targets
+
+
+@pytest.mark.parametrize(
+    ("fields", "want"),
+    [
+        pytest.param({"generation": 2}, (2, False), id="the generation moved on"),
+        pytest.param({"scheduled": False}, (1, True), id="a crash between the two writes"),
+        pytest.param({"last_scheduled": None}, (1, True), id="no lastScheduledTime"),
+    ],
+)
+def test_confirmation(fields, want):
+    """Only the status is behind: one write brings it up to date."""
+    plan = cycle(late(reached=True, **fields))
+
+    assert [(c.generation, c.scheduled_now) for c in plan.confirmations] == [want]
+    assert not plan.admissions
+
+
+def test_forged_decision_is_written_anew():
+    """A decision that was not believed is replaced by the recomputed one, with a new id."""
+    one = late(reached=True, forged="its id does not match")
+
+    plan = cycle(one)
+
+    (admission,) = plan.admissions
+    assert admission.decision.grants == one.decision.grants
+    assert (admission.decision.at, admission.decision.epoch) == (NOW, 1)
+    assert admission.decision.id != one.decision.id
+
+
+def test_forged_decision_does_not_time_out():
+    """What was just recomputed gets its time before the member is blamed."""
+    assert not cycle(late(forged="no id")).withdrawals
+
+
+def test_shrink():
+    """Fewer pods in the template are an admission with fewer, and free the queue at once."""
+    one = workload("j", pods=2, gpus=1, on="c1")
+    gang = one.demand.gang
+    sets = (replace(gang.pod_sets[0], count=1, minimum=1),)
+    fewer = replace(one.demand, gang=replace(gang, pod_sets=sets, minimum=1))
+    world = snapshot(
+        [C1],
+        [queue("default", gpus=2)],
+        running=[replace(one, demand=fewer)],
+        pending=[workload("k", gpus=1)],
+    )
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    found = {a.workload: a.decision.grants[0] for a in plan.admissions}
+    assert found["jobs/j"].amounts == Amounts.of({"main": 1})
+    assert found["jobs/j"].replicas == 1
+    assert "jobs/k" in found
+
+
+def test_problem_of_an_admitted_one():
+    """A template that became unreadable changes nothing for what runs, and is told."""
+    plan = cycle(late(reached=True, generation=2, problem=BROKEN))
+
+    assert plan.empty()
+    assert plan.outcomes[0].verdict.detail == "in place; not followed: replicas: -1"
+
+
+def test_no_decision():
+    """Without a decision there is nothing to keep up, and no outcome is made up."""
+    one = replace(late(), decision=None)
+
+    assert cycle(one).empty()
+
+
+def test_in_place():
+    """A workload that needs nothing ends in place."""
+    one = workload("j", division=Division.DUPLICATED, gpus=1, on=["c1", "c2"])
+
+    plan = cycle(one)
+
+    assert plan.empty()
+    assert plan.outcomes[0].verdict.detail == "in place"
+
+
+ASKED = Instant(NOW + SECOND)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "one", "want"),
+    [
+        pytest.param(
+            [cluster("c1", racks=2, nodes=1, gpus=1), cluster("c2", nodes=2, gpus=1)],
+            late(reached=True, reschedule_at=ASKED, domain=None),
+            "c2",
+            id="a better place: one rack instead of two",
+        ),
+        pytest.param([C1, C2], late(reached=True, reschedule_at=ASKED), None, id="none is better"),
+        pytest.param([C1], late(reached=True, reschedule_at=ASKED), None, id="there is no other"),
+        pytest.param(
+            [
+                replace(C1, readiness=Readiness.NOT_READY),
+                replace(C2, readiness=Readiness.NOT_READY),
+            ],
+            late(reached=True, reschedule_at=ASKED),
+            None,
+            id="no cluster may take it",
+        ),
+        pytest.param(
+            [C1, C2],
+            late(
+                reached=True,
+                reschedule_at=ASKED,
+                observed_affinity="second",
+                placement=PlacementRule(
+                    affinities=(
+                        AffinityGroup(name="first", selector=ClusterSelector(names=("c2",))),
+                        AffinityGroup(name="second", selector=ClusterSelector(names=("c1",))),
+                    )
+                ),
+            ),
+            "c2",
+            id="back to the first group, which has room again",
+        ),
+        pytest.param(
+            [C1, C2],
+            late(reached=True, reschedule_at=ASKED, on=["c1", "c2"]),
+            None,
+            id="a gang in two clusters stays as it is",
+        ),
+    ],
+)
+def test_reschedule(clusters, one, want):
+    """A reschedule moves a gang only to a strictly better place, in one write."""
+    world = snapshot(clusters, running=[one])
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    if want is None:
+        assert not plan.withdrawals
+        assert [c.scheduled_now for c in plan.confirmations] == [True]
+    else:
+        (move,) = plan.withdrawals
+        assert (move.cluster, move.reason) == ("c1", "Rebalanced")
+        assert [t.cluster for t in move.targets] == [want]
+        assert move.decision.grants[0].amounts == Amounts.of({"main": 2})
+    later = after(world, plan)
+    assert run_cycle(later, POLICY, NOW).empty()
+
+
+def test_reschedule_of_duplicates_and_copies():
+    """They are where they can be: the reschedule is acknowledged."""
+    for one in (
+        workload("j", division=Division.DUPLICATED, gpus=1, on=["c1", "c2"], reschedule_at=ASKED),
+        workload("j", division=Division.COPIED, on=["c1", "c2"], reschedule_at=ASKED),
+    ):
+        plan = cycle(one)
+
+        assert [c.scheduled_now for c in plan.confirmations] == [True]
+
+
+def test_one_of_several_clusters_is_withdrawn():
+    """A duplicate that one member could not place stays in the others."""
+    one = late(on=["c1", "c2"], division=Division.DUPLICATED)
+    reached = replace(one.progress[1], minimum_reached=True)
+    world = snapshot([C1, C2], running=[replace(one, progress=(one.progress[0], reached))])
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    (withdrawal,) = plan.withdrawals
+    assert withdrawal.cluster == "c1"
+    assert [t.cluster for t in withdrawal.targets] == ["c2"]
+
+
+def test_growth_waits_behind_the_limit():
+    """Growth counts against the cycle's limit like any admission."""
+    world = snapshot([C1], running=[workload("j", pods=4, minimum=1, gpus=1, on="c1", admitted=2)])
+
+    plan = run_cycle(world, Policy(admissions_per_cycle=0), NOW)
+
+    assert plan.admissions[0].decision.id == world.workload("j").decision.id
+    assert plan.outcomes[0].verdict.reason == Reason.ADMITTED
+
+
+def test_usage_is_what_was_granted():
+    """Shares count what is admitted, not what is asked for."""
+    world = snapshot([C1], running=[workload("j", pods=4, minimum=1, gpus=1, on="c1", admitted=2)])
+
+    assert world.usage[0].amount.get(GPU) == 2

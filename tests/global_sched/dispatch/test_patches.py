@@ -1,0 +1,133 @@
+"""The bodies of the writes, whole."""
+
+import json
+
+from global_sched.dispatch.patches import (
+    admission_patch,
+    failure_status,
+    generation_status,
+    success_status,
+    withdrawal_patch,
+)
+from global_sched.shared.api.base import Condition
+from global_sched.shared.model.ids import ClusterName, WorkloadKey
+from global_sched.shared.model.plan import Admission, Withdrawal
+from global_sched.shared.model.workload import Target
+from tests.builders import NOW, Amounts, decision, grant
+
+APPLIED = Condition(
+    type="FullyApplied", status="True", reason="Ok", message="all", last_transition_time="then"
+)
+GRANT = grant("m1", Amounts.of({"main": 2}), replicas=2)
+
+
+def test_admission():
+    """resourceVersion, both annotations, the whole list of clusters; nothing else is touched."""
+    body = admission_patch(
+        Admission(
+            workload=WorkloadKey("a/b"),
+            uid="u",
+            resource_version="7",
+            decision=decision(GRANT),
+            targets=(Target(cluster=ClusterName("m1"), replicas=2), Target(cluster="m2")),
+        ),
+        '{"clusterAffinity":{}}',
+    )
+    text = body["metadata"]["annotations"].pop("decision.global-sched.io/decision")
+
+    assert json.loads(text)["grants"][0]["cluster"] == "m1"
+    assert body == {
+        "metadata": {
+            "resourceVersion": "7",
+            "annotations": {"policy.karmada.io/applied-placement": '{"clusterAffinity":{}}'},
+        },
+        "spec": {"clusters": [{"name": "m1", "replicas": 2}, {"name": "m2"}]},
+    }
+
+
+def test_withdrawal():
+    """Other tasks stay as they are; an older task for the same cluster is replaced."""
+    kept = {"fromCluster": "m3", "suppressDeletion": True}
+    body = withdrawal_patch(
+        Withdrawal(
+            workload=WorkloadKey("a/b"),
+            uid="u",
+            resource_version="7",
+            cluster=ClusterName("m1"),
+            replicas=2,
+            targets=(),
+            decision=decision(),
+            reason="PlacementTimeout",
+            message="x" * 2000,
+        ),
+        [kept, {"fromCluster": "m1", "purgeMode": "Gracefully"}],
+    )
+    first, second = body["spec"]["gracefulEvictionTasks"]
+
+    assert body["spec"]["clusters"] is None
+    assert first == kept
+    assert second == {
+        "fromCluster": "m1",
+        "purgeMode": "Directly",
+        "reason": "PlacementTimeout",
+        "message": "x" * 1024,
+        "producer": "global-sched",
+        "replicas": 2,
+    }
+
+
+def test_success_status():
+    """The generation of step one, when, and the list with the others kept in place."""
+    old = Condition(type="Scheduled", status="False", last_transition_time="earlier")
+    body = success_status("8", [APPLIED, old], generation=3, now=NOW, affinity="group-b")
+
+    assert body == {
+        "metadata": {"resourceVersion": "8"},
+        "status": {
+            "schedulerObservedGeneration": 3,
+            "lastScheduledTime": "2026-01-31T12:00:00Z",
+            "schedulerObservingAffinityName": "group-b",
+            "conditions": [
+                {
+                    "type": "FullyApplied",
+                    "status": "True",
+                    "reason": "Ok",
+                    "message": "all",
+                    "lastTransitionTime": "then",
+                },
+                {
+                    "type": "Scheduled",
+                    "status": "True",
+                    "reason": "Success",
+                    "message": "Binding has been scheduled successfully.",
+                    "lastTransitionTime": "2026-01-31T12:00:00Z",
+                },
+            ],
+        },
+    }
+
+
+def test_transition_time_moves_with_the_status_only():
+    """A condition that stays True keeps its time."""
+    old = Condition(type="Scheduled", status="True", last_transition_time="earlier")
+    body = success_status("8", [old], generation=3, now=NOW, affinity=None)
+
+    assert body["status"]["conditions"][0]["lastTransitionTime"] == "earlier"
+    assert "schedulerObservingAffinityName" not in body["status"]
+
+
+def test_failure_status():
+    """Neither the observed generation nor the time of scheduling moves."""
+    body = failure_status("9", [APPLIED], reason="Unschedulable", message="NO_FIT", now=NOW)
+
+    assert set(body["status"]) == {"conditions"}
+    assert [c["type"] for c in body["status"]["conditions"]] == ["FullyApplied", "Scheduled"]
+    assert body["status"]["conditions"][1]["status"] == "False"
+
+
+def test_generation_status():
+    """Only the observed generation is behind: only that is written."""
+    assert generation_status("9", 4) == {
+        "metadata": {"resourceVersion": "9"},
+        "status": {"schedulerObservedGeneration": 4},
+    }

@@ -1,0 +1,216 @@
+"""Against oracles: JSON patch against jsonpatch, schemas against jsonschema-rs, sets of fields."""
+
+import json
+
+import jsonpatch
+import jsonpointer
+import jsonschema_rs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from global_sched.embedded.apiserver.field_sets import (
+    compare,
+    difference,
+    intersection,
+    merge,
+    of_value,
+    paths,
+)
+from global_sched.embedded.apiserver.patch_json import PatchError, copied, json_patch
+from global_sched.embedded.apiserver.patch_merge import merge_patch
+from global_sched.embedded.apiserver.schemas import compile_schema
+from global_sched.embedded.apiserver.shape import ANY
+from global_sched.embedded.apiserver.structural import validate
+
+keys = st.sampled_from(["a", "b", "c", "x/y", "t~n"])
+leaves = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "s", "t"])
+values = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(keys, values, max_size=4)
+
+
+def pointers(value, prefix=""):
+    """Every path in a value, and some beside it."""
+    found = [prefix]
+    if isinstance(value, dict):
+        for key, part in value.items():
+            escaped = key.replace("~", "~0").replace("/", "~1")
+            found += pointers(part, f"{prefix}/{escaped}")
+        found.append(f"{prefix}/new")
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            found += pointers(part, f"{prefix}/{index}")
+        found += [f"{prefix}/{len(value)}", f"{prefix}/-"]
+    return found
+
+
+@st.composite
+def patched(draw):
+    """A document and a patch of it whose paths are mostly there."""
+    document = draw(objects)
+    operations = []
+    for _ in range(draw(st.integers(1, 4))):
+        path = draw(st.sampled_from(pointers(document)))
+        name = draw(st.sampled_from(["add", "remove", "replace", "move", "copy", "test"]))
+        operation = {"op": name, "path": path}
+        if name in {"add", "replace", "test"}:
+            operation["value"] = draw(values)
+        if name in {"move", "copy"}:
+            operation["from"] = draw(st.sampled_from(pointers(document)))
+        operations.append(operation)
+    return document, operations
+
+
+def oracle(document, operations):
+    """What jsonpatch makes of it; None when it refuses."""
+    for operation in operations:
+        if operation["path"] == "" and operation["op"] in {"remove", "move"}:
+            return None
+    try:
+        return jsonpatch.apply_patch(document, operations)
+    except (
+        jsonpatch.JsonPatchException,
+        jsonpointer.JsonPointerException,
+        TypeError,
+        KeyError,
+        IndexError,
+    ):
+        return None
+
+
+def ours(document, operations):
+    try:
+        return json_patch(copied(document), operations)
+    except PatchError:
+        return None
+
+
+@settings(max_examples=300, deadline=None)
+@given(patched())
+def test_json_patch_agrees_with_the_oracle(case):
+    """Where jsonpatch applies a patch, so do we, to the same document."""
+    document, operations = case
+    wanted = oracle(document, operations)
+    if wanted is None:
+        return
+    result = ours(document, operations)
+
+    if any(o["op"] == "test" for o in operations) and result is None:
+        # The oracle takes 1 for true; JSON does not.
+        assert any(isinstance(o.get("value"), bool | int) for o in operations) or _nested(
+            operations
+        )
+        return
+    assert result == wanted
+
+
+def _nested(operations):
+    return any(isinstance(o.get("value"), dict | list) for o in operations)
+
+
+@settings(max_examples=200, deadline=None)
+@given(objects, objects)
+def test_merge_patch_leaves_its_target(target, patch):
+    """A merge patch is the recursive rule of RFC 7396, and changes neither operand."""
+    before = json.dumps([target, patch])
+
+    result = merge_patch(target, patch)
+
+    assert json.dumps([target, patch]) == before
+    assert result == _merged(target, patch)
+
+
+def _merged(target, patch):
+    if not isinstance(patch, dict):
+        return patch
+    out = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            out.pop(key, None)
+        else:
+            out[key] = _merged(out.get(key), value)
+    return out
+
+
+texts = st.fixed_dictionaries(
+    {"type": st.just("string")},
+    optional={
+        "minLength": st.integers(0, 2),
+        "maxLength": st.integers(1, 3),
+        "enum": st.lists(st.sampled_from(["", "s", "t"]), min_size=1, unique=True),
+        "pattern": st.sampled_from(["^s", "t$"]),
+    },
+)
+numbers = st.fixed_dictionaries(
+    {"type": st.sampled_from(["integer", "number"])},
+    optional={
+        "minimum": st.integers(-2, 2),
+        "maximum": st.integers(-2, 2),
+        "multipleOf": st.integers(1, 3),
+    },
+)
+scalars = texts | numbers | st.just({"type": "boolean"})
+schemas = st.recursive(
+    scalars,
+    lambda inner: (
+        st.fixed_dictionaries(
+            {"type": st.just("object"), "properties": st.dictionaries(keys, inner, max_size=3)},
+            optional={
+                "required": st.lists(keys, max_size=2, unique=True),
+                "maxProperties": st.integers(0, 3),
+            },
+        )
+        | st.fixed_dictionaries(
+            {"type": st.just("array"), "items": inner},
+            optional={"minItems": st.integers(0, 2), "maxItems": st.integers(0, 3)},
+        )
+        | st.fixed_dictionaries({"type": st.just("object"), "additionalProperties": inner})
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(schemas, values)
+def test_structural_validation_agrees_with_the_oracle(schema, value):
+    """A value is valid here exactly when it is valid JSON Schema."""
+    wanted = jsonschema_rs.is_valid(schema, value)
+
+    causes = validate(compile_schema(schema), value, "spec", top=False)
+
+    assert (causes == []) is wanted
+
+
+@settings(max_examples=200, deadline=None)
+@given(objects, objects)
+def test_a_change_is_what_was_added_and_removed(old, new):
+    """Old fields without the removed ones, with the changed ones, are the new fields."""
+    changed, removed = {}, {}
+    compare(ANY, old, new, changed, removed)
+    before, after = of_value(ANY, old), of_value(ANY, new)
+    before.pop(".", None)
+    after.pop(".", None)
+
+    left = merge(difference(difference(before, removed), changed), changed)
+
+    kept = {path for path in paths(before) if path not in set(paths(removed))}
+    assert set(paths(after)) - kept <= set(paths(changed))
+    assert set(paths(changed)) <= set(paths(after))
+    assert set(paths(after)) <= set(paths(left))
+
+
+@settings(max_examples=200, deadline=None)
+@given(objects, objects)
+def test_sets_of_fields_behave_like_sets(one, two):
+    """Union, intersection and difference agree with sets of paths."""
+    left, right = of_value(ANY, one), of_value(ANY, two)
+    left.pop(".", None)
+    right.pop(".", None)
+    one_paths, two_paths = set(paths(left)), set(paths(right))
+
+    assert set(paths(merge(left, right))) == one_paths | two_paths
+    assert set(paths(intersection(left, right))) == one_paths & two_paths
+    assert set(paths(difference(left, right))) == one_paths - two_paths

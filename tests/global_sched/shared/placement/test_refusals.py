@@ -1,0 +1,209 @@
+"""Why a gang is not placed: code, reason, numbers, sentence."""
+
+import pytest
+
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.pods import Effect, Taint
+from global_sched.shared.model.topology import NodeClass
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.placement import Space
+from tests.global_sched.shared.placement.worlds import (
+    SOFT,
+    domain,
+    free,
+    gang,
+    hard,
+    leaf,
+    parts,
+    pod_set,
+    racks,
+    topology,
+    tree,
+    workers,
+)
+
+
+def refusal(world, wanted, **more):
+    return Space(world).place(wanted, **more).verdict
+
+
+@pytest.mark.parametrize(
+    ("constraint", "want"),
+    [
+        pytest.param(
+            hard(1), "largest free tier-1 domain b holds 3 of 6", id="hard: the nearest domain"
+        ),
+        pytest.param(
+            hard(2), "largest free tier-2 domain spine holds 5 of 6", id="hard, a wider domain"
+        ),
+        pytest.param(SOFT, "the cluster holds 5 of 6", id="soft: the cluster"),
+        pytest.param(None, "the cluster holds 5 of 6", id="no constraint: the cluster"),
+    ],
+)
+def test_no_room_now(constraint, want):
+    """NO_FIT names how many of the minimum fit, and where."""
+    verdict = refusal(racks(a=[1, 1], b=[1, 2]), workers(6, constraint=constraint))
+
+    holds = int(want.split(" holds ")[1].split()[0])
+    topological = constraint is not None and constraint.mode == "hard"
+    assert verdict == Verdict(
+        code=Code.NO_FIT,
+        reason=Reason.TOPOLOGY_DOES_NOT_FIT if topological else Reason.CAPACITY_DOES_NOT_FIT,
+        detail=want,
+        missing=6 - holds,
+        holds=holds,
+        wants=6,
+        nearest=want.split()[4] if topological else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("domains", "constraint", "want"),
+    [
+        pytest.param(
+            [domain("s", 2, tier_name="spine"), domain("r", 1, "s")],
+            hard(),
+            "the hard topology constraint names no tier; its tiers are 1, 2 (spine)",
+            id="no tier at all",
+        ),
+        pytest.param(
+            [domain("s", 2, tier_name="spine"), domain("r", 1, "s")],
+            hard(7),
+            "the cluster has no tier 7; its tiers are 1, 2 (spine)",
+            id="a tier that does not exist",
+        ),
+        pytest.param(
+            [domain("s", 2, tier_name="spine")],
+            hard(name="rack"),
+            "the cluster has no tier name 'rack'; its tiers are 2 (spine)",
+            id="a tier name that does not exist",
+        ),
+        pytest.param(
+            [],
+            hard(1),
+            "the cluster has no tier 1; it has no HyperNodes",
+            id="no tree",
+        ),
+    ],
+)
+def test_unknown_tier_is_never_no_constraint(domains, constraint, want):
+    """A hard constraint that a cluster cannot read is a refusal that names what exists."""
+    world = topology(domains, [leaf(None, free(4), node="n")])
+
+    verdict = refusal(world, workers(1, constraint=constraint))
+
+    assert (verdict.code, verdict.reason, verdict.detail) == (Code.NEVER, Reason.TIER_UNKNOWN, want)
+
+
+def test_unknown_tier_of_a_partition():
+    """The same holds for a partition's own constraint."""
+    wanted = workers(2, partition=parts(1, 2, constraint=hard(9)))
+
+    verdict = refusal(racks(a=[4]), wanted)
+
+    assert verdict.detail == ("partitions of worker: the cluster has no tier 9; its tiers are 1, 2")
+
+
+@pytest.mark.parametrize(
+    ("more", "want_code", "want_detail"),
+    [
+        pytest.param(
+            {"selector": (("kind", "z"),)},
+            Code.NEVER,
+            "no node matches: label kind is not z",
+            id="no node has the label",
+        ),
+        pytest.param(
+            {"selector": (("zone", "1"),)},
+            Code.WAIT,
+            "does not report label zone yet",
+            id="a label that is not reported is unknown",
+        ),
+    ],
+)
+def test_labels(more, want_code, want_detail):
+    """What is not reported is neither present nor absent."""
+    kind = NodeClass(labels=(("kind", "a"),))
+    world = topology([], [leaf(None, free(4), kind=kind)], label_keys=("kind",))
+
+    verdict = refusal(world, gang(pod_set("w", 1, cpu=1, **more)))
+
+    assert (verdict.code, verdict.detail) == (want_code, want_detail)
+
+
+def test_a_resource_that_no_node_has():
+    """A resource beyond the axis is on no node of the cluster."""
+    world = topology([], [leaf(None, (4, 100))], axis=("cpu", "pods"))
+
+    verdict = refusal(world, workers(1, cpu=1, gpu=1))
+
+    assert (verdict.code, verdict.reason, verdict.detail) == (
+        Code.NEVER,
+        Reason.NO_NODE_MATCHES,
+        "no node has gpu",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "want_code"),
+    [
+        pytest.param(NodeClass(schedulable=False), Code.NO_FIT, id="a cordon passes"),
+        pytest.param(
+            NodeClass(taints=(Taint("node.kubernetes.io/disk-pressure", "", Effect.NO_SCHEDULE),)),
+            Code.NO_FIT,
+            id="a taint of Kubernetes' own passes",
+        ),
+        pytest.param(
+            NodeClass(taints=(Taint("team", "x", Effect.NO_EXECUTE),)),
+            Code.NEVER,
+            id="a taint that someone set stays",
+        ),
+        pytest.param(
+            NodeClass(taints=(Taint("team", "x", Effect.PREFER_NO_SCHEDULE),)),
+            None,
+            id="a mere preference is none",
+        ),
+    ],
+)
+def test_never_only_for_what_lasts(kind, want_code):
+    """NEVER needs certainty; what may pass is NO_FIT."""
+    answer = Space(topology([], [leaf(None, free(4), kind=kind)])).place(workers(1))
+
+    assert getattr(getattr(answer, "verdict", None), "code", None) == want_code
+
+
+def test_no_nodes_at_all():
+    """An empty cluster has no room; nodes may come."""
+    verdict = refusal(topology([], []), workers(1))
+
+    assert (verdict.code, verdict.detail) == (Code.NO_FIT, "the cluster holds 0 of 1")
+
+
+def test_as_many_as_fit_of_nothing():
+    """With nothing required and nothing placed the answer is a refusal, not an empty placement."""
+    verdict = refusal(racks(a=[0]), workers(3), minimum=Amounts())
+
+    assert (verdict.code, verdict.holds) == (Code.NO_FIT, 0)
+
+
+def test_explain_lists_domains_nearest_first():
+    """Every domain of the allowed tiers says what it holds, and what keeps it from more."""
+    world = topology(
+        tree(s=(2, None), a=(1, "s"), b=(1, "s"), c=(1, "s")),
+        [
+            leaf("a", free(1, 2), count=1),
+            leaf("a", free(8, 0), count=2),
+            leaf("b", free(8, 3), count=1),
+            leaf("c", free(8, 8), count=1, kind=NodeClass(schedulable=False)),
+        ],
+        label_keys=(),
+    )
+
+    verdicts = Space(world).explain(workers(4, constraint=hard(1), cpu=1, gpu=1))
+
+    assert [(v.domain, v.holds, v.wants, v.detail) for v in verdicts] == [
+        ("b", 3, 4, "1 node: gpu for 3 pods"),
+        ("a", 1, 4, "2 nodes: too little gpu; 1 node: cpu for 1 pod"),
+        ("c", 0, 4, "1 node: cordoned"),
+    ]

@@ -1,0 +1,182 @@
+"""What users apply, as API servers hold it: pod templates and jobs of every kind. See `wire`."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from global_sched.shared.model.instant import SECOND, Instant, format_instant, parse_instant
+
+T = TypeVar("T")
+Object = dict[str, Any]
+
+GPU = "nvidia.com/gpu"
+NOW = parse_instant("2026-01-31T12:00:00Z")
+
+
+def decode(obj: Object, kind: type[T]) -> T:
+    """The wire type, read exactly as an informer reads it."""
+    return msgspec.json.decode(msgspec.json.encode(obj), type=kind)
+
+
+def stripped(obj: Object) -> Object:
+    """The object as a user writes it: without what a server sets, and without status."""
+    meta = {
+        key: value
+        for key, value in obj["metadata"].items()
+        if key not in ("uid", "resourceVersion", "creationTimestamp", "generation")
+    }
+    return {key: value for key, value in obj.items() if key != "status"} | {"metadata": meta}
+
+
+def meta(
+    name: str,
+    *,
+    namespace: str = "",
+    uid: str = "",
+    version: str = "1",
+    generation: int = 1,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    created: int = 0,
+    deleted: bool = False,
+) -> Object:
+    """Metadata; `created` is in seconds after an hour before NOW."""
+    stamp = format_instant(Instant(NOW + (created - 3600) * SECOND))
+    found: Object = {
+        "name": name,
+        "uid": uid or f"uid-{name}",
+        "resourceVersion": version,
+        "generation": generation,
+        "creationTimestamp": stamp,
+    }
+    if namespace:
+        found["namespace"] = namespace
+    if labels:
+        found["labels"] = dict(labels)
+    if annotations:
+        found["annotations"] = dict(annotations)
+    if deleted:
+        found["deletionTimestamp"] = stamp
+    return found
+
+
+def pod_template(
+    *,
+    gpus: int | str = 0,
+    cpu: str = "1",
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    **spec: Any,
+) -> Object:
+    """A pod template with one container."""
+    requests = {"cpu": cpu} | ({GPU: str(gpus)} if gpus else {})
+    container = {"name": "main", "image": "busybox", "resources": {"requests": requests}}
+    template: Object = {"spec": {"containers": [container]} | spec}
+    if labels or annotations:
+        template["metadata"] = {
+            "labels": dict(labels or {}),
+            "annotations": dict(annotations or {}),
+        }
+    return template
+
+
+def task(
+    name: str = "worker", replicas: int | None = 1, *, template: Object | None = None, **fields: Any
+) -> Object:
+    """A task of a Volcano Job."""
+    found: Object = {"name": name, "template": template or pod_template()} | fields
+    if replicas is not None:
+        found["replicas"] = replicas
+    return found
+
+
+def vcjob(
+    name: str,
+    *tasks: Object,
+    namespace: str = "team-a",
+    replicas: int = 1,
+    gpus: int = 0,
+    queue: str | None = None,
+    tier: int | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Object:
+    """A Volcano Job; without tasks it has one `worker` task of `replicas` pods."""
+    body: Object = {
+        "schedulerName": "member-agent",
+        "tasks": list(tasks) or [task("worker", replicas, template=pod_template(gpus=gpus))],
+    }
+    if queue is not None:
+        body["queue"] = queue
+    if tier is not None:
+        body["networkTopology"] = {"mode": "hard", "highestTierAllowed": tier}
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": body | dict(spec or {}),
+    }
+
+
+def batch_job(
+    name: str,
+    *,
+    namespace: str = "team-a",
+    template: Object | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Object:
+    """A batch/v1 Job."""
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": {"template": template or pod_template(restartPolicy="Never")} | dict(spec or {}),
+    }
+
+
+def deployment(
+    name: str,
+    *,
+    kind: str = "Deployment",
+    namespace: str = "team-a",
+    replicas: int | None = 1,
+    template: Object | None = None,
+    **more: Any,
+) -> Object:
+    """A Deployment or StatefulSet."""
+    spec: Object = {
+        "selector": {"matchLabels": {"app": name}},
+        "template": template or pod_template(labels={"app": name}),
+    }
+    if replicas is not None:
+        spec["replicas"] = replicas
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": spec,
+    }
+
+
+def pytorch_job(
+    name: str,
+    replicas: Mapping[str, int | None],
+    *,
+    namespace: str = "team-a",
+    template: Object | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Object:
+    """A PyTorchJob with these replica types."""
+    specs = {
+        kind: {"template": template or pod_template()} | ({} if n is None else {"replicas": n})
+        for kind, n in replicas.items()
+    }
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": {"pytorchReplicaSpecs": specs} | dict(spec or {}),
+    }

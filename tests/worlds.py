@@ -1,0 +1,201 @@
+"""A snapshot with its past: builds one as the cache does, and moves it on by a plan."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from global_sched.shared.model.cluster import Cluster
+from global_sched.shared.model.decision import Decision
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.plan import Plan, Withdrawal
+from global_sched.shared.model.queue import Queue, Tenant, Usage
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.snapshot import Bucket, Snapshot
+from global_sched.shared.model.workload import Progress, Target, Workload
+from global_sched.shared.placement import Placed, Space
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World(Snapshot):
+    """A snapshot that remembers what it was made of: the empty clusters and all workloads."""
+
+    base: tuple[Cluster, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+
+    def workload(self, name: str) -> Workload:
+        """The workload with this name, in any namespace."""
+        return next(one for one in self.workloads if one.name == name)
+
+    def snapshot(self) -> Snapshot:
+        """The plain snapshot, for comparing and for JSON."""
+        return Snapshot(
+            clusters=self.clusters,
+            queues=self.queues,
+            tenants=self.tenants,
+            usage=self.usage,
+            pending=self.pending,
+            unsettled=self.unsettled,
+            epoch=self.epoch,
+        )
+
+
+def world_of(
+    *,
+    clusters: tuple[Cluster, ...],
+    queues: tuple[Queue, ...],
+    tenants: tuple[Tenant, ...],
+    workloads: tuple[Workload, ...],
+    epoch: int = 1,
+) -> World:
+    """The world of these workloads, admitted ones deducted from the clusters and charged."""
+    workloads = tuple(sorted(workloads, key=lambda one: one.key))
+    admitted = [one for one in workloads if one.admitted()]
+    return World(
+        base=clusters,
+        workloads=workloads,
+        clusters=tuple(sorted(_less(clusters, admitted), key=lambda one: one.name)),
+        queues=tuple(sorted(queues, key=lambda one: one.name)),
+        tenants=tuple(sorted(tenants, key=lambda one: one.name)),
+        usage=_usage(admitted),
+        pending=_buckets(one for one in workloads if not one.targets and not one.finished),
+        unsettled=tuple(one for one in admitted if not _settled(one, clusters)),
+        epoch=epoch,
+    )
+
+
+def _settled(one: Workload, clusters: tuple[Cluster, ...]) -> bool:
+    """Whether a cycle need not look at it."""
+    there = {cluster.name for cluster in clusters if not cluster.terminating}
+    return one.settled() and all(target.cluster in there for target in one.targets)
+
+
+def _buckets(pending: Iterable[Workload]) -> tuple[Bucket, ...]:
+    """Pending workloads by queue and tenant, in the order that a bucket promises."""
+    buckets: dict[tuple[QueueName, TenantName], list[Workload]] = {}
+    for one in pending:
+        buckets.setdefault((one.queue, one.tenant), []).append(one)
+    return tuple(
+        Bucket(
+            queue=queue,
+            tenant=tenant,
+            workloads=tuple(sorted(found, key=lambda w: (-w.priority, w.created, w.uid))),
+        )
+        for (queue, tenant), found in sorted(buckets.items())
+    )
+
+
+def _usage(admitted: Iterable[Workload]) -> tuple[Usage, ...]:
+    """What the admitted workloads hold, by queue, tenant and cluster."""
+    held: dict[tuple[QueueName, TenantName, ClusterName], list[Resources]] = {}
+    for one in admitted:
+        if one.demand.gang is None or one.decision is None:
+            continue
+        for grant in one.decision.grants:
+            amount = one.demand.gang.requests(grant.amounts)
+            held.setdefault((one.queue, one.tenant, grant.cluster), []).append(amount)
+    return tuple(
+        Usage(queue=queue, tenant=tenant, cluster=cluster, amount=Resources.total(amounts))
+        for (queue, tenant, cluster), amounts in sorted(held.items())
+    )
+
+
+def _less(clusters: tuple[Cluster, ...], admitted: list[Workload]) -> Iterable[Cluster]:
+    """The clusters less what the admitted workloads hold, in the order of the decisions."""
+    for cluster in clusters:
+        takers = [
+            (one.decision.at, one.decision.order, one.binding_id, one, grant)
+            for one in admitted
+            if one.decision is not None and one.demand.gang is not None
+            for grant in one.decision.grants
+            if grant.cluster == cluster.name
+        ]
+        if cluster.capacity is None or not takers:
+            yield cluster
+            continue
+        space = Space(cluster.capacity.topology)
+        for *_, one, grant in sorted(takers, key=lambda taker: taker[:3]):
+            gang = one.demand.gang
+            assert gang is not None
+            placed = space.place(
+                gang, amounts=grant.amounts, minimum=grant.amounts, prefer=grant.domain
+            )
+            assert isinstance(placed, Placed), f"{one.key} does not fit {cluster.name}: {placed}"
+            space.take(placed)
+        capacity = replace(cluster.capacity, topology=space.remaining())
+        yield replace(cluster, capacity=capacity)
+
+
+def after(world: World, plan: Plan, *, bound: bool = True) -> World:
+    """The world once the plan was executed and, unless told otherwise, every pod was bound."""
+    changed: dict[WorkloadKey, Workload] = {one.key: one for one in world.workloads}
+    for admission in plan.admissions:
+        one = changed[admission.workload]
+        one = _placed(one, admission.decision, admission.targets, bound=bound)
+        changed[one.key] = replace(one, observed_affinity=admission.affinity)
+    for withdrawal in plan.withdrawals:
+        changed[withdrawal.workload] = _withdrawn(
+            changed[withdrawal.workload], withdrawal, bound=bound
+        )
+    for confirmation in plan.confirmations:
+        one = changed[confirmation.workload]
+        changed[one.key] = replace(
+            one,
+            observed_generation=confirmation.generation,
+            scheduled=True,
+            last_scheduled=_now(one) if confirmation.scheduled_now else one.last_scheduled,
+        )
+    return world_of(
+        clusters=world.base,
+        queues=world.queues,
+        tenants=world.tenants,
+        workloads=tuple(changed.values()),
+        epoch=world.epoch,
+    )
+
+
+def _placed(
+    one: Workload, decision: Decision, targets: tuple[Target, ...], *, bound: bool
+) -> Workload:
+    """A workload once its decision and its status were written."""
+    progress = tuple(
+        Progress(
+            cluster=grant.cluster,
+            bound=grant.amounts if bound else Amounts(),
+            minimum_reached=bound,
+            decision=decision.id,
+        )
+        for grant in decision.grants
+    )
+    stamp = max(decision.at, one.reschedule_at or decision.at)
+    return replace(
+        one,
+        decision=decision,
+        targets=targets,
+        progress=progress,
+        placement_applied=True,
+        forged="",
+        observed_generation=one.generation,
+        scheduled=True,
+        last_scheduled=stamp,
+        resource_version=str(int(one.resource_version) + 1),
+    )
+
+
+def _withdrawn(one: Workload, withdrawal: Withdrawal, *, bound: bool) -> Workload:
+    """A workload once a cluster was taken from it; its eviction task is still there."""
+    one = replace(one, leaving=(*one.leaving, withdrawal.cluster))
+    if withdrawal.targets:
+        return _placed(one, withdrawal.decision, withdrawal.targets, bound=bound)
+    return replace(
+        one,
+        decision=withdrawal.decision,
+        targets=(),
+        progress=(),
+        scheduled=False,
+        resource_version=str(int(one.resource_version) + 1),
+    )
+
+
+def _now(one: Workload):
+    """An instant at which a confirmation is no longer due."""
+    return max(one.last_scheduled or one.created, one.reschedule_at or one.created)
