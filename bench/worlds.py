@@ -38,7 +38,7 @@ _MIB = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How large a world is. `filled` is the part of the GPUs in use; `shapes` how many pod sizes."""
+    """How large a world is: `filled` is the part of the GPUs in use, `shapes` the pod sizes."""
 
     pending: int = 10_000
     clusters: int = 100
@@ -52,7 +52,7 @@ class Size:
 
 def core_world(size: Size) -> Snapshot:
     """A snapshot with that much of everything, the same for the same size."""
-    rng = random.Random(size.seed)  # noqa: S311 - a repeatable world, not a secret
+    rng = random.Random(size.seed)
     clusters = tuple(_cluster(f"member-{i:03d}", size, rng) for i in range(size.clusters))
     names = [QueueName(f"queue-{i:03d}") for i in range(size.queues)]
     tenants = [TenantName(f"tenant-{i:03d}") for i in range(size.tenants)]
@@ -231,13 +231,13 @@ class _Once:
 
 
 def openb_nodes_once() -> list[tuple[int, int, int]]:
-    """openb's nodes."""
+    """Nodes of openb."""
     _Once.nodes = _Once.nodes or openb_nodes()
     return _Once.nodes
 
 
 def openb_pods_once() -> list[tuple[int, int, int]]:
-    """openb's pods."""
+    """Pods of openb."""
     _Once.pods = _Once.pods or openb_pods()
     return _Once.pods
 

@@ -17,6 +17,7 @@ import click
 import yaml
 
 from global_sched.shared.api.schema import crds
+from tools.reference import pages
 
 ROOT = Path(__file__).parents[1]
 HEADER = "# Generated from global_sched/shared/api by `make gen`; do not edit.\n"
@@ -56,6 +57,7 @@ def _crds() -> dict[str, str]:
 
 TARGETS: dict[str, GeneratedFiles] = {
     "crds": GeneratedFiles(texts=_crds, owned=("crds/*.yaml",)),
+    "reference": GeneratedFiles(texts=pages, owned=("docs/reference/*.md",)),
 }
 
 

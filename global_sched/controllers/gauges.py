@@ -22,7 +22,13 @@ def refresh_gauges(metrics: Metrics, state: State, clock: Clock) -> None:
     for usage in snapshot.usage:
         for resource, amount in usage.amount:
             used[usage.queue, resource] += amount
+    oldest: dict[str, Instant] = {}
+    for bucket in snapshot.pending:
+        first = min(one.created for one in bucket.workloads)
+        oldest[bucket.queue] = min(first, oldest.get(bucket.queue, first))
     for queue in snapshot.queues:
+        waited = max(0, now - oldest.get(queue.name, now)) / SECOND
+        metrics.set(m.OLDEST_PENDING, waited, queue=queue.name)
         metrics.set(m.QUEUE_OPEN, float(queue.open), queue=queue.name)
         metrics.set(m.ADMITTED, admitted[queue.name], queue=queue.name)
         for resource, amount in queue.capability:

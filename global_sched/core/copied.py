@@ -1,12 +1,12 @@
 """Objects without demand go to every cluster that the policy and the filters allow."""
 
-from global_sched.core.affinity import in_any_group
 from global_sched.core.offer import Offer, Part, Refusal, grant_of
 from global_sched.core.spread import choose
 from global_sched.core.statement import Statement
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
 
@@ -47,4 +47,4 @@ def stays(workload: Workload, cluster: Cluster | None) -> bool:
     """Whether a cluster in use may stay: it is there, is not being removed, and is selected."""
     if cluster is None or cluster.terminating:
         return False
-    return in_any_group(workload.demand.rule, cluster)
+    return selected_by_any(workload.demand.rule, cluster)

@@ -7,7 +7,6 @@ afresh.
 
 from dataclasses import dataclass
 
-from global_sched.core.affinity import selected
 from global_sched.core.offer import Offer, Part, Refusal, grant_of
 from global_sched.core.quota import cut_to_capability, over_capability
 from global_sched.core.spread import choose, minimum_clusters
@@ -16,6 +15,7 @@ from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.placement_rule import PlacementRule, Preference
+from global_sched.shared.model.selection import selected
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import Placed
@@ -60,6 +60,8 @@ def offer_divided(workload: Workload, statement: Statement) -> Offer | Refusal:
         chosen = _choose(workload.demand.rule, shares, wanted.pods())
         if isinstance(chosen, Verdict):
             refused = refused or Refusal(chosen)
+            continue
+        if not chosen:
             continue
         distribute(workload.demand.rule, chosen, wanted.pods())
         offer = _offer(workload, statement, chosen, choice.name)
@@ -117,8 +119,6 @@ def room_beside(workload: Workload, statement: Statement, at: int, grant: Grant)
 
 def _choose(rule: PlacementRule, shares: list[Share], wanted: int) -> list[Share] | Verdict:
     """The clusters to divide over, under the spread constraints."""
-    if not shares:
-        return []
     kept = sum(1 for share in shares if share.before)
     new = shares[kept:]
     if rule.preference != Preference.STATIC_WEIGHTS:

@@ -55,9 +55,7 @@ def explain(
     )
 
 
-def _fuller(
-    outcome: Outcome, asked: tuple[ClusterVerdict, ...]
-) -> tuple[ClusterVerdict, ...]:
+def _fuller(outcome: Outcome, asked: tuple[ClusterVerdict, ...]) -> tuple[ClusterVerdict, ...]:
     """The clusters' verdicts: a refusal's own ones, else those that were asked for the sake of it.
 
     A group's member is refused after its group has taken room, which nobody else sees.
@@ -90,7 +88,10 @@ def _ask_all(
 
 
 def _ask(workload: Workload, case: Case, statement: Statement) -> Ask | None:
-    """The question that the workload's division puts to each cluster, apart from the cycle's own."""
+    """The question that the workload's division puts to each cluster.
+
+    Not the cycle's own ask: what is asked here must not be remembered there.
+    """
     gang, standing = workload.demand.gang, case.standing
     if gang is None or not np.any(case.allowed):
         return None

@@ -6,7 +6,6 @@ share the answer for a whole cycle; `WORKLOAD_FILTERS` look at the one workload.
 where the spec, the policy or the cluster has to be changed.
 """
 
-from global_sched.core.affinity import in_any_group
 from global_sched.core.spread import lacks_field
 from global_sched.core.view import View
 from global_sched.shared.api.reasons import Reason
@@ -14,6 +13,7 @@ from global_sched.shared.model.cluster import Capacity, Cluster, Readiness
 from global_sched.shared.model.gang import Gang, Mode
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.pods import tolerated
+from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Demand, Division, Workload
 
@@ -34,7 +34,7 @@ def _never(reason: Reason, detail: str) -> Verdict:
 
 def affinity(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The policy selects the cluster, in any of its groups."""
-    if in_any_group(workload.demand.rule, cluster):
+    if selected_by_any(workload.demand.rule, cluster):
         return PASS
     return _never(Reason.CLUSTER_AFFINITY, "the policy does not select this cluster")
 

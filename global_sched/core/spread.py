@@ -8,10 +8,10 @@ rule names cannot be used at all.
 from collections.abc import Sequence
 from typing import TypeVar
 
-from global_sched.core.affinity import field_values
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.placement_rule import ClusterField, PlacementRule, SpreadRule
+from global_sched.shared.model.selection import field_values
 from global_sched.shared.model.verdict import Code, Verdict
 
 T = TypeVar("T")

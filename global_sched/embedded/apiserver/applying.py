@@ -17,6 +17,7 @@ from global_sched.embedded.apiserver.field_sets import (
     of_value,
     paths,
 )
+from global_sched.embedded.apiserver.kind_rules import rules_of
 from global_sched.embedded.apiserver.managed_fields import (
     changes,
     make_entry,
@@ -25,7 +26,6 @@ from global_sched.embedded.apiserver.managed_fields import (
     without,
 )
 from global_sched.embedded.apiserver.patch_json import copied
-from global_sched.embedded.apiserver.rules import rules_of
 from global_sched.embedded.apiserver.shape import Form, Shape
 from global_sched.embedded.apiserver.store import Record
 from global_sched.embedded.apiserver.versions import from_storage

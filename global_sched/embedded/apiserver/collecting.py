@@ -5,11 +5,13 @@ them loose; a terminating namespace is emptied and then removed.
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from typing import Any, Final
 
 from global_sched.embedded.apiserver.backend import Backend
 from global_sched.embedded.apiserver.deletes import FOREGROUND, ORPHAN, DeleteOptions, Deleter
+from global_sched.embedded.apiserver.failures import Failure
 from global_sched.embedded.apiserver.served import Served
 from global_sched.embedded.apiserver.store import DELETED, Collection, Event, Record
 
@@ -114,7 +116,9 @@ class Collector:
             steps = 0
             while self._todo:
                 what, one, two = self._todo.popleft()
-                self._step(what, one, two)
+                # A refused deletion is left as it is; its next change brings it back.
+                with contextlib.suppress(Failure):
+                    self._step(what, one, two)
                 steps += 1
                 if steps % SLICE == 0:
                     await asyncio.sleep(0)

@@ -158,12 +158,19 @@ class Definitions:
             return
         obj = event.record.load()
         if event.kind == DELETED:
+            self._empty(obj)
             self.backend.registry.replace(obj["spec"]["group"], obj["spec"]["names"]["plural"], ())
             return
         if _established(obj):
             self._serve(obj)
         elif event.kind == ADDED:
             self.establish(event.record.key)
+
+    def _empty(self, obj: Obj) -> None:
+        """Remove every object of a definition that is gone."""
+        for served in served_versions(obj):
+            for record in list(self.backend.collection(served).select()):
+                self.backend.remove(served, record.key, record.load())
 
     def _serve(self, obj: Obj) -> None:
         spec = obj["spec"]

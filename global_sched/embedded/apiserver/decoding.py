@@ -5,8 +5,8 @@ from typing import Any
 from global_sched.embedded.apiserver import failures, field_errors
 from global_sched.embedded.apiserver.calls import Call
 from global_sched.embedded.apiserver.failures import Failure
+from global_sched.embedded.apiserver.kind_rules import rules_of
 from global_sched.embedded.apiserver.normalizing import DecodeError, normalize
-from global_sched.embedded.apiserver.rules import rules_of
 from global_sched.embedded.apiserver.served import Served
 from global_sched.embedded.apiserver.store import encode
 from global_sched.embedded.apiserver.structural import default, prune

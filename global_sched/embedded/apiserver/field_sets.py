@@ -225,6 +225,32 @@ def intersection(one: Trie, two: Trie) -> Trie:
     return out
 
 
+def overlaps(one: Trie, two: Trie) -> bool:
+    """Whether two sets share a path; the roots do not count."""
+    for key, child in two.items():
+        other = one.get(key)
+        if other is None or key == ".":
+            continue
+        if is_member(other) and is_member(child):
+            return True
+        if overlaps(other, child):
+            return True
+    return False
+
+
+def covers(one: Trie, two: Trie) -> bool:
+    """Whether the first set has every path of the second; the roots do not count."""
+    for key, child in two.items():
+        if key == ".":
+            continue
+        other = one.get(key)
+        if other is None or (is_member(child) and not is_member(other)):
+            return False
+        if child and not covers(other, child):
+            return False
+    return True
+
+
 def _spell(element: str) -> str:
     kind, text = element[0], element[2:]
     if kind == "f":

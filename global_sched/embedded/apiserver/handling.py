@@ -15,6 +15,7 @@ from global_sched.embedded.apiserver.crds import CRDS
 from global_sched.embedded.apiserver.deletes import Deleter, options_of
 from global_sched.embedded.apiserver.failures import Failure
 from global_sched.embedded.apiserver.identity import User
+from global_sched.embedded.apiserver.kind_rules import rules_of
 from global_sched.embedded.apiserver.listing import (
     Lister,
     items_of,
@@ -25,7 +26,6 @@ from global_sched.embedded.apiserver.listing import (
 from global_sched.embedded.apiserver.patching import Patcher
 from global_sched.embedded.apiserver.rbac import Attributes, Rbac, denial
 from global_sched.embedded.apiserver.reviews import Reviewer
-from global_sched.embedded.apiserver.rules import rules_of
 from global_sched.embedded.apiserver.store import Record
 from global_sched.embedded.apiserver.subresources import Subresources
 from global_sched.embedded.apiserver.table_answers import Rendering, rendering_of

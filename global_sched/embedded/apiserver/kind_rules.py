@@ -7,7 +7,7 @@ from global_sched.embedded.apiserver.core_rules import CORE_RULES
 from global_sched.embedded.apiserver.definition_rules import DEFINITION_RULES
 from global_sched.embedded.apiserver.pod_rules import POD_RULES
 from global_sched.embedded.apiserver.policy_rules import POLICY_RULES
-from global_sched.embedded.apiserver.rules import Rules
+from global_sched.embedded.apiserver.rules import NO_RULES, Rules
 from global_sched.embedded.apiserver.workload_rules import WORKLOAD_RULES
 
 KIND_RULES: Final[Mapping[str, Rules]] = {
@@ -17,3 +17,8 @@ KIND_RULES: Final[Mapping[str, Rules]] = {
     **POLICY_RULES,
     **DEFINITION_RULES,
 }
+
+
+def rules_of(collection: str) -> Rules:
+    """The rules of a collection's kind."""
+    return KIND_RULES.get(collection, NO_RULES)

@@ -9,27 +9,17 @@ from typing import Any, Final
 from global_sched.embedded.apiserver.field_sets import (
     Trie,
     compare,
+    covers,
     difference,
     merge,
+    overlaps,
 )
 from global_sched.embedded.apiserver.shape import Shape
 
 Obj = dict[str, Any]
 
-STRIPPED_META: Final = frozenset(
-    {
-        "name",
-        "namespace",
-        "creationTimestamp",
-        "selfLink",
-        "uid",
-        "generation",
-        "managedFields",
-        "resourceVersion",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    }
-)
+_OWNED_META: Final = ("generateName", "labels", "annotations", "ownerReferences", "finalizers")
+"""The metadata that somebody owns; the rest is the server's or names the object."""
 
 
 def owned_view(obj: Obj, drop: frozenset[str]) -> Obj:
@@ -41,8 +31,7 @@ def owned_view(obj: Obj, drop: frozenset[str]) -> Obj:
     }
     if "metadata" not in drop:
         meta = obj.get("metadata") or {}
-        left = {key: value for key, value in meta.items() if key not in STRIPPED_META}
-        view["metadata"] = left
+        view["metadata"] = {key: meta[key] for key in _OWNED_META if key in meta}
     return view
 
 
@@ -107,10 +96,11 @@ def without(entries: list[Obj], gone: Trie) -> list[Obj]:
     left: list[Obj] = []
     for entry in entries:
         trie: Trie = entry.get("fieldsV1") or {}
-        rest = difference(trie, gone)
-        if rest == trie:
+        if not overlaps(trie, gone):
             left.append(entry)
-        elif rest:
+            continue
+        rest = difference(trie, gone)
+        if rest:
             left.append({**entry, "fieldsV1": rest})
     return left
 
@@ -135,9 +125,11 @@ def after_update(
         else:
             others.append(entry)
     others = without(without(others, changed), removed)
-    own = merge(difference(mine, removed), changed)
+    own = difference(mine, removed) if removed else mine
+    if not covers(own, changed):
+        own = merge(own, changed)
     if own:
         if not changed and own == mine:
             time = next(e.get("time", time) for e in entries if _identity(e) == identity)
         others.append(make_entry(manager, "Update", api_version, time, subresource, own))
-    return order(others)
+    return order(others) if len(others) > 1 else others

@@ -1,11 +1,10 @@
 """What is special about a built-in kind: its defaults, preparation and validation.
 
-A kind's module registers nothing at import: `all_rules` is the one table.
+A kind's module registers nothing at import: `kind_rules.KIND_RULES` is the one table.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from global_sched.embedded.apiserver.backend import Backend
@@ -57,17 +56,3 @@ class Rules:
 
 
 NO_RULES = Rules()
-
-
-@cache
-def all_rules() -> Mapping[str, Rules]:
-    """The rules by collection."""
-    # Imported here, since the kinds' modules import the class above.
-    from global_sched.embedded.apiserver.kind_rules import KIND_RULES  # noqa: PLC0415
-
-    return KIND_RULES
-
-
-def rules_of(collection: str) -> Rules:
-    """The rules of a collection's kind."""
-    return all_rules().get(collection, NO_RULES)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 from aiohttp import web
@@ -29,6 +29,8 @@ from global_sched.embedded.apiserver.requests import parse_target, verb_of
 from global_sched.shared.clock import Clock, SystemClock
 
 Obj = dict[str, Any]
+
+_NO_QUERY: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +145,7 @@ class ApiServer:
     # ---- requests --------------------------------------------------------------------------
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        path = request.rel_url.raw_path
+        path, _, query = request.raw_path.partition("?")
         code = 500
         call: Call | None = None
         try:
@@ -151,7 +153,7 @@ class ApiServer:
             if self._paths.known(path):
                 self._handler.authorize_path(user, request.method, path)
                 return self._paths.answer(request)
-            call = self._call(request, path, user)
+            call = self._call(request, path, user, request.query if query else _NO_QUERY)
             self._handler.authorize(call)
             if call.verb == "watch":
                 code = 200
@@ -175,9 +177,10 @@ class ApiServer:
                 self._tell(call, code)
         return response
 
-    def _call(self, request: web.BaseRequest, path: str, user: User) -> Call:
+    def _call(
+        self, request: web.BaseRequest, path: str, user: User, query: Mapping[str, str]
+    ) -> Call:
         target = parse_target(path, self.backend.registry)
-        query = request.query
         watching = query.get("watch", "").lower() in {"true", "1"} if query else False
         verb = verb_of(request.method, target, watch=watching)
         headers = request.headers

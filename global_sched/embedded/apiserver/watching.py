@@ -7,7 +7,7 @@ that the events carry, and wakes when the collection has more.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 from global_sched.embedded.apiserver import failures, field_errors
 from global_sched.embedded.apiserver.backend import Backend
@@ -123,6 +123,15 @@ class Watcher:
                 yield part
             watch.initial = None
         mark = clock.monotonic() + BOOKMARK_SECONDS
+        with _Alarm() as alarm:
+            async for batch in self._live(watch, alarm, end, mark):
+                yield batch
+
+    async def _live(
+        self, watch: Watch, alarm: "_Alarm", end: float, mark: float
+    ) -> AsyncIterator[bytes]:
+        """What happens from now on."""
+        clock = self.backend.clock
         while True:
             batch = self._batch(watch)
             if batch is None:
@@ -138,17 +147,7 @@ class Watcher:
                 yield self._bookmark(watch, initial=False)
                 mark = now + BOOKMARK_SECONDS
                 continue
-            until = min(end, mark) if watch.bookmarks else end
-            await self._more(watch.collection, until - now)
-
-    async def _more(self, collection: Collection, seconds: float) -> None:
-        future = collection.wait()
-        loop = asyncio.get_running_loop()
-        handle = loop.call_later(seconds, _finish, future)
-        try:
-            await future
-        finally:
-            handle.cancel()
+            await alarm.more(watch.collection, min(end, mark) if watch.bookmarks else end, now)
 
     def stop(self) -> None:
         """End every watch."""
@@ -240,9 +239,35 @@ def _frame(watch: Watch, kind: str, record: Record) -> bytes:
     return frame(kind, raw)
 
 
-def _finish(future: "asyncio.Future[None]") -> None:
-    if not future.done():
-        future.set_result(None)
+class _Alarm:
+    """Wakes one watcher at its next deadline; one timer serves many waits."""
+
+    def __init__(self) -> None:
+        self._future: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    async def more(self, collection: Collection, due: float, now: float) -> None:
+        """Return when the collection has changed, or at the deadline."""
+        self._future = collection.wait()
+        if self._timer is None or due < self._due:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._due = due
+            self._timer = asyncio.get_running_loop().call_later(due - now, self._ring)
+        await self._future
+
+    def _ring(self) -> None:
+        self._timer = None
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
 
 
 def _check_options(call: Call, send_initial: str | None, match: str) -> None:

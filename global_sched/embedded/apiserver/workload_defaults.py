@@ -103,7 +103,8 @@ def job_defaults(obj: Obj) -> None:
     default_template(spec.get("template"))
 
 
-def _cronjob_defaults(obj: Obj) -> None:
+def cron_job_defaults(obj: Obj) -> None:
+    """Fill one, in place."""
     spec = obj["spec"]
     spec.setdefault("concurrencyPolicy", "Allow")
     spec.setdefault("suspend", False)

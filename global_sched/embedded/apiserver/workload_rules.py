@@ -13,6 +13,7 @@ from global_sched.embedded.apiserver.rules import Rules
 from global_sched.embedded.apiserver.selectors import match_selector
 from global_sched.embedded.apiserver.workload_defaults import (
     controller_defaults,
+    cron_job_defaults,
     daemon_set_defaults,
     deployment_defaults,
     job_defaults,
@@ -264,7 +265,7 @@ WORKLOAD_RULES: Final = {
     ),
     "daemonsets.apps": _workload(daemon_set_defaults, _daemon_status, _set_causes, _selector_fixed),
     "jobs.batch": _workload(job_defaults, _job_prepare, _job_causes, _job_fixed),
-    "cronjobs.batch": _workload(_cronjob_defaults, _fresh_status, _cron_job_causes),
+    "cronjobs.batch": _workload(cron_job_defaults, _fresh_status, _cron_job_causes),
     "replicationcontrollers": _workload(controller_defaults, _counted_status, lambda _obj: []),
     "podtemplates": Rules(defaults=lambda obj: default_template(obj.get("template"))),
 }

@@ -20,13 +20,14 @@ from global_sched.embedded.apiserver.carrying import (
 from global_sched.embedded.apiserver.cel_rules import rule_causes
 from global_sched.embedded.apiserver.decoding import decode_object, defaulted
 from global_sched.embedded.apiserver.failures import Cause, Failure
+from global_sched.embedded.apiserver.kind_rules import rules_of
 from global_sched.embedded.apiserver.managed_fields import after_update, changes
 from global_sched.embedded.apiserver.meta_rules import (
     meta_causes,
     plain_finalizer_causes,
 )
 from global_sched.embedded.apiserver.normalizing import normalize
-from global_sched.embedded.apiserver.rules import Rules, rules_of
+from global_sched.embedded.apiserver.rules import Rules
 from global_sched.embedded.apiserver.served import Served
 from global_sched.embedded.apiserver.store import Record
 from global_sched.embedded.apiserver.structural import validate

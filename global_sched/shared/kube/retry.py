@@ -46,4 +46,9 @@ async def retry(
         sleep=clock.sleep,
         reraise=True,
     )
-    return await policy(call)
+
+    async def attempt() -> T:
+        # tenacity awaits only what it can see to be a coroutine function; a lambda is not one.
+        return await call()
+
+    return await policy(attempt)

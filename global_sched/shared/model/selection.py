@@ -4,6 +4,9 @@ from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.placement_rule import ClusterField, ClusterSelector, PlacementRule
 from global_sched.shared.model.pods import Operator, Requirement, matches
 
+_FIELDS = (ClusterField.PROVIDER, ClusterField.REGION, ClusterField.ZONE)
+"""Fields that a selector may name; a requirement on any other holds nowhere."""
+
 
 def selected(selector: ClusterSelector, cluster: Cluster) -> bool:
     """Whether every part of the selector holds; an empty part holds."""
@@ -45,6 +48,8 @@ def _field_matches(requirement: Requirement, cluster: Cluster) -> bool:
 
     A cluster in two zones is in a list of zones only when both are there (Karmada's rule).
     """
+    if requirement.key not in _FIELDS:
+        return False
     values = field_values(cluster, ClusterField(requirement.key))
     match requirement.operator:
         case Operator.IN | Operator.EXISTS:

@@ -7,6 +7,7 @@ from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
+from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.choose import Scope
 from global_sched.shared.placement.draft import Draft
 from global_sched.shared.placement.ground import GROUNDS, TableKey
@@ -60,6 +61,7 @@ class Space:
         self._rows = Rows(self._ground)
         self._ledger = Ledger(self._rows)
         self._tables: dict[TableKey, Table] = {}
+        self._board = Board(self._rows)
         self._memo = _Memo()
         self._plain = self._memo.plain
         self._last_version = 0
@@ -178,7 +180,7 @@ class Space:
         """The counts of one shape, in step with the rows."""
         table = self._tables.get(key)
         if table is None:
-            table = Table(self._rows, key)
+            table = Table(self._rows, key, self._board)
             keep(self._tables, key, table)
         else:
             table.follow()

@@ -8,15 +8,18 @@ from numpy.typing import NDArray
 from global_sched.shared.model.pods import PodShape, matches, tolerated
 from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.topology import NodeClass
+from global_sched.shared.placement.board import (
+    MOST_PODS,
+    MOST_SLACK,
+    MOST_SLACK_FREE,
+    PARTS,
+    Board,
+    Ints,
+    Measure,
+)
 from global_sched.shared.placement.ground import BaseTable, Ground, TableKey
 from global_sched.shared.placement.rows import Request, Rows
 
-_MOST_PODS = 2**24
-"""A bound that keeps the sums of an absurd report within 63 bits; more is never needed."""
-_PARTS = 64
-_MOST_SLACK_FREE = 2**56
-_MOST_SLACK = 2**28
-"""Parts of a request that slack is measured in, and bounds on it as above."""
 _MOST_TABLES = 256
 _PLAIN = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
 
@@ -65,7 +68,7 @@ class Table:
     pods, the one with less slack is the tighter.
     """
 
-    def __init__(self, rows: Rows, key: TableKey) -> None:
+    def __init__(self, rows: Rows, key: TableKey, board: Board) -> None:
         self._rows = rows
         self.shape, self._mark, self._binding = key
         ground = rows.ground
@@ -91,18 +94,42 @@ class Table:
             base = self._build(ground)
             if not self._binding:
                 keep(ground.tables, key, base)
-        self.caps = list(base.caps)
-        self.sums = base.sums.copy()
-        self.lean = base.lean.copy()
-        self.slack = base.slack.copy()
+        self._caps = base.caps
+        self._more: dict[int, int] = {}
+        """Caps of rows that came later."""
+        self._board = board
+        self._place: int | None = None
+        if not self._mark:
+            measure = Measure(self.request, self._takes, self._devices, tuple(self._weighed))
+            self._place = board.add(measure, base)
+            return
+        self._own_sums = (base.sums.copy(), base.lean.copy(), base.slack.copy())
         self._at = 0
         self.follow()
 
+    @property
+    def sums(self) -> Ints:
+        """Pods per domain."""
+        return self._own_sums[0] if self._place is None else self._board.sums[self._place]
+
+    @property
+    def lean(self) -> Ints:
+        """Pods per domain on nodes where no other device lies idle."""
+        return self._own_sums[1] if self._place is None else self._board.lean[self._place]
+
+    @property
+    def slack(self) -> Ints:
+        """Free amounts per domain, in parts of a request."""
+        return self._own_sums[2] if self._place is None else self._board.slack[self._place]
+
     def cap(self, row: int) -> int:
         """Pods that each node of a row still holds."""
-        while len(self.caps) <= row:
-            self.caps.append(self._cap(len(self.caps)))
-        return self.caps[row]
+        if row < len(self._caps):
+            return self._caps[row]
+        cap = self._more.get(row)
+        if cap is None:
+            cap = self._more[row] = self._cap(row)
+        return cap
 
     def is_lean(self, row: int) -> bool:
         """Whether the row's nodes have no free device that the shape does not ask for."""
@@ -111,6 +138,9 @@ class Table:
 
     def follow(self) -> None:
         """Bring the sums up to date with the rows."""
+        if self._place is not None:
+            self._board.follow()
+            return
         log, skips = self._rows.log, self._rows.skips
         at, end = self._at, len(log)
         if at == end:
@@ -121,19 +151,15 @@ class Table:
             if after is not None:
                 at = after
                 continue
-            row, change = log[at]
+            row, nodes = log[at]
             at += 1
-            self._change(changes, row, change)
+            self._change(changes, row, nodes)
         self._at = end
         chains = self._rows.index.chain
-        for domain, (pods, lean, slack) in changes.items():
+        for domain, change in changes.items():
             for above in chains[domain]:
-                if pods:
-                    self.sums[above] += pods
-                if lean:
-                    self.lean[above] += lean
-                if slack:
-                    self.slack[above] += slack
+                for sums, amount in zip(self._own_sums, change, strict=True):
+                    sums[above] += amount
 
     def _change(self, changes: dict[int, list[int]], row: int, nodes: int) -> None:
         """Add what so many more nodes of a row mean for their domain."""
@@ -153,8 +179,8 @@ class Table:
         """The node's free amounts in parts of a request."""
         free = self._rows.free[row]
         return min(
-            sum(min(free[p], _MOST_SLACK_FREE) * _PARTS // amount for p, amount in self._weighed),
-            _MOST_SLACK,
+            sum(min(free[p], MOST_SLACK_FREE) * PARTS // amount for p, amount in self._weighed),
+            MOST_SLACK,
         )
 
     def own(self, domain: int) -> int:
@@ -169,14 +195,14 @@ class Table:
         if self._mark and (self._mark in rows.marks[row] or rows.tenant[row] in self._barred):
             return 0
         free = rows.free[row]
-        cap = min((free[p] // amount for p, amount in self.request if amount), default=_MOST_PODS)
-        return min(cap, 1 if self.shape.anti_affine else _MOST_PODS)
+        cap = min((free[p] // amount for p, amount in self.request if amount), default=MOST_PODS)
+        return min(cap, 1 if self.shape.anti_affine else MOST_PODS)
 
     def _build(self, ground: Ground) -> BaseTable:
         size = len(ground.count)
         caps = np.zeros(size, dtype=np.int64)
         if self.request is not None and size:
-            limit = 1 if self.shape.anti_affine else _MOST_PODS
+            limit = 1 if self.shape.anti_affine else MOST_PODS
             caps = np.full(size, limit, dtype=np.int64)
             for position, amount in self.request:
                 np.minimum(caps, ground.matrix[:, position] // min(amount, 2**62), out=caps)
@@ -190,8 +216,8 @@ class Table:
         slack = np.zeros(size, dtype=np.int64)
         if size:
             for position, amount in self._weighed:
-                free = np.minimum(ground.matrix[:, position], _MOST_SLACK_FREE)
-                slack = np.minimum(slack + free * _PARTS // amount, _MOST_SLACK)
+                free = np.minimum(ground.matrix[:, position], MOST_SLACK_FREE)
+                slack = np.minimum(slack + free * PARTS // amount, MOST_SLACK)
             slack *= np.array(self._takes, dtype=np.int64)[ground.kinds] * ground.sizes
         return BaseTable(
             caps.tolist(), _sums(ground, pods), _sums(ground, lean), _sums(ground, slack)

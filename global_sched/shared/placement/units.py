@@ -131,8 +131,10 @@ def _limit(index: TreeIndex, constraint: TopologyConstraint | None) -> Limit | V
 def _resolve(index: TreeIndex, constraint: TopologyConstraint) -> int | Verdict:
     tiers = index.tiers()
     if constraint.highest_tier is not None:
-        if constraint.highest_tier in tiers:
-            return constraint.highest_tier
+        # In a gap between two tiers the lower one bounds; beyond the highest there is no such tier.
+        allowed = [tier for tier in tiers if tier <= constraint.highest_tier]
+        if allowed and constraint.highest_tier <= max(tiers):
+            return max(allowed)
         asked = f"tier {constraint.highest_tier}"
     elif constraint.highest_tier_name:
         found = index.tier_of_name(constraint.highest_tier_name)

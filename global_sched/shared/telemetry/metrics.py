@@ -50,10 +50,6 @@ ADMISSION_WAIT: Final = histogram(
     "queue",
     buckets=SLOW,
 )
-DECISION_LATENCY: Final = histogram(
-    "decision_latency_seconds",
-    "Time from the event that made a binding schedulable to its committed decision.",
-)
 DECISIONS: Final = counter(
     "decisions_total",
     "Decisions by kind (admit, grow, shrink, withdraw, release) and outcome "
@@ -82,9 +78,6 @@ ASSUMED_PODS: Final = gauge(
 WITHDRAWN: Final = counter(
     "withdrawn_total", "Workloads taken back from a member that could not place them.", "cluster"
 )
-FINISHED: Final = counter(
-    "finished_workloads_total", "Workloads that ended, by result: succeeded, failed.", "result"
-)
 INVALID_OBJECTS: Final = gauge(
     "invalid_objects", "Objects set aside because they cannot be used, by kind.", "kind"
 )
@@ -110,12 +103,6 @@ CLUSTER_REPORT_AGE: Final = gauge(
     "cluster_report_age_seconds",
     "Time since the last capacity report of a cluster arrived here.",
     "cluster",
-)
-CLUSTER_USABLE: Final = gauge(
-    "cluster_usable",
-    "1 while a cluster takes new work, 0 with the reason that keeps it from that.",
-    "cluster",
-    "reason",
 )
 CLUSTER_FREE: Final = gauge(
     "cluster_free",
@@ -152,27 +139,10 @@ GANGS_PLACED: Final = counter(
 GANG_TIER: Final = counter(
     "gang_tier_total", "Gangs placed, by the tier of their domain.", "tier", programs=AGENT
 )
-GANG_BIND_DURATION: Final = histogram(
-    "gang_bind_duration_seconds",
-    "Time from the first to the last bind of a gang's minimum.",
-    programs=AGENT,
-)
-GANG_WAIT: Final = histogram(
-    "gang_wait_seconds",
-    "Time from a gang's last needed pod to its minimum bound.",
-    buckets=SLOW,
-    programs=AGENT,
-)
 BINDS: Final = counter(
     "binds_total",
     "Binds of pods by result: bound, conflict, gone, failed.",
     "result",
-    programs=AGENT,
-)
-PLAN_REJECTIONS: Final = counter(
-    "plan_rejections_total",
-    "Gangs that could not be placed, by reason.",
-    "reason",
     programs=AGENT,
 )
 ROLLBACKS: Final = counter(
@@ -207,11 +177,6 @@ REPORT_ROUNDED: Final = gauge(
 REPORT_AGE: Final = gauge(
     "report_age_seconds", "Time since the last capacity report was written.", programs=AGENT
 )
-CONTROL_PLANE_AGE: Final = gauge(
-    "control_plane_contact_age_seconds",
-    "Time since the control plane last answered.",
-    programs=AGENT,
-)
 DIRECTIVE_ENTRIES: Final = gauge(
     "directive_entries", "Admitted workloads in the Directive.", programs=AGENT
 )
@@ -223,9 +188,6 @@ HYPERNODES_INVALID: Final = gauge(
     "hypernodes_invalid", "HyperNodes left out because their tree is not one.", programs=AGENT
 )
 JOBS: Final = gauge("jobs", "Volcano Jobs run by the agent, by phase.", "phase", programs=AGENT)
-JOB_ACTIONS: Final = counter(
-    "job_actions_total", "Actions taken on Volcano Jobs and tasks.", "action", programs=AGENT
-)
 
 # --- both programs --------------------------------------------------------------------------
 

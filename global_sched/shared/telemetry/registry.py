@@ -1,6 +1,7 @@
 """The metrics of one process: typed access to the table, and its text for Prometheus."""
 
 from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 
 from prometheus_client import (
     CollectorRegistry,
@@ -12,11 +13,19 @@ from prometheus_client import (
 )
 from prometheus_client.metrics import MetricWrapperBase
 
-from global_sched.shared.telemetry.metrics import SPECS
+from global_sched.shared.telemetry.metrics import BUILD_INFO, SPECS
 from global_sched.shared.telemetry.spec import MetricKind, MetricSpec, Program
 
 OTHER = "_other"
 """The label value that stands for all beyond the limit."""
+
+
+def _version() -> str:
+    """The installed version of the package."""
+    try:
+        return version("global-sched")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 class Metrics:
@@ -39,6 +48,7 @@ class Metrics:
             if program in spec.programs
         }
         ProcessCollector(registry=self.registry)
+        self.set(BUILD_INFO, 1, version=_version())
 
     def inc(self, spec: MetricSpec, amount: float = 1, **labels: str) -> None:
         """Count."""

@@ -3,7 +3,7 @@
 import pytest
 
 from global_sched.core import run_cycle
-from global_sched.core.affinity import Choice, choices, in_any_group, selected
+from global_sched.core.affinity import Choice, choices
 from global_sched.core.spread import choose, maximum_clusters, minimum_clusters
 from global_sched.shared.model.placement_rule import (
     AffinityGroup,
@@ -13,6 +13,7 @@ from global_sched.shared.model.placement_rule import (
     SpreadRule,
 )
 from global_sched.shared.model.pods import Operator, Requirement
+from global_sched.shared.model.selection import selected, selected_by_any
 from global_sched.shared.model.verdict import Verdict
 from tests.builders import NOW, POLICY, cluster, snapshot, workload
 
@@ -105,7 +106,7 @@ def test_selects():
     wide = Choice(selectors=(ONE, TWO))
 
     assert [wide.selects(cluster(name)) for name in ("c1", "c2", "c3")] == [True, True, False]
-    assert [in_any_group(GROUPS, cluster(name)) for name in ("c2", "c3", "c4")] == [
+    assert [selected_by_any(GROUPS, cluster(name)) for name in ("c2", "c3", "c4")] == [
         True,
         True,
         False,

@@ -51,6 +51,16 @@ async def test_a_definition_is_served_at_once(team):
     assert (await team("GET", WIDGETS)).code == 404
 
 
+async def test_objects_go_with_their_definition(server, team):
+    """A definition that is made again starts empty."""
+    server.install_crd(definition())
+    await team("POST", WIDGETS, widget())
+    await team("DELETE", f"{CRDS}/widgets.example.test")
+    server.install_crd(definition())
+
+    assert (await team("GET", WIDGETS)).obj["items"] == []
+
+
 async def test_installing_twice_changes_nothing(server, team):
     """The same definition again leaves even its version."""
     server.install_crd(definition())

@@ -23,7 +23,11 @@ from global_sched.shared.kube.transport import AiohttpTransport
 Obj = dict[str, Any]
 DATA = Path(__file__).parents[3] / "data" / "karmada-1.18.2"
 RESOURCES = {
-    (one.api_version, one.kind): one for one in vars(kinds).values() if isinstance(one, Resource)
+    (one.api_version, one.kind): one
+    for one in (
+        *(value for value in vars(kinds).values() if isinstance(value, Resource)),
+        *(kind.resource for kind in KINDS),
+    )
 }
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 
@@ -88,9 +92,13 @@ class KarmadaWorld:
     async def register(self) -> None:
         """Make every member a Ready cluster."""
         for name in self.members:
-            await self.control.create(
-                CLUSTERS, {"metadata": {"name": name}, "spec": {"syncMode": "Push"}}
-            )
+            cluster = {
+                "apiVersion": CLUSTERS.api_version,
+                "kind": CLUSTERS.kind,
+                "metadata": {"name": name},
+                "spec": {"syncMode": "Push"},
+            }
+            await self.control.create(CLUSTERS, cluster)
         await self.karmada.registered()
 
     def start(self) -> None:

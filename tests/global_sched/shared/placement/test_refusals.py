@@ -207,3 +207,15 @@ def test_explain_lists_domains_nearest_first():
         ("a", 1, 4, "2 nodes: too little gpu; 1 node: cpu for 1 pod"),
         ("c", 0, 4, "1 node: cordoned"),
     ]
+
+
+def test_a_bound_in_a_gap_between_two_tiers_is_the_lower_one():
+    """Tiers may have gaps: a hard bound of 2 over tiers 1 and 3 allows tier 1 only."""
+    domains = [domain("core", 3), domain("r1", 1, "core"), domain("r2", 1, "core")]
+    world = topology(domains, [leaf("r1", free(4), node="a"), leaf("r2", free(4), node="b")])
+
+    placed = Space(world).place(workers(4, constraint=hard(2)))
+    refused = refusal(world, workers(5, constraint=hard(2)))
+
+    assert (placed.domain, placed.tier) == ("r1", 1)
+    assert (refused.code, refused.reason) == (Code.NO_FIT, Reason.TOPOLOGY_DOES_NOT_FIT)

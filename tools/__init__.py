@@ -1,0 +1,1 @@
+"""Generators of files that are kept in the repository: CRDs and reference pages."""
