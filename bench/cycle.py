@@ -1,8 +1,8 @@
-"""Verdicts per second of one cycle, on one core, with reasons per cluster for every refusal."""
+"""Verdicts per CPU second of one cycle, on one core, with reasons per cluster for every refusal."""
 
 import statistics
 
-from bench.harness import Figure, at_least, at_most, quiet_collector, seconds, shown
+from bench.harness import Figure, at_least, at_most, cpu_seconds, quiet_collector, shown
 from bench.traces import TraceMissingError
 from bench.worlds import NOW, Size, core_world
 from global_sched.core import run_cycle
@@ -20,7 +20,7 @@ def _rate(size: Size, runs: int) -> tuple[float, int]:
     refused = sum(1 for one in plan.outcomes if one.clusters)
     with quiet_collector():
         rates = [
-            len(plan.outcomes) / seconds(lambda: run_cycle(world, POLICY, NOW))
+            len(plan.outcomes) / cpu_seconds(lambda: run_cycle(world, POLICY, NOW))
             for _ in range(runs)
         ]
     return statistics.median(rates), refused

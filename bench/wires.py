@@ -4,14 +4,15 @@ Made one at a time from an index, so that nobody has to hold 100,000 of them.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from bench.worlds import GPU, Size, core_world, openb_pods_once, philly_gpus_once
 from global_sched.shared.api import names
-from global_sched.shared.api.federation import CapacityReportSpec, ReportNodes
+from global_sched.shared.api.federation import CapacityReportSpec, ReportNodes, ReportWorkload
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.instant import Instant, format_instant
 from member_agent.report.build import Limits, Observation, slices_of
@@ -121,7 +122,7 @@ class Jobs:
 
 def clusters(size: Size) -> tuple[Cluster, ...]:
     """The members of such a world."""
-    return core_world(Size(pending=0, clusters=size.clusters, nodes=size.nodes, filled=size.filled)).clusters
+    return core_world(replace(size, pending=0)).clusters
 
 
 def cluster_object(cluster: Cluster) -> Obj:
@@ -139,7 +140,12 @@ def cluster_object(cluster: Cluster) -> Obj:
     }
 
 
-def report_objects(cluster: Cluster, now: Instant, generation: int = 1) -> Iterator[Obj]:
+def report_objects(
+    cluster: Cluster,
+    now: Instant,
+    generation: int = 1,
+    workloads: Sequence[ReportWorkload] = (),
+) -> Iterator[Obj]:
     """Its agent's report, every slice, as the agent builds it."""
     assert cluster.capacity is not None
     count = sum(leaf.count for leaf in cluster.capacity.topology.leaves)
@@ -149,6 +155,7 @@ def report_objects(cluster: Cluster, now: Instant, generation: int = 1) -> Itera
         observed=now,
         topology=cluster.capacity.topology,
         scheduler_names=("volcano",),
+        workloads=tuple(workloads),
         nodes=ReportNodes(
             total=count,
             ready=count,
@@ -205,5 +212,3 @@ def tenant_objects(size: Size) -> Iterator[Obj]:
 def decoded(obj: Obj, kind: type[Any]) -> Any:
     """The wire type, read as an informer reads it."""
     return msgspec.json.decode(msgspec.json.encode(obj), type=kind)
-
-

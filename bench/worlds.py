@@ -127,9 +127,7 @@ def _topology(free: list[list[int]]) -> Topology:
         Leaf(domain=DomainId(f"rack-{rack}"), node_class=NodeClass(), free=vector, count=count)
         for (rack, vector), count in sorted(counts.items())
     )
-    return Topology(
-        axis=AXIS, domains=tuple(sorted(domains)), leaves=leaves, label_keys=()
-    )
+    return Topology(axis=AXIS, domains=tuple(sorted(domains)), leaves=leaves, label_keys=())
 
 
 def _usage(
@@ -246,5 +244,3 @@ def philly_gpus_once() -> list[int]:
     """Philly's GPU counts."""
     _Once.gpus = _Once.gpus or philly_gpus()
     return _Once.gpus
-
-

@@ -1,6 +1,7 @@
 """`global-sched run`: the scheduler of a federation."""
 
 import asyncio
+import gc
 import signal
 import sys
 from pathlib import Path
@@ -86,6 +87,8 @@ def _serve(settings: Settings) -> None:
             loop.add_signal_handler(number, stop.set)
         await run_app(settings, stop)
 
+    # Watched objects live long: the default thresholds would walk them all again and again.
+    gc.set_threshold(50_000, 20, 100)
     try:
         asyncio.run(body())
     except (ConfigError, ApiError) as error:

@@ -10,39 +10,28 @@ once the plan was executed.
 
 from collections.abc import Iterable, Sequence
 
-from global_sched.shared.model.cluster import Capacity, Cluster, Readiness
+from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Backoff, Decision, Grant
-from global_sched.shared.model.gang import (
-    Amounts,
-    Gang,
-    Mode,
-    Partition,
-    PodSet,
-    TopologyConstraint,
-)
+from global_sched.shared.model.gang import Amounts, Gang, TopologyConstraint
 from global_sched.shared.model.ids import (
-    MAIN,
     BindingId,
     ClusterName,
     DecisionId,
     DomainId,
-    PodSetName,
     QueueName,
     TenantName,
     WorkloadKey,
     workload_key,
 )
-from global_sched.shared.model.instant import SECOND, Instant, parse_instant
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.placement_rule import (
     AffinityGroup,
     ClusterSelector,
     PlacementRule,
 )
-from global_sched.shared.model.pods import PodShape, Requirement, Taint, Toleration
-from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.pods import Toleration
 from global_sched.shared.model.queue import Queue, Tenant
-from global_sched.shared.model.resources import PODS, Resources
-from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Topology
+from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.workload import (
     Demand,
     Division,
@@ -50,6 +39,20 @@ from global_sched.shared.model.workload import (
     Target,
     Workload,
 )
+from tests.gangs import (
+    GIB,
+    GPU,
+    KINDS,
+    NOW,
+    POLICY,
+    gang,
+    hard,
+    pod,
+    pod_set,
+    resources,
+    soft,
+)
+from tests.members import cluster, topology
 from tests.worlds import World, after, world_of
 
 __all__ = [
@@ -79,97 +82,6 @@ __all__ = [
     "topology",
     "workload",
 ]
-
-GPU = "nvidia.com/gpu"
-GIB = 2**30
-NOW = parse_instant("2026-01-31T12:00:00Z")
-POLICY = Policy()
-KINDS = (
-    "apps/v1/Deployment",
-    "apps/v1/StatefulSet",
-    "batch.volcano.sh/v1alpha1/Job",
-    "batch/v1/Job",
-    "kubeflow.org/v1/PyTorchJob",
-    "v1/ConfigMap",
-)
-AXIS = ("cpu", "memory", GPU, PODS)
-
-
-def resources(
-    *,
-    gpus: int = 0,
-    cpu: int = 0,
-    memory: int = 0,
-    pods: int = 0,
-    others: Sequence[tuple[str, int]] = (),
-) -> Resources:
-    """Amounts in whole GPUs, CPUs and GiB."""
-    amounts = {GPU: gpus, "cpu": cpu * 1000, "memory": memory * GIB, PODS: pods}
-    return Resources.of(amounts | dict(others))
-
-
-def pod(
-    *,
-    gpus: int = 0,
-    cpu: int = 0,
-    memory: int = 0,
-    others: Sequence[tuple[str, int]] = (),
-    selector: Sequence[tuple[str, str]] = (),
-    affinity: Sequence[Sequence[Requirement]] = (),
-    tolerations: Sequence[Toleration] = (),
-    anti_affine: bool = False,
-) -> PodShape:
-    """What one pod asks of a node."""
-    return PodShape(
-        requests=resources(gpus=gpus, cpu=cpu, memory=memory, pods=1, others=others),
-        selector=tuple(sorted(selector)),
-        affinity=tuple(tuple(term) for term in affinity),
-        tolerations=tuple(tolerations),
-        anti_affine=anti_affine,
-    )
-
-
-def pod_set(
-    name: str = MAIN,
-    *,
-    pods: int = 1,
-    minimum: int | None = None,
-    partition: Partition | None = None,
-    shape: PodShape | None = None,
-    gpus: int = 0,
-    cpu: int = 0,
-    memory: int = 0,
-) -> PodSet:
-    """Equal pods of a gang; all of them are the minimum unless said otherwise."""
-    return PodSet(
-        name=PodSetName(name),
-        count=pods,
-        minimum=pods if minimum is None else minimum,
-        shape=shape or pod(gpus=gpus, cpu=cpu, memory=memory),
-        partition=partition,
-    )
-
-
-def hard(tier: int | str | None) -> TopologyConstraint:
-    """A hard constraint by tier number or tier name."""
-    if isinstance(tier, str):
-        return TopologyConstraint(mode=Mode.HARD, highest_tier_name=tier)
-    return TopologyConstraint(mode=Mode.HARD, highest_tier=tier)
-
-
-def soft(tier: int | None = None) -> TopologyConstraint:
-    """A soft constraint."""
-    return TopologyConstraint(mode=Mode.SOFT, highest_tier=tier)
-
-
-def gang(
-    *pod_sets: PodSet, minimum: int | None = None, constraint: TopologyConstraint | None = None
-) -> Gang:
-    """A gang; its minimum is the sum of the pod sets' minimums unless said otherwise."""
-    floor = sum(one.minimum for one in pod_sets)
-    return Gang(
-        pod_sets=pod_sets, minimum=floor if minimum is None else minimum, constraint=constraint
-    )
 
 
 def rule(
@@ -360,109 +272,6 @@ def backoff(name: str, *, seconds: int = 60, failures: int = 1, reason: str = ""
         until=Instant(NOW + seconds * SECOND),
         failures=failures,
         reason=reason,
-    )
-
-
-def topology(
-    *,
-    racks: int = 1,
-    nodes: int | Sequence[int] = 1,
-    gpus: int = 0,
-    cpu: int = 64,
-    memory: int = 256,
-    pods: int = 110,
-    labels: Sequence[tuple[str, str]] = (),
-    taints: Sequence[Taint] = (),
-    label_keys: Sequence[str] | None = (),
-    flat: bool = False,
-) -> Topology:
-    """Racks (tier 1) of equal nodes under one spine (tier 2); `flat` has no tree at all."""
-    sizes = [nodes] * racks if isinstance(nodes, int) else list(nodes)
-    free = (cpu * 1000, memory * GIB, gpus, pods)
-    kind = NodeClass(labels=tuple(sorted(labels)), taints=tuple(sorted(taints)))
-    if flat:
-        return Topology(
-            axis=AXIS,
-            leaves=(Leaf(domain=None, node_class=kind, free=free, count=sum(sizes)),),
-            label_keys=None if label_keys is None else tuple(label_keys),
-        )
-    spine = DomainId("spine")
-    names = [DomainId(f"rack-{i}") for i in range(len(sizes))]
-    return Topology(
-        axis=AXIS,
-        domains=(
-            *(Domain(name=n, tier=1, tier_name="rack", parent=spine) for n in names),
-            Domain(name=spine, tier=2, tier_name="spine"),
-        ),
-        leaves=tuple(
-            Leaf(domain=n, node_class=kind, free=free, count=count)
-            for n, count in zip(names, sizes, strict=True)
-            if count
-        ),
-        label_keys=None if label_keys is None else tuple(label_keys),
-    )
-
-
-def cluster(
-    name: str,
-    *,
-    racks: int = 1,
-    nodes: int | Sequence[int] = 1,
-    gpus: int = 0,
-    cpu: int = 64,
-    memory: int = 256,
-    pods: int = 110,
-    flat: bool = False,
-    tree: Topology | None = None,
-    report_age: int = 1,
-    period: int = 10,
-    schedulers: Sequence[str] = ("member-agent", "volcano"),
-    volcano: tuple[bool, bool] = (False, False),
-    agent: bool = True,
-    labels: Sequence[tuple[str, str]] = (),
-    taints: Sequence[Taint] = (),
-    kinds: Sequence[str] | None = KINDS,
-    region: str = "",
-    zones: Sequence[str] = (),
-    provider: str = "",
-    readiness: Readiness = Readiness.READY,
-    **fields: object,
-) -> Cluster:
-    """A member with a fresh report; `agent=False` has none. `volcano` = (scheduler, plugin)."""
-    shape = tree or topology(
-        racks=racks, nodes=nodes, gpus=gpus, cpu=cpu, memory=memory, pods=pods, flat=flat
-    )
-    capacity = Capacity(
-        topology=shape,
-        total=total_of(shape),
-        observed=Instant(NOW - report_age * SECOND),
-        generation=1,
-        period_seconds=period,
-        scheduler_names=tuple(schedulers),
-        volcano_scheduler=volcano[0],
-        volcano_topology=volcano[1],
-    )
-    base: dict[str, object] = {
-        "name": ClusterName(name),
-        "uid": f"uid-{name}",
-        "readiness": readiness,
-        "labels": tuple(sorted(labels)),
-        "taints": tuple(taints),
-        "kinds": None if kinds is None else tuple(sorted(kinds)),
-        "region": region,
-        "zones": tuple(zones),
-        "provider": provider,
-        "capacity": capacity if agent else None,
-        "capacity_problem": "" if agent else "no CapacityReport",
-    }
-    return Cluster(**(base | fields))  # type: ignore[arg-type]
-
-
-def total_of(tree: Topology) -> Resources:
-    """What the nodes of a tree hold, all free."""
-    return Resources.total(
-        Resources.of(dict(zip(tree.axis, leaf.free, strict=True))).times(leaf.count)
-        for leaf in tree.leaves
     )
 
 

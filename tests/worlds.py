@@ -7,6 +7,7 @@ from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Plan, Withdrawal
 from global_sched.shared.model.queue import Queue, Tenant, Usage
 from global_sched.shared.model.resources import Resources
@@ -196,6 +197,6 @@ def _withdrawn(one: Workload, withdrawal: Withdrawal, *, bound: bool) -> Workloa
     )
 
 
-def _now(one: Workload):
+def _now(one: Workload) -> Instant:
     """An instant at which a confirmation is no longer due."""
     return max(one.last_scheduled or one.created, one.reschedule_at or one.created)

@@ -68,16 +68,18 @@ class BindingBook:
             entry = None
         if entry is None:
             facts = self._reader.reduce(wire)
+            facts.key = key  # one text instead of two equal ones
             self._entries[key] = Entry(facts)
             self._link(facts.template, key)
             self._dirty[key] = None
             return True
-        if older(wire.metadata.resource_version, entry.facts.version):
+        if older(wire.metadata.resource_version, entry.facts.version) or _known(entry, wire):
             return False
         return self._replace(key, entry, self._reader.reduce(wire))
 
     def _replace(self, key: WorkloadKey, entry: Entry, facts: BindingFacts) -> bool:
         old, entry.facts = entry.facts, facts
+        facts.key = old.key
         readable_again = bool(entry.malformed)
         entry.malformed = ""
         if facts.template != old.template:
@@ -159,3 +161,12 @@ class BindingBook:
             return [self._entries[only]]
         dirty, self._dirty = self._dirty, {}
         return [self._entries[key] for key in dirty if key in self._entries]
+
+
+def _known(entry: Entry, wire: ResourceBinding) -> bool:
+    """Whether this very version was taken in: every write of ours comes back by the watch, too."""
+    return (
+        wire.metadata.resource_version == entry.facts.version
+        and not entry.malformed
+        and entry.overlay is None
+    )

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from global_sched.cache.assumed import Taker
 from global_sched.cache.demands import Demands
@@ -171,5 +172,14 @@ class Ledger:
 
 
 def _place(workload: Workload) -> tuple[BucketKey, Rank]:
-    bucket = (workload.queue, workload.tenant)
-    return bucket, (-workload.priority, workload.created, workload.uid)
+    return _bucket(workload.queue, workload.tenant), (
+        -workload.priority,
+        workload.created,
+        workload.uid,
+    )
+
+
+@lru_cache(maxsize=65536)
+def _bucket(queue: QueueName, tenant: TenantName) -> BucketKey:
+    """One tuple for all workloads of a bucket."""
+    return queue, tenant

@@ -146,8 +146,7 @@ class ReportBook:
             return ReportBook._refuse(cluster, member, problem)
         observed = _observed(member, spec, now)
         old = member.report
-        before = old.capacity.topology if old is not None else None
-        new = assemble([parts[i] for i in range(spec.slices)], observed, before)
+        new = assemble([parts[i] for i in range(spec.slices)], observed, old)
         if old is not None and new.same_room(old):
             # The same topology object tells the snapshot that nothing has to be placed again.
             capacity = replace(old.capacity, observed=observed, generation=spec.generation)
@@ -161,7 +160,8 @@ class ReportBook:
         changed = {
             binding
             for binding in old.progress.keys() | new.progress.keys()
-            if old.progress.get(binding) != new.progress.get(binding)
+            if (was := old.progress.get(binding)) is not (now_is := new.progress.get(binding))
+            and was != now_is
         }
         return ReportChange(
             cluster,

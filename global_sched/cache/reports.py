@@ -12,6 +12,7 @@ from global_sched.shared.api.federation import (
     ReportDomain,
     ReportNodes,
     ReportRow,
+    ReportWorkload,
 )
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.model.cluster import Capacity
@@ -76,13 +77,13 @@ def observed_at(spec: CapacityReportSpec) -> Instant:
 def assemble(
     slices: Sequence[CapacityReportSpec],
     observed: Instant,
-    before: Topology | None = None,
+    before: MemberReport | None = None,
 ) -> MemberReport:
-    """One report from all slices of a generation, in order; leaves like those before are reused.
+    """One report from all slices of a generation, in order; what is as before is reused.
 
     Raises:  ReportError.
     """
-    known_leaves = _by_content(before)
+    known_leaves = _by_content(before.capacity.topology if before else None)
     head = slices[0]
     axis = tuple(intern(name) for name in head.axis or ())
     if len(axis) > AXIS_LIMIT or len(set(axis)) < len(axis):
@@ -117,7 +118,11 @@ def assemble(
         volcano_scheduler=head.volcano_scheduler,
         volcano_topology=head.volcano_topology,
     )
-    return MemberReport(capacity=capacity, progress=_progress(cluster, slices), nodes=head.nodes)
+    return MemberReport(
+        capacity=capacity,
+        progress=_progress(cluster, slices, before.progress if before else {}),
+        nodes=head.nodes,
+    )
 
 
 def _total(head: CapacityReportSpec) -> Resources:
@@ -232,13 +237,19 @@ def _occupants(row: ReportRow) -> tuple[Occupant, ...]:
 
 
 def _progress(
-    cluster: ClusterName, slices: Sequence[CapacityReportSpec]
+    cluster: ClusterName,
+    slices: Sequence[CapacityReportSpec],
+    before: dict[BindingId, Progress],
 ) -> dict[BindingId, Progress]:
     found: dict[BindingId, Progress] = {}
     for part in slices:
         for one in part.workloads or ():
             if len(found) >= WORKLOADS_LIMIT:
                 raise ReportError(f"spec.workloads: more than {WORKLOADS_LIMIT}")
+            old = before.get(BindingId(one.binding))
+            if old is not None and _unchanged(old, one):
+                found[BindingId(one.binding)] = old
+                continue
             found[BindingId(one.binding)] = Progress(
                 cluster=cluster,
                 bound=amounts_of(one.bound),
@@ -247,3 +258,12 @@ def _progress(
                 reason=one.reason[:1024],
             )
     return found
+
+
+def _unchanged(old: Progress, new: ReportWorkload) -> bool:
+    return (
+        old.decision == new.decision
+        and old.minimum_reached == new.minimum_reached
+        and old.reason == new.reason
+        and dict[str, int](old.bound.entries) == (new.bound or {})
+    )

@@ -1,6 +1,7 @@
 """Which tenant a namespace belongs to."""
 
 from dataclasses import dataclass
+from sys import intern
 
 from global_sched.shared.api.federation import Tenant as WireTenant
 from global_sched.shared.model.ids import QueueName, TenantName
@@ -94,4 +95,4 @@ class Tenants:
 
 def own_tenant(namespace: str) -> TenantName:
     """The name of a namespace that is its own tenant."""
-    return TenantName(f"ns/{namespace}")
+    return TenantName(intern(f"ns/{namespace}"))

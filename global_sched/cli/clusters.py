@@ -3,21 +3,30 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from global_sched.cli.output import Column, Row, duration, show_rows
+from global_sched.cli.output import Column, Row, amounts, duration, show_rows
 from global_sched.cli.view import View, live
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.resources import PODS, Resources
+from global_sched.shared.model.topology import Topology
+
+
+def _report(row: Row) -> str:
+    """The report's age, or why there is none."""
+    age = row["report_age_seconds"]
+    return row["problem"] or "no agent" if age is None else f"{duration(age)} ago"
+
 
 COLUMNS = (
     Column(head="NAME", field="name"),
     Column(head="READY", field="ready"),
-    Column(head="REPORT", field="report"),
+    Column(head="REPORT", text=_report),
     Column(head="NODES", field="nodes", right=True),
     Column(head="DOMAINS", field="domains", right=True),
     Column(head="JOBS", field="jobs", right=True),
-    Column(head="FREE", field="free"),
-    Column(head="TOTAL", field="total", wide=True),
+    Column(head="FREE", text=lambda row: amounts(row["free"] or {})),
+    Column(head="TOTAL", text=lambda row: amounts(row["total"] or {}), wide=True),
     Column(head="BINDS FOR", field="schedulers", wide=True),
     Column(head="TAINTS", field="taints", wide=True),
 )
@@ -25,43 +34,48 @@ COLUMNS = (
 
 def show(kubeconfig: Path | None, context: str | None, *, output: str) -> None:
     """Print every member cluster."""
-    show_rows(list(rows_of(live(kubeconfig, context))), COLUMNS, output)
+    rows = list(rows_of(live(kubeconfig, context)))
+    show_rows(rows, COLUMNS, output, nothing="No member clusters found.")
 
 
 def rows_of(view: View) -> Iterator[Row]:
     """One row per cluster."""
+    jobs = [one for one in view.state.workloads() if one.demand.gang and one.admitted()]
     for cluster in view.snapshot.clusters:
         capacity = cluster.capacity
         topology = capacity.topology if capacity is not None else None
-        held = [one for one in view.state.workloads() if one.admitted()]
         yield {
             "name": cluster.name,
             "ready": "Terminating" if cluster.terminating else str(cluster.readiness),
-            "report": _report(cluster, view),
+            "report_age_seconds": _age(cluster, view),
+            "problem": cluster.capacity_problem if capacity is None else "",
             "nodes": sum(leaf.count for leaf in topology.leaves) if topology else None,
             "domains": len(topology.domains) if topology else None,
-            "jobs": sum(any(t.cluster == cluster.name for t in one.targets) for one in held),
-            "free": free_of(cluster).text() if topology else None,
-            "total": capacity.total.text() if capacity else None,
+            "jobs": sum(any(t.cluster == cluster.name for t in one.targets) for one in jobs),
+            "free": free_of(topology) if topology else None,
+            "total": quantities(capacity.total) if capacity else None,
             "schedulers": list(capacity.scheduler_names) if capacity else None,
             "taints": [f"{t.key}={t.value}:{t.effect}" for t in cluster.taints],
         }
 
 
-def free_of(cluster: Cluster) -> Resources:
-    """What is free on all nodes together: for people, never for decisions."""
-    assert cluster.capacity is not None
-    topology = cluster.capacity.topology
-    amounts = dict.fromkeys(topology.axis, 0)
+def free_of(topology: Topology) -> dict[str, str]:
+    """What is free on all nodes together, zeros too: for people, never for decisions."""
+    free = dict.fromkeys(topology.axis, 0)
     for leaf in topology.leaves:
         if leaf.node_class.schedulable:
             for name, value in zip(topology.axis, leaf.free, strict=True):
-                amounts[name] += value * leaf.count
-    amounts.pop(PODS, None)
-    return Resources.of(amounts)
+                free[name] += value * leaf.count
+    return {name: format_quantity(free[name], name) for name in sorted(free) if name != PODS}
 
 
-def _report(cluster: Cluster, view: View) -> str:
+def quantities(total: Resources) -> dict[str, str]:
+    """Amounts by resource, the pod count left out."""
+    return {name: format_quantity(value, name) for name, value in total if name != PODS}
+
+
+def _age(cluster: Cluster, view: View) -> int | None:
+    """Seconds since the agent looked."""
     if cluster.capacity is None:
-        return cluster.capacity_problem or "no agent"
-    return duration((view.now - cluster.capacity.observed) / SECOND) + " ago"
+        return None
+    return max(0, (view.now - cluster.capacity.observed) // SECOND)

@@ -9,18 +9,23 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import click
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 
 from global_sched.cli.apply import apply_manifest
-from global_sched.cli.demo_progress import progress_table, result_table, summary
+from global_sched.cli.demo_programs import DemoError, Programs, programs_of
+from global_sched.cli.demo_progress import (
+    first_pending,
+    progress_table,
+    reasons,
+    result_table,
+    summary,
+)
 from global_sched.cli.view import View, look
 from global_sched.embedded.federation import Federation, FederationError, MemberSpec, running
 from global_sched.scenario import Scenario, ScenarioError, parse
@@ -29,24 +34,15 @@ from global_sched.scenario.run import compare_live, waves
 from global_sched.shared.api.resource import CAPACITY_REPORTS
 from global_sched.shared.clock import Clock, SystemClock
 from global_sched.shared.kube.errors import ApiError
-from global_sched.shared.telemetry.logs import LogFormat, configure
+from global_sched.shared.telemetry.logs import configure
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 _DEADLINE: Final = 120.0
 """Seconds in which the jobs have to be where the examples expect them."""
-
-
-class DemoError(Exception):
-    """The demo cannot go on; one line."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _Program:
-    """A process of the demo and its log."""
-
-    name: str
-    process: asyncio.subprocess.Process
-    log: Path
+_SETTLED: Final = 10.0
+"""Seconds without any change after which nothing more is expected to come."""
+_INTERRUPTED: Final = 130
+"""Exit code of a demo that was ended before it knew its result, as shells have it."""
 
 
 def run(*, examples: Path | None, state: Path | None, keep: bool) -> int:
@@ -56,29 +52,43 @@ def run(*, examples: Path | None, state: Path | None, keep: bool) -> int:
     if not file.is_file():
         raise click.ClickException(f"{file} is not there: the demo needs a checkout of the project")
     console = Console() if sys.stdout.isatty() else Console(width=150)
-    configure(level="error", format_=LogFormat.CONSOLE)
     made = state is None
     where = Path(tempfile.mkdtemp(prefix="gsched-demo-")) if state is None else state
+    result = None
     try:
         scenario = parse(file.read_text(encoding="utf-8"), str(file))
-        return asyncio.run(_until_told(_Demo(scenario, folder, where, console).run(keep=keep)))
-    except (ScenarioError, FederationError, DemoError, ApiError) as error:
+        where.mkdir(parents=True, exist_ok=True)
+        demo = _Demo(scenario, folder, where, console)
+        # Its own log, like the programs': a line on the terminal would tear the live table.
+        with (where / "federation.log").open("w", encoding="utf-8") as log:
+            configure(level="warning", stream=log)
+            result = asyncio.run(_until_told(demo, keep=keep))
+    except DemoError as error:
+        made = False  # the logs are needed
         raise click.ClickException(" ".join(str(error).split())) from error
-    except asyncio.CancelledError:
-        console.print("stopped")
-        return 0
+    except (ScenarioError, FederationError, ApiError) as error:
+        raise click.ClickException(" ".join(str(error).split())) from error
+    except OSError as error:
+        raise click.ClickException(f"{error.filename or where}: {error.strerror}") from error
     finally:
         if made:
             shutil.rmtree(where, ignore_errors=True)
+    if result is None:
+        console.print("stopped before the result was known")
+        return _INTERRUPTED
+    return result
 
 
-async def _until_told(work: Coroutine[None, None, int]) -> int:
-    """Run the demo; SIGTERM and Ctrl-C end it and every program that it started."""
-    task = asyncio.ensure_future(work)
+async def _until_told(demo: "_Demo", *, keep: bool) -> int | None:
+    """Run it; SIGTERM, Ctrl-C and a closed terminal end it and every program that it started."""
+    task = asyncio.create_task(demo.run(keep=keep))
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, task.cancel)
-    return await task
+    await asyncio.wait([task])
+    if not task.cancelled():
+        task.result()
+    return demo.result
 
 
 class _Demo:
@@ -90,26 +100,29 @@ class _Demo:
         self._state = state.resolve()
         self._console = console
         self._clock: Clock = SystemClock()
+        self.result: int | None = None
+        """0 when everything is as the examples expect, 1 when not, None before that is known."""
 
-    async def run(self, *, keep: bool) -> int:
+    async def run(self, *, keep: bool) -> None:
         """The whole demo."""
         start = self._clock.monotonic()
-        self._state.mkdir(parents=True, exist_ok=True)
         self._say(f"[bold]{self._scenario.scenario}[/bold]")
         federation = Federation(
             [self._member(c.name) for c in self._scenario.world.clusters],
             clock=self._clock,
             state=self._state,
         )
-        async with running(federation), self._programs(federation) as programs:
-            await self._begin(federation, programs)
-            view, failures = await self._watch(federation, programs)
-            seconds = self._clock.monotonic() - start
-            self._finish(view, failures, seconds)
-            if keep:
-                self._help(federation)
-                await federation.wait()
-        return 1 if failures else 0
+        async with running(federation):
+            assert federation.kubeconfigs is not None
+            async with programs_of(federation.kubeconfigs, self._state) as programs:
+                await programs.start_agents()
+                await self._begin(federation, programs)
+                view, failures = await self._watch(federation, programs)
+                self._finish(view, failures, self._clock.monotonic() - start)
+                self.result = 1 if failures else 0
+                if keep:
+                    self._help(federation, view)
+                    await federation.wait()
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, soft_wrap=True)
@@ -131,47 +144,7 @@ class _Demo:
             taints=[taint(text, f"cluster {name}") for text in spec.taints],
         )
 
-    @asynccontextmanager
-    async def _programs(self, federation: Federation) -> AsyncIterator[list[_Program]]:
-        """The processes of global-sched and the agents; they end with the demo."""
-        programs: list[_Program] = []
-        try:
-            assert federation.kubeconfigs is not None
-            for name, files in federation.kubeconfigs.agents.items():
-                programs.append(
-                    await self._start(
-                        f"member-agent-{name}",
-                        "member_agent",
-                        *("--cluster", name),
-                        *("--kubeconfig", str(files.member)),
-                        *("--control-kubeconfig", str(files.control_plane)),
-                        *("--scheduler-names", "member-agent,volcano"),
-                        *("--namespace", "global-sched"),
-                        "--run-volcano-jobs",
-                    )
-                )
-            yield programs
-        finally:
-            for program in programs:
-                if program.process.returncode is None:
-                    program.process.terminate()
-            for program in programs:
-                await _ended(program.process)
-
-    async def _start(self, name: str, module: str, *flags: str) -> _Program:
-        """Start one program; its log goes to the state folder."""
-        log = self._state / f"{name}.log"
-        with log.open("wb") as file:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", module, "run", *flags),
-                stdout=file,
-                stderr=file,
-                stdin=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        return _Program(name=name, process=process, log=log)
-
-    async def _begin(self, federation: Federation, programs: list[_Program]) -> None:
+    async def _begin(self, federation: Federation, programs: Programs) -> None:
         """Apply the examples, wait for the reports, then start global-sched: a fair first cycle."""
         await federation.ready()
         members = ", ".join(one.name for one in self._scenario.world.clusters)
@@ -186,21 +159,14 @@ class _Demo:
             await self._clock.sleep(1.0 if wave else 0.0)
         self._say(f"applied {count} objects from {self._folder}")
         await self._until_reported(federation, programs)
-        assert federation.kubeconfigs is not None
-        programs.append(
-            await self._start(
-                "global-sched",
-                "global_sched",
-                *("--kubeconfig", str(federation.kubeconfigs.global_sched)),
-            )
-        )
+        await programs.start_scheduler()
         self._say("every agent has reported; global-sched starts\n")
 
-    async def _until_reported(self, federation: Federation, programs: list[_Program]) -> None:
+    async def _until_reported(self, federation: Federation, programs: Programs) -> None:
         client = federation.client()
         wanted = {one.name for one in self._scenario.world.clusters}
         for _ in self._ticks(0.2):
-            _check(programs)
+            programs.check()
             listing = await client.list(CAPACITY_REPORTS)
             if wanted <= {item["spec"]["cluster"] for item in listing.items}:
                 return
@@ -210,42 +176,51 @@ class _Demo:
     def _ticks(self, seconds: float) -> range:
         return range(int(_DEADLINE / seconds))
 
-    async def _watch(
-        self, federation: Federation, programs: list[_Program]
-    ) -> tuple[View, list[str]]:
-        """Show progress until every expectation holds and nothing starts any more."""
+    async def _watch(self, federation: Federation, programs: Programs) -> tuple[View, list[str]]:
+        """Show progress until every expectation holds, or nothing changes any more."""
         client = federation.client()
         view = await look(client, self._clock)
         failures: list[str] = []
-        said = ""
+        said, changed = "", self._clock.monotonic()
+        end = changed + _DEADLINE
         with Live(console=self._console, refresh_per_second=8, transient=True) as screen:
-            for _ in self._ticks(0.25):
-                _check(programs)
+            while self._clock.monotonic() < end:
+                programs.check()
                 view = await look(client, self._clock)
                 failures = compare_live(self._scenario.expect, view.state, view.plan)
                 screen.update(progress_table(view))
-                if not self._console.is_terminal and said != (said := summary(view)):
-                    self._say(said)
-                if not failures and _quiet(view):
+                if said != (now := summary(view)):
+                    said, changed = now, self._clock.monotonic()
+                    if not self._console.is_terminal:
+                        self._say(said)
+                settled = self._clock.monotonic() - changed > _SETTLED
+                if _quiet(view) and (not failures or settled):
                     break
                 await self._clock.sleep(0.25)
         return view, failures
 
     def _finish(self, view: View, failures: list[str], seconds: float) -> None:
         self._console.print(result_table(view))
+        self._say("\nwhy the others wait" if reasons(view) else "")
+        for line in reasons(view):
+            self._say(f"  {escape(line)}")
+        self._say("")
         for failure in failures:
-            self._say(f"[red]not as expected:[/red] {failure}")
-        if not failures:
-            count = len(self._scenario.expect)
+            self._say(f"[red]not as expected:[/red] {escape(failure)}")
+        count = len(self._scenario.expect)
+        if failures:
+            self._say(f"{len(failures)} differences from {count} expectations of the examples")
+        else:
             self._say(f"all {count} expectations of the examples hold, after {seconds:.0f} s")
 
-    def _help(self, federation: Federation) -> None:
+    def _help(self, federation: Federation, view: View) -> None:
         assert federation.kubeconfigs is not None
         self._say("\nThe federation stays up until Ctrl-C. In another terminal:\n")
         self._say(f"  export KUBECONFIG={federation.kubeconfigs.admin}")
         self._say(f"  export PATH={Path(sys.executable).parent}:$PATH")
         self._say("  gsched jobs")
-        self._say("  gsched explain -n vision too-wide")
+        if waiting := first_pending(view):
+            self._say(f"  gsched explain {waiting}")
         self._say("  kubectl get resourcebindings -A")
         for name, path in federation.kubeconfigs.members.items():
             self._say(f"  kubectl --kubeconfig {path} get pods -A    # member {name}")
@@ -261,22 +236,3 @@ def _quiet(view: View) -> bool:
         or (one.decision is not None and all(one.minimum_reached(g) for g in one.decision.grants))
         for one in view.state.workloads()
     )
-
-
-def _check(programs: list[_Program]) -> None:
-    """Raises DemoError when a program has ended, with its last line."""
-    for program in programs:
-        if program.process.returncode is not None:
-            lines = program.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            last = lines[-1] if lines else "it said nothing"
-            raise DemoError(f"{program.name} ended ({program.process.returncode}): {last}")
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Until a process is gone; one that does not listen is killed."""
-    try:
-        async with asyncio.timeout(15):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()

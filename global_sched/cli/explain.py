@@ -9,7 +9,7 @@ import msgspec
 
 from global_sched.cli.find import find_job
 from global_sched.cli.jobs import state_of
-from global_sched.cli.output import Column, duration, show_rows, show_value
+from global_sched.cli.output import Column, duration, percent, show_rows, show_value
 from global_sched.cli.own import explain_own
 from global_sched.cli.view import View, look, with_client
 from global_sched.core import explain
@@ -17,6 +17,7 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import Forbidden
 from global_sched.shared.model.explanation import Explanation, Holding
+from global_sched.shared.model.gang import Mode, PodSet, TopologyConstraint
 from global_sched.shared.model.instant import SECOND, format_instant
 from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.verdict import Code
@@ -75,22 +76,32 @@ def print_explanation(
     for line in _head(workload, view):
         click.echo(line)
     if found is None:
+        click.echo(f"\n({view.policy_note})")
         return
     for line in _standing(found):
         click.echo(line)
+    print_clusters(found, every_domain=every_domain)
+    click.echo(f"\n({view.policy_note})")
+
+
+def print_clusters(found: Explanation, *, every_domain: bool = False) -> None:
+    """What every cluster answered, then the domains of those without room."""
     if found.outcome.clusters:
         click.echo()
-        rows = [
-            {
-                "cluster": one.cluster,
-                "verdict": str(one.verdict.code),
-                "reason": str(one.verdict.reason),
-                "score": one.score,
-                "detail": one.verdict.detail,
-            }
-            for one in found.outcome.clusters
-        ]
-        show_rows(rows, _CLUSTERS, "table")
+        show_rows(
+            [
+                {
+                    "cluster": one.cluster,
+                    "verdict": str(one.verdict.code),
+                    "reason": str(one.verdict.reason),
+                    "score": one.score,
+                    "detail": one.verdict.detail,
+                }
+                for one in found.outcome.clusters
+            ],
+            _CLUSTERS,
+            "table",
+        )
     for cluster in found.domains:
         shown = cluster.domains if every_domain else cluster.domains[:_SHOWN_DOMAINS]
         click.echo(f"\nDomains of {cluster.cluster}, nearest first:")
@@ -109,7 +120,6 @@ def print_explanation(
         )
         if more := len(cluster.domains) - len(shown):
             click.echo(f"  … {more} more with -o wide")
-    click.echo(f"\n({view.policy_note}, epoch {view.snapshot.epoch or 'unknown'})")
 
 
 def _head(workload: Workload, view: View) -> Iterator[str]:
@@ -117,37 +127,54 @@ def _head(workload: Workload, view: View) -> Iterator[str]:
     demand = workload.demand
     yield f"{demand.kind} {workload.namespace}/{workload.name}  (binding {workload.key})"
     if demand.gang is not None:
-        sets = ", ".join(
-            f"{p.count} {p.name}" + (f" (at least {p.minimum})" if p.minimum < p.count else "")
-            for p in demand.gang.pod_sets
+        yield f"asks for  {', '.join(_pod_set(one) for one in demand.gang.pod_sets)}"
+        if demand.gang.constraint is not None:
+            yield f"within    {_within(demand.gang.constraint)}"
+        named = f" ({workload.priority_class})" if workload.priority_class else ""
+        yield (
+            f"ordered   queue {workload.queue}, tenant {workload.tenant}, "
+            f"job priority {workload.priority}{named}"
         )
-        yield f"asks for  {sets}; each {_each(workload)}"
     age = duration((view.now - workload.created) / SECOND)
     yield f"state     {state_of(workload)}, submitted {age} ago"
+    yield from _placed(workload, view)
+    if workload.forged:
+        yield f"warning   the decision annotation was not believed: {workload.forged}"
+
+
+def _placed(workload: Workload, view: View) -> Iterator[str]:
+    """What was decided so far, and what the members say."""
     decision = workload.decision
     if decision is not None and workload.targets:
         for grant in decision.grants:
-            where = f" in {grant.domain} (tier {grant.tier})" if grant.domain else ""
+            where = f", domain {grant.domain} (tier {grant.tier})" if grant.domain else ""
             pods = ", ".join(f"{count} {name}" for name, count in grant.amounts.entries) or "a copy"
-            yield f"admitted  {pods} in {grant.cluster}{where} at {format_instant(decision.at)}"
+            after = duration((decision.at - workload.created) / SECOND)
+            at = format_instant(decision.at)
+            yield f"admitted  {pods} in {grant.cluster}{where}, at {at} after {after}"
         if decision.pending.pods():
             yield f"growth    {decision.pending.pods()} more pods are not admitted yet"
     for progress in workload.progress:
-        if progress.reason:
-            yield f"agent     {progress.cluster}: {progress.reason}"
+        said = f"; {progress.reason}" if progress.reason else ""
+        yield f"agent     {progress.cluster}: {progress.bound.pods()} pods bound{said}"
     if decision is not None:
         for backoff in decision.backoffs:
             if backoff.until > view.now:
                 left = duration((backoff.until - view.now) / SECOND)
                 yield f"avoids    {backoff.cluster} for {left}: {backoff.reason}"
-    if workload.forged:
-        yield f"warning   the decision annotation was not believed: {workload.forged}"
 
 
-def _each(workload: Workload) -> str:
-    assert workload.demand.gang is not None
-    texts = dict.fromkeys(p.shape.requests.text() for p in workload.demand.gang.pod_sets)
-    return " / ".join(texts)
+def _pod_set(one: PodSet) -> str:
+    least = f", at least {one.minimum}" if one.minimum < one.count else ""
+    return f"{one.count} {one.name} (each {one.shape.requests.text()}{least})"
+
+
+def _within(constraint: TopologyConstraint) -> str:
+    """The topology constraint in words."""
+    if constraint.mode == Mode.SOFT:
+        return "the lowest tier that fits (soft)"
+    tier = constraint.highest_tier_name or constraint.highest_tier
+    return f"one domain of tier {tier} or below (hard)"
 
 
 def _standing(found: Explanation) -> Iterator[str]:
@@ -159,16 +186,17 @@ def _standing(found: Explanation) -> Iterator[str]:
         yield f"verdict   FIT: it would be admitted now. {verdict.detail}"
     if found.position:
         yield f"in line   {found.position} of {found.length} in queue {found.outcome.queue}"
-    yield f"queue     {_holding(found.queue)}"
-    yield f"tenant    {_holding(found.tenant)}"
+    if found.outcome.queue:
+        yield f"queue     {_holding(found.queue)}"
+        yield f"tenant    {_holding(found.tenant)}"
 
 
 def _holding(holding: Holding) -> str:
     share = holding.share
-    part = 100 * share.held / share.total if share.total else 0.0
+    part = share.held / share.total if share.total else 0.0
     text = f"{holding.name}: weight {share.weight}, holds {holding.held.text()}"
     if share.resource and share.held:
-        text += f"; dominant share {part:.2f}% ({share.resource})"
+        text += f"; dominant share {percent(part)} ({share.resource})"
     if holding.capability:
         limits = ", ".join(f"{n} {format_quantity(v, n)}" for n, v in holding.capability)
         text += f"; capability {limits}"

@@ -1,9 +1,11 @@
 """Finding the job that a user names."""
 
+from difflib import get_close_matches
+
 import click
 
 from global_sched.cache import State
-from global_sched.shared.model.ids import WorkloadKey, split_key
+from global_sched.shared.model.ids import split_key
 from global_sched.shared.model.workload import Workload
 
 
@@ -23,15 +25,13 @@ def find_job(state: State, name: str, namespace: str | None) -> Workload:
         return found[0]
     if not found:
         where = f" in namespace {namespace}" if namespace else ""
-        raise click.ClickException(
-            f"no job {name!r}{where} is scheduled by global-sched; is there a PropagationPolicy "
-            "with schedulerName global-sched that selects it?"
+        names = {one.name for one in state.workloads() if namespace in (None, one.namespace)}
+        like = ", ".join(get_close_matches(name, sorted(names)))
+        hint = (
+            f"did you mean {like}?"
+            if like
+            else "is there a PropagationPolicy with schedulerName global-sched that selects it?"
         )
+        raise click.ClickException(f"no job {name!r}{where} is scheduled by global-sched; {hint}")
     listed = ", ".join(f"{one.demand.kind} {one.key}" for one in found)
     raise click.ClickException(f"{name!r} names several jobs: {listed}; use -n or the binding name")
-
-
-def template_name(key: WorkloadKey) -> str:
-    """`namespace/name` of a binding for messages."""
-    namespace, name = split_key(key)
-    return f"{namespace}/{name}" if namespace else name

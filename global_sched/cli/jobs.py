@@ -9,6 +9,13 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.workload import Workload
 
+
+def pods_text(row: Row) -> str | None:
+    """`3/4`: admitted pods of all pods; None for what has no pods to count."""
+    pods = row["pods"]
+    return None if pods is None else f"{pods['admitted']}/{pods['wanted']}"
+
+
 COLUMNS = (
     Column(head="NAMESPACE", field="namespace"),
     Column(head="NAME", field="name"),
@@ -20,8 +27,8 @@ COLUMNS = (
     Column(head="CLUSTER", field="clusters"),
     Column(head="DOMAIN", field="domain"),
     Column(head="TIER", field="tier", right=True),
-    Column(head="PODS", field="pods", right=True),
-    Column(head="WAIT", field="wait", right=True),
+    Column(head="PODS", text=pods_text, right=True),
+    Column(head="WAIT", text=lambda row: duration(row["wait_seconds"]), right=True),
     Column(head="VERDICT", field="verdict"),
     Column(head="REASON", field="reason", wide=True),
     Column(head="DETAIL", field="detail"),
@@ -31,10 +38,15 @@ COLUMNS = (
 def show(
     kubeconfig: Path | None, context: str | None, *, namespace: str | None, output: str
 ) -> None:
-    """Print every job of the federation, or of one namespace."""
+    """Print every job of the federation, or of one namespace; what only is copied with wide."""
     view = live(kubeconfig, context)
-    rows = [row for row in rows_of(view) if namespace in (None, row["namespace"])]
-    show_rows(rows, COLUMNS, output)
+    rows = [
+        row
+        for row in rows_of(view)
+        if namespace in (None, row["namespace"]) and (output != "table" or row["pods"] is not None)
+    ]
+    where = f" in namespace {namespace}" if namespace else ""
+    show_rows(rows, COLUMNS, output, nothing=f"No jobs found{where}.")
 
 
 def rows_of(view: View) -> Iterator[Row]:
@@ -65,7 +77,7 @@ def row_of(workload: Workload, outcome: Outcome | None, now: Instant) -> Row:
         "domain": first.domain if first else None,
         "tier": first.tier if first else None,
         "pods": _pods(workload),
-        "wait": duration((until - workload.created) / SECOND),
+        "wait_seconds": max(0, (until - workload.created) // SECOND),
         "verdict": str(verdict.code) if verdict and waits else None,
         "reason": str(verdict.reason) if verdict and waits else None,
         "detail": verdict.detail if verdict and waits else _growth(workload),
@@ -84,13 +96,13 @@ def state_of(workload: Workload) -> str:
     return "Running" if reached else "Starting"
 
 
-def _pods(workload: Workload) -> str | None:
-    """Admitted pods of all pods."""
+def _pods(workload: Workload) -> dict[str, int] | None:
+    """Admitted pods and all pods."""
     gang = workload.demand.gang
     if gang is None:
         return None
     grants = workload.decision.grants if workload.decision and workload.targets else ()
-    return f"{sum(grant.amounts.pods() for grant in grants)}/{gang.pods()}"
+    return {"admitted": sum(grant.amounts.pods() for grant in grants), "wanted": gang.pods()}
 
 
 def _growth(workload: Workload) -> str | None:

@@ -1,12 +1,12 @@
 """The command `gsched`, and the two executables that make it a kubectl plugin."""
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from global_sched.cli.completing import complete_clusters, complete_jobs
 from global_sched.cli.output import FORMATS
 
 
@@ -92,7 +92,7 @@ def clusters(target: Target, output: str) -> None:
 
 
 @cli.command()
-@click.argument("cluster")
+@click.argument("cluster", shell_complete=complete_clusters)
 @output_option
 @click.pass_obj
 def topology(target: Target, cluster: str, output: str) -> None:
@@ -103,7 +103,7 @@ def topology(target: Target, cluster: str, output: str) -> None:
 
 
 @cli.command()
-@click.argument("job")
+@click.argument("job", shell_complete=complete_jobs)
 @namespace_option
 @output_option
 @click.pass_obj
@@ -159,12 +159,8 @@ def completion(shell: str) -> None:
 
 
 def main() -> None:
-    """Run `gsched`; a reader that goes away (`| head`) is not an error."""
-    try:
-        cli(prog_name="gsched")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    """Run `gsched`."""
+    cli(prog_name="gsched")
 
 
 def kubectl_plugin() -> None:
@@ -173,13 +169,17 @@ def kubectl_plugin() -> None:
 
 
 def kubectl_complete() -> None:
-    """Kubectl asks this for completions: candidates, then `:4` (no file names)."""
+    """Kubectl asks this for completions: candidates, then a directive in cobra's words.
+
+    `:4` means no file names, `:0` that the shell is to complete file names.
+    """
     from click.shell_completion import ShellComplete  # noqa: PLC0415 - as above
 
     words = sys.argv[1:]
     found = ShellComplete(cli, {}, "gsched", "_GSCHED_COMPLETE").get_completions(
         words[:-1], words[-1] if words else ""
     )
-    for item in found:
-        click.echo(item.value)
-    click.echo(":4")
+    plain = [item for item in found if item.type == "plain"]
+    for item in plain:
+        click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
+    click.echo(":4" if plain or not found else ":0")

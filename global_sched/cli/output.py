@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,24 +14,34 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column of a table: its head and the field that it shows; `wide` only with -o wide."""
+    """A column of a table: its head and the field that it shows; `wide` only with -o wide.
+
+    `text` makes the cell from the row where the field alone is not what people want to read.
+    """
 
     head: str
-    field: str
+    field: str = ""
     wide: bool = False
     right: bool = False
+    text: Callable[[Row], str | None] | None = None
+
+    def cell(self, row: Row) -> str:
+        """What the table shows; `-` for nothing."""
+        return _text(self.text(row) if self.text is not None else row.get(self.field))
 
 
-def show_rows(rows: Sequence[Row], columns: Sequence[Column], output: str) -> None:
-    """Print rows."""
+def show_rows(
+    rows: Sequence[Row], columns: Sequence[Column], output: str, *, nothing: str = "Nothing found."
+) -> None:
+    """Print rows; for people, `nothing` when there are none."""
     if output in ("json", "yaml"):
         show_value(list(rows), output)
         return
     if not rows:
-        click.echo("nothing found", err=True)
+        click.echo(nothing, err=True)
         return
     shown = [column for column in columns if output == "wide" or not column.wide]
-    cells = [[_text(row.get(column.field)) for column in shown] for row in rows]
+    cells = [[column.cell(row) for column in shown] for row in rows]
     widths = [
         max(len(column.head), *(len(line[i]) for line in cells)) for i, column in enumerate(shown)
     ]
@@ -59,6 +69,16 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ",".join(str(part) for part in value) or "-"
     return str(value)
+
+
+def amounts(quantities: Mapping[str, str]) -> str:
+    """Quantities by resource in one cell: `cpu 382, nvidia.com/gpu 0`."""
+    return ", ".join(f"{name} {quantity}" for name, quantity in quantities.items())
+
+
+def percent(share: float) -> str:
+    """A share for people."""
+    return f"{share * 100:.2f}%"
 
 
 def duration(seconds: float) -> str:

@@ -3,12 +3,12 @@
 from typing import Final
 
 import click
-import msgspec
 
+from global_sched.cache import READERS
 from global_sched.cli.output import show_value
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.karmada import ResourceBinding
-from global_sched.shared.api.names import DECISION
+from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE
 from global_sched.shared.api.reasons import ConditionType
 from global_sched.shared.api.resource import QUEUES, RESOURCE_BINDINGS
 from global_sched.shared.api.volcano import Queue
@@ -85,18 +85,23 @@ def _admitted(binding: ResourceBinding) -> str:
 
 
 async def _queue(client: Client, binding: ResourceBinding) -> str:
-    """The job's queue, as far as the caller may read it."""
+    """The job's queue, as far as the caller may read it; empty for a kind without demand."""
     reference = binding.spec.resource
-    if (reference.api_version, reference.kind) != ("batch.volcano.sh/v1alpha1", "Job"):
+    reader = READERS.get((reference.api_version, reference.kind))
+    if reader is None:
         return ""
     try:
-        raw = await client.raw(
-            "GET",
-            f"/apis/batch.volcano.sh/v1alpha1/namespaces/{reference.namespace}/jobs/{reference.name}",
+        template = await client.get(
+            reader.resource, reference.name, namespace=reference.namespace, type=reader.wire
         )
-        name = str(msgspec.json.decode(raw).get("spec", {}).get("queue") or "default")
-        queue = await client.get(QUEUES, name, type=Queue)
-    except (Forbidden, NotFound, ApiError) as error:
+        name = reader.reading(template).queue or DEFAULT_QUEUE
+    except ApiError as error:
         return f"not shown: {error.message}"
+    try:
+        queue = await client.get(QUEUES, name, type=Queue)
+    except NotFound:
+        return f"{name}, which does not exist"
+    except ApiError as error:
+        return f"{name}; its state is not shown: {error.message}"
     status = queue.status
     return f"{name}: {status.state or 'Open'}, {status.pending} pending, {status.running} running"

@@ -1,10 +1,10 @@
 """`gsched queues` and `gsched tenants`."""
 
-from fractions import Fraction
 from pathlib import Path
 
-from global_sched.cli.output import Column, show_rows
-from global_sched.cli.view import live
+from global_sched.cli.clusters import quantities
+from global_sched.cli.output import Column, Row, amounts, percent, show_rows
+from global_sched.cli.view import View, live
 from global_sched.controllers.counts import count_queues, count_tenants
 from global_sched.shared.model.quantity import format_quantity
 
@@ -13,17 +13,17 @@ QUEUE_COLUMNS = (
     Column(head="STATE", field="state"),
     Column(head="PRIORITY", field="priority", right=True),
     Column(head="WEIGHT", field="weight", right=True),
-    Column(head="SHARE", field="share", right=True),
+    Column(head="SHARE", text=lambda row: percent(row["share"]), right=True),
     Column(head="PENDING", field="pending", right=True),
     Column(head="STARTING", field="starting", right=True),
     Column(head="RUNNING", field="running", right=True),
-    Column(head="ALLOCATED", field="allocated"),
-    Column(head="CAPABILITY", field="capability"),
+    Column(head="ALLOCATED", text=lambda row: amounts(row["allocated"])),
+    Column(head="CAPABILITY", text=lambda row: amounts(row["capability"])),
 )
 TENANT_COLUMNS = (
     Column(head="NAME", field="name"),
     Column(head="WEIGHT", field="weight", right=True),
-    Column(head="SHARE", field="share", right=True),
+    Column(head="SHARE", text=lambda row: percent(row["share"]), right=True),
     Column(head="ADMITTED", field="admitted", right=True),
     Column(head="PENDING", field="pending", right=True),
     Column(head="NAMESPACES", field="namespaces"),
@@ -34,38 +34,44 @@ TENANT_COLUMNS = (
 
 def show_queues(kubeconfig: Path | None, context: str | None, *, output: str) -> None:
     """Print every queue."""
-    view = live(kubeconfig, context)
+    rows = queue_rows(live(kubeconfig, context))
+    show_rows(rows, QUEUE_COLUMNS, output, nothing="No queues found.")
+
+
+def queue_rows(view: View) -> list[Row]:
+    """One row per queue, by name."""
     counts = {one.name: one for one in count_queues(view.snapshot, view.state.workloads())}
-    rows = []
-    for queue in view.snapshot.queues:
-        count = counts[queue.name]
-        limits = [f"{name} {format_quantity(value, name)}" for name, value in queue.capability]
-        rows.append(
-            {
-                "name": queue.name,
-                "state": queue.problem or ("Open" if queue.open else "Closed"),
-                "priority": queue.priority,
-                "weight": queue.weight,
-                "share": percent(count.share),
-                "pending": count.pending,
-                "starting": count.starting,
-                "running": count.running,
-                "allocated": count.allocated.text() if count.allocated else None,
-                "capability": ", ".join(limits),
-            }
-        )
-    show_rows(rows, QUEUE_COLUMNS, output)
+    return [
+        {
+            "name": queue.name,
+            "state": queue.problem or ("Open" if queue.open else "Closed"),
+            "priority": queue.priority,
+            "weight": queue.weight,
+            "share": float(counts[queue.name].share),
+            "pending": counts[queue.name].pending,
+            "starting": counts[queue.name].starting,
+            "running": counts[queue.name].running,
+            "allocated": quantities(counts[queue.name].allocated),
+            "capability": {name: format_quantity(v, name) for name, v in queue.capability},
+        }
+        for queue in view.snapshot.queues
+    ]
 
 
 def show_tenants(kubeconfig: Path | None, context: str | None, *, output: str) -> None:
     """Print every tenant, namespaces that are their own tenant included."""
-    view = live(kubeconfig, context)
+    rows = tenant_rows(live(kubeconfig, context))
+    show_rows(rows, TENANT_COLUMNS, output, nothing="No tenants found.")
+
+
+def tenant_rows(view: View) -> list[Row]:
+    """One row per tenant, by name."""
     counts = {one.name: one for one in count_tenants(view.snapshot, view.state.workloads())}
-    rows = [
+    return [
         {
             "name": tenant.name,
             "weight": tenant.weight,
-            "share": percent(counts[tenant.name].share),
+            "share": float(counts[tenant.name].share),
             "admitted": counts[tenant.name].admitted,
             "pending": counts[tenant.name].pending,
             "namespaces": list(tenant.namespaces),
@@ -74,9 +80,3 @@ def show_tenants(kubeconfig: Path | None, context: str | None, *, output: str) -
         }
         for tenant in view.snapshot.tenants
     ]
-    show_rows(rows, TENANT_COLUMNS, output)
-
-
-def percent(share: Fraction) -> str:
-    """A share for people."""
-    return f"{float(share) * 100:.2f}%"

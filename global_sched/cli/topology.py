@@ -1,15 +1,17 @@
 """`gsched topology CLUSTER`."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from global_sched.cli.output import Column, Row, show_rows
+from global_sched.cli.output import Column, Row, amounts, show_rows
 from global_sched.cli.view import View, live
 from global_sched.shared.model.ids import DomainId
-from global_sched.shared.model.resources import PODS, Resources
+from global_sched.shared.model.quantity import format_quantity
+from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.topology import Domain, Topology
 
 COLUMNS = (
@@ -17,7 +19,7 @@ COLUMNS = (
     Column(head="TIER", field="tier", right=True),
     Column(head="TIER NAME", field="tier_name"),
     Column(head="NODES", field="nodes", right=True),
-    Column(head="FREE", field="free"),
+    Column(head="FREE", text=lambda row: amounts(row["free"])),
 )
 
 
@@ -46,10 +48,10 @@ def _topology(view: View, name: str) -> Topology:
 
 
 def rows_of(view: View, name: str) -> Iterator[Row]:
-    """Domains in tree order, parents first; nodes in no domain last."""
+    """Domains in tree order, parents first, rack-2 before rack-10; nodes in no domain last."""
     topology = _topology(view, name)
     children: dict[DomainId | None, list[Domain]] = defaultdict(list)
-    for domain in topology.domains:
+    for domain in sorted(topology.domains, key=lambda one: _natural(one.name)):
         children[domain.parent].append(domain)
     stack = [(domain, 0) for domain in reversed(children[None])]
     sums = _Sums(topology)
@@ -61,19 +63,27 @@ def rows_of(view: View, name: str) -> Iterator[Row]:
         yield _row(None, None, 0, sums)
 
 
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Numbers in a name in their order as numbers."""
+    parts = re.findall(r"\d+|\D+", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
 class _Sums:
     """Nodes and free amounts of every domain, its children's included."""
 
     def __init__(self, topology: Topology) -> None:
         self.nodes: dict[DomainId | None, int] = defaultdict(int)
-        self.free: dict[DomainId | None, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self.free: dict[DomainId | None, dict[str, int]] = defaultdict(
+            lambda: dict.fromkeys(sorted(set(topology.axis) - {PODS}), 0)
+        )
         parents = {domain.name: domain.parent for domain in topology.domains}
         for leaf in topology.leaves:
             at: DomainId | None = leaf.domain
             while True:
                 self.nodes[at] += leaf.count
                 for resource, value in zip(topology.axis, leaf.free, strict=True):
-                    if resource != PODS:
+                    if resource != PODS and leaf.node_class.schedulable:
                         self.free[at][resource] += value * leaf.count
                 if at is None or parents.get(at) is None:
                     break
@@ -88,5 +98,5 @@ def _row(name: DomainId | None, domain: Domain | None, depth: int, sums: _Sums) 
         "tier": domain.tier if domain else None,
         "tier_name": domain.tier_name if domain else None,
         "nodes": sums.nodes[name],
-        "free": Resources.of(sums.free[name]).text(),
+        "free": {one: format_quantity(value, one) for one, value in sums.free[name].items()},
     }

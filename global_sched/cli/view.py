@@ -1,7 +1,8 @@
 """What a command looks at: the live federation through the cache, and the Policy in force."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,8 +51,9 @@ async def look(client: Client, clock: Clock) -> View:
 
     Raises:  Forbidden when the caller may not read the federation; ConfigError; ApiError.
     """
-    policy, note = await _policy(client)
+    # First the state: it says best what is wrong with a server.
     state = await read_state(client, clock, scheduler_names=frozenset({GLOBAL_SCHEDULER}))
+    policy, note = await _policy(client)
     snapshot, now = state.snapshot(), clock.now()
     return View(
         state=state,
@@ -76,6 +78,20 @@ async def _policy(client: Client) -> tuple[Policy, str]:
     return policy, f"policy {str(data.get(HASH_KEY, ''))[:12]}"
 
 
+@asynccontextmanager
+async def opened(
+    kubeconfig: Path | None, context: str | None
+) -> AsyncIterator[tuple[Client, Clock]]:
+    """A client of the control plane, closed with the block. Raises ConfigError."""
+    clock = SystemClock()
+    transport = await connect(kubeconfig=kubeconfig, context=context, clock=clock)
+    client = Client(transport, clock=clock, user_agent="gsched")
+    try:
+        yield client, clock
+    finally:
+        await client.close()
+
+
 def with_client(
     kubeconfig: Path | None,
     context: str | None,
@@ -84,13 +100,8 @@ def with_client(
     """Run a command against a control plane; what goes wrong is one line and exit code 1."""
 
     async def body() -> T:
-        clock = SystemClock()
-        transport = await connect(kubeconfig=kubeconfig, context=context, clock=clock)
-        client = Client(transport, clock=clock, user_agent="gsched")
-        try:
+        async with opened(kubeconfig, context) as (client, clock):
             return await work(client, clock)
-        finally:
-            await client.close()
 
     try:
         return asyncio.run(body())
@@ -98,16 +109,17 @@ def with_client(
         raise click.ClickException(" ".join(str(error).split())) from error
 
 
-def live(kubeconfig: Path | None, context: str | None) -> View:
+async def look_whole(client: Client, clock: Clock) -> View:
     """The federation as it is; one clear line when the caller may not read it."""
+    try:
+        return await look(client, clock)
+    except Forbidden as error:
+        raise ConfigError(
+            f"you may not read the whole federation ({error.message}); "
+            "`gsched explain -n NAMESPACE JOB` shows your own jobs"
+        ) from error
 
-    async def work(client: Client, clock: Clock) -> View:
-        try:
-            return await look(client, clock)
-        except Forbidden as error:
-            raise ConfigError(
-                f"you may not read the whole federation ({error.message}); "
-                "`gsched explain -n NAMESPACE JOB` shows your own jobs"
-            ) from error
 
-    return with_client(kubeconfig, context, work)
+def live(kubeconfig: Path | None, context: str | None) -> View:
+    """The federation as it is, for a command that needs all of it."""
+    return with_client(kubeconfig, context, look_whole)

@@ -78,6 +78,7 @@ class SchedulingLoop:
         self._budget = budget
         self._max_age = max_age
         self._took = 0.0
+        self._ended = 0.0
         self._was_stale = False
         self._decided: Instant | None = None
         self._put_off: float | None = None
@@ -91,7 +92,7 @@ class SchedulingLoop:
         due: float | None = self._clock.monotonic()
         while True:
             await self._wake.wait(due)
-            await self._clock.sleep(max(self._debounce, min(self._took, 1.0)))
+            await self._clock.sleep(max(self._debounce, self._rest()))
             try:
                 # Read first: a timer that is due must not leave old news for another cycle.
                 if self._state.take_news() or self._time_matters():
@@ -104,6 +105,13 @@ class SchedulingLoop:
                 log.exception("cycle_failed", error=str(error))
                 due = self._clock.monotonic() + FAILURE_PAUSE
                 self._decided = None
+
+    def _rest(self) -> float:
+        """Seconds that everything else still has before the next cycle.
+
+        Waiting for the last cycle's writes was such time, too.
+        """
+        return min(self._took, 1.0) - (self._clock.monotonic() - self._ended)
 
     def _time_matters(self) -> bool:
         """Whether a moment has come since the last cycle at which its result may change.
@@ -142,7 +150,7 @@ class SchedulingLoop:
         decided = self._clock.monotonic()
         plan = await self._decide(snapshot)
         ended = self._clock.monotonic()
-        self._took = ended - started
+        self._took, self._ended = ended - started, ended
         self._dispatcher.submit(plan, self._policy)
         await self._direct(plan)
         self._after_cycle(plan)

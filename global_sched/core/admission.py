@@ -40,12 +40,29 @@ def consider(workload: Workload, position: int, statement: Statement) -> None:
 def consider_growth(keeping: Keeping, position: int, statement: Statement) -> None:
     """Give an admitted workload more of what it asks for, or say what it waits for."""
     workload = keeping.now
-    found = refused_before(workload, statement) or _growth(workload, statement)
+    refusal = refused_before(workload, statement) or _unbound(workload)
+    found = _growth(workload, statement) if refusal is None else refusal
     if isinstance(found, Offer) and found.parts:
         accept(workload, position, found, statement)
         return
     why = found.verdict if isinstance(found, Refusal) else NO_ROOM_BESIDE
     conclude(keeping, statement, why)
+
+
+def _unbound(workload: Workload) -> Refusal | None:
+    """Growth waits until all that was admitted before is bound.
+
+    A new decision comes last in the order in which room was given, and so would its unbound pods.
+    """
+    decision = workload.decision
+    if decision is None or workload.demand.division == Division.COPIED:
+        return None
+    for grant in decision.grants:
+        progress = workload.progress_in(grant.cluster)
+        if grant.amounts.entries and (progress is None or not progress.bound.covers(grant.amounts)):
+            detail = f"{grant.cluster} has not bound all pods that were admitted before"
+            return Refusal(_wait(Reason.GROWTH_PENDING, detail), grant.cluster)
+    return None
 
 
 def offer_for(workload: Workload, statement: Statement) -> Offer | Refusal:

@@ -6,7 +6,6 @@ from global_sched.core.statement import Statement
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.ids import ClusterName
-from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
 
@@ -41,10 +40,3 @@ def _offer(
     parts = tuple(Part(at, c.name, None) for c, at in chosen if c.name not in before)
     grants = (*before.values(), *(grant_of(workload.demand, part) for part in parts))
     return Offer(tuple(grants), parts, affinity)
-
-
-def stays(workload: Workload, cluster: Cluster | None) -> bool:
-    """Whether a cluster in use may stay: it is there, is not being removed, and is selected."""
-    if cluster is None or cluster.terminating:
-        return False
-    return selected_by_any(workload.demand.rule, cluster)

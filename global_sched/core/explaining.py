@@ -81,7 +81,7 @@ def _ask_all(
         elif refusal is not None:
             clusters.append(refusal)
         elif ask is not None:
-            clusters.append(ask.refusal(at))
+            clusters.append(ask.refusal(at) or ClusterVerdict(cluster=name, verdict=FITS))
             found = room.space.explain(ask.gang, minimum=ask.minimum)
             domains.append(ClusterDomains(cluster=name, domains=found))
     return tuple(clusters), tuple(domains)

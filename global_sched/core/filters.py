@@ -15,7 +15,7 @@ from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.pods import tolerated
 from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.verdict import Code, Verdict
-from global_sched.shared.model.workload import Demand, Division, Workload
+from global_sched.shared.model.workload import Demand, Workload
 
 PASS = Verdict(code=Code.FIT, reason=Reason.FITS)
 """The filter has nothing against it."""
@@ -177,8 +177,3 @@ def backing_off(workload: Workload, cluster: Cluster, view: View) -> Verdict:
                 Reason.BACKING_OFF, f"it could not place the workload{why}; {seconds} s to go"
             )
     return PASS
-
-
-def needs_report(demand: Demand) -> bool:
-    """Whether room is asked for at all: copies of objects without demand go without."""
-    return demand.division != Division.COPIED

@@ -9,7 +9,7 @@ from global_sched.core.divided import (
 )
 from global_sched.core.offer import Offer, Part, grant_of
 from global_sched.core.plugins import CLUSTER_SCORES
-from global_sched.core.scores import Subject
+from global_sched.core.scores import Subject, fill_of
 from global_sched.core.spread import choose
 from global_sched.core.statement import Statement, outcome_of
 from global_sched.shared.api.reasons import Reason
@@ -63,8 +63,9 @@ def _score_at_home(workload: Workload, grant: Grant, gang: Gang, statement: Stat
     """The weighted score of the place that it has, its domain taken as filled by it."""
     room = statement.rooms.rooms[statement.rooms.position[grant.cluster]]
     pods = grant.amounts.pods()
-    requests = gang.requests(grant.amounts)
-    subject = Subject(grant.tier, pods, pods, requests, room.free, room.total)
+    tier = grant.tier if gang.constraint is not None else None
+    fill = fill_of(gang.requests(grant.amounts), room.total)
+    subject = Subject(tier, pods, pods, fill, room.free.get(fill.resource, 0))
     weights = statement.policy.score_weights
     base: int = sum(
         getattr(weights, name) * score(subject, statement) for name, score in CLUSTER_SCORES.items()
@@ -78,8 +79,9 @@ def _write_move(workload: Workload, grant: Grant, offer: Offer, statement: State
     assert gang is not None
     assert part.placed is not None
     statement.release(workload, grant.cluster, gang.requests(grant.amounts))
-    statement.rooms.take(part.at, gang, part.placed)
-    statement.charge(workload, part.cluster, gang.requests(part.placed.amounts))
+    amount = gang.requests(part.placed.amounts)
+    statement.rooms.take(part.at, part.placed, amount)
+    statement.charge(workload, part.cluster, amount)
     decision = statement.decide(workload, (grant_of(workload.demand, part),))
     text = f"moved from {grant.cluster} to {part.cluster}, as the reschedule asked"
     statement.withdraw(workload, grant, decision, REBALANCED, text)

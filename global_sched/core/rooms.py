@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from global_sched.core.plugins import CLUSTER_SCORES
-from global_sched.core.scores import Subject
+from global_sched.core.scores import Fill, Subject, fill_of
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Grant
@@ -18,7 +18,7 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, NodeClass, Topology
 from global_sched.shared.model.verdict import ClusterVerdict
-from global_sched.shared.placement import NotPlaced, Placed, Space
+from global_sched.shared.placement import Glance, NotPlaced, Placed, Space
 
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -72,14 +72,6 @@ class RoomsMark:
     spaces: dict[int, tuple[int, dict[str, int]]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Answer:
-    """What a cluster said to an ask: `placed`, or the refusal."""
-
-    placed: Placed | None
-    refusal: ClusterVerdict | None
-
-
 class Ask:
     """One question to all clusters: room for `wanted`, or at least `minimum`, of a gang.
 
@@ -89,14 +81,16 @@ class Ask:
 
     def __init__(self, gang: Gang, wanted: Amounts, minimum: Amounts, rooms: "Rooms") -> None:
         self.gang, self.wanted, self.minimum = gang, wanted, minimum
-        self.requests = gang.requests(minimum)
+        self._requests = gang.requests(minimum)
+        self._fills: dict[Resources, Fill] = {}
+        self.pods = wanted.pods()
         self._plain = wanted == gang.all_amounts() and minimum == gang.minimum_amounts()
         self._rooms = rooms
         size = len(rooms.rooms)
         self.may: Mask = np.ones(size, dtype=np.bool_)
         self.seen: Ints = np.full(size, -1, dtype=np.int64)
         self.base: Ints = np.zeros(size, dtype=np.int64)
-        self.answers: list[Answer | None] = [None] * size
+        self._refusals: list[ClusterVerdict | None] = [None] * size
 
     def fitting(self, mask: Mask) -> Mask:
         """Those of the masked clusters which have the room now."""
@@ -108,38 +102,59 @@ class Ask:
 
     def placed(self, at: int) -> Placed:
         """Where it fits in a cluster that `fitting` just named."""
-        answer = self.answers[at]
-        assert answer is not None
-        assert answer.placed is not None
-        return answer.placed
+        found = self._place(at)
+        assert isinstance(found, Placed), f"{self._rooms.rooms[at].cluster.name}: {found}"
+        return found
 
-    def refusal(self, at: int) -> ClusterVerdict:
-        """What a cluster answered that `fitting` just left out."""
-        answer = self.answers[at]
-        assert answer is not None
-        assert answer.refusal is not None
-        return answer.refusal
+    def refusal(self, at: int) -> ClusterVerdict | None:
+        """Why `fitting` left a cluster out, in the numbers of when it was first asked for that."""
+        refusal = self._refusals[at]
+        if refusal is None and not self.may[at]:
+            found = self._place(at)
+            assert isinstance(found, NotPlaced), f"{self._rooms.rooms[at].cluster.name}: {found}"
+            name = self._rooms.rooms[at].cluster.name
+            refusal = self._refusals[at] = ClusterVerdict(cluster=name, verdict=found.verdict)
+        return refusal
+
+    def fill(self, room: "Room") -> Fill:
+        """What filling the room with the gang's minimum is measured by."""
+        found = self._fills.get(room.total)
+        if found is None:
+            found = self._fills[room.total] = fill_of(self._requests, room.total)
+        return found
 
     def forget(self, at: int) -> None:
         """Ask that cluster again: its room went back."""
         self.may[at] = True
         self.seen[at] = -1
+        self._refusals[at] = None
 
     def _answer(self, at: int) -> None:
         rooms = self._rooms
         room = rooms.rooms[at]
         self.seen[at] = rooms.versions[at]
-        if self._plain:
-            found = room.space.place(self.gang)
-        else:
-            found = room.space.place(self.gang, amounts=self.wanted, minimum=self.minimum)
+        glance = room.space.glance(self.gang) if self._plain else None
+        if glance is None:
+            glance = self._tried(at)
+        self.may[at] = glance.fits
+        if glance.fits:
+            self.base[at] = rooms.base_score(room, self, glance)
+
+    def _tried(self, at: int) -> Glance:
+        """The same by placing it, where a glance does not tell."""
+        found = self._place(at)
         if isinstance(found, NotPlaced):
-            self.may[at] = False
-            refusal = ClusterVerdict(cluster=room.cluster.name, verdict=found.verdict)
-            self.answers[at] = Answer(None, refusal)
-            return
-        self.answers[at] = Answer(found, None)
-        self.base[at] = rooms.base_score(room, self, found)
+            return Glance(fits=False)
+        tier = found.tier if self.gang.constraint is not None else None
+        holds = self._rooms.rooms[at].space.holds(self.gang, found.domain)
+        return Glance(fits=True, tier=tier, holds=holds)
+
+    def _place(self, at: int) -> Placed | NotPlaced:
+        """The engine's own answer, which it remembers while the room does not change."""
+        space = self._rooms.rooms[at].space
+        if self._plain:
+            return space.place(self.gang)
+        return space.place(self.gang, amounts=self.wanted, minimum=self.minimum)
 
 
 class Rooms:
@@ -169,11 +184,11 @@ class Rooms:
             ask = self._asks[key] = Ask(known[1], wanted, minimum, self)
         return ask
 
-    def take(self, at: int, gang: Gang, placed: Placed) -> None:
-        """Give that room away."""
+    def take(self, at: int, placed: Placed, amount: Resources) -> None:
+        """Give that room away, so much in all."""
         self.touch(at)
         self.rooms[at].space.take(placed)
-        self._charge(at, gang.requests(placed.amounts))
+        self._charge(at, amount)
 
     def grow(
         self,
@@ -223,15 +238,15 @@ class Rooms:
         """Forget the mark."""
         self._marked = None
 
-    def base_score(self, room: Room, ask: Ask, placed: Placed) -> int:
+    def base_score(self, room: Room, ask: Ask, glance: Glance) -> int:
         """The weighted sum of the scores that depend on the room only."""
+        fill = ask.fill(room)
         subject = Subject(
-            tier=placed.tier,
-            pods=placed.amounts.pods(),
-            holds=room.space.holds(ask.gang, placed.domain),
-            requests=ask.requests,
-            free=room.free,
-            total=room.total,
+            tier=glance.tier,
+            pods=ask.pods,
+            holds=glance.holds,
+            fill=fill,
+            free=room.free.get(fill.resource, 0),
         )
         return sum(
             self._weights[name] * score(subject, self._view)

@@ -19,23 +19,55 @@ _STEP = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Fill:
+    """What filling a cluster with a gang is measured by; the same for a whole cycle.
+
+    `resource` is the one of which the gang takes the largest part of the cluster's `total`;
+    `evenness` is 100 when it takes the same part of each, less when one is used up first.
+    """
+
+    resource: str
+    total: int
+    evenness: int
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """A gang's place in a cluster: what is scored.
 
-    `holds` is how many of `pods` the domain had room for. `free` is the whole cluster's room before
-    the gang is placed, `total` what its nodes have.
+    `tier` is the lowest with a domain that holds it, `holds` how many of its `pods` fit in the
+    tightest one. `free` is what the cluster has left of the resource that `fill` names.
     """
 
     tier: int | None
     pods: int
     holds: int
-    requests: Resources
-    free: dict[str, int]
-    total: Resources
+    fill: Fill
+    free: int
+
+
+def fill_of(requests: Resources, total: Resources) -> Fill:
+    """What filling a cluster with so much is measured by; ties end in the name."""
+    found, most, of = "", 0, 1
+    for name, amount in requests.entries:
+        has = total.get(name)
+        if has > 0 and amount * of > most * has:
+            found, most, of = name, amount, has
+    if not found:
+        return Fill("", 0, BEST)
+    parts = [
+        BEST * amount * of // (total.get(name) * most)
+        for name, amount in requests.entries
+        if name != PODS and total.get(name) > 0
+    ]
+    return Fill(found, of, sum(parts) // len(parts) if parts else BEST)
 
 
 def topology(subject: Subject, view: View) -> int:  # noqa: ARG001 - a score's signature
-    """The lowest tier first, then the domain which the gang fills most."""
+    """The lowest tier first, then the domain which the gang fills most.
+
+    Nothing for gangs without a constraint, which do not care and are scattered.
+    """
     if subject.tier is None:
         return 0
     level = min(max(subject.tier, 1), _TIERS)
@@ -49,33 +81,11 @@ def packing(subject: Subject, view: View) -> int:  # noqa: ARG001 - a score's si
     Full by the resource of which the gang takes the largest part there. The second matters between
     unequal clusters: pods that need memory go where there is much of it for each CPU. Half each.
     """
-    name = scarcest(subject.requests, subject.total)
-    total = subject.total.get(name)
+    total = subject.fill.total
     if total <= 0:
         return 0
-    used = BEST * (total - min(subject.free.get(name, 0), total)) // total
-    return (used + _evenness(subject.requests, subject.total, name)) // 2
-
-
-def _evenness(requests: Resources, total: Resources, scarcest_name: str) -> int:
-    """100 when the gang takes the same part of each resource, less when one is used up first."""
-    most, of = requests.get(scarcest_name), total.get(scarcest_name)
-    parts = [
-        BEST * amount * of // (total.get(name) * most)
-        for name, amount in requests.entries
-        if name != PODS and total.get(name) > 0
-    ]
-    return sum(parts) // len(parts) if parts else BEST
-
-
-def scarcest(requests: Resources, total: Resources) -> str:
-    """The resource of which the request is the largest part; ties end in the name."""
-    found, most, of = "", 0, 1
-    for name, amount in requests.entries:
-        has = total.get(name)
-        if has > 0 and amount * of > most * has:
-            found, most, of = name, amount, has
-    return found
+    used = BEST * (total - min(subject.free, total)) // total
+    return (used + subject.fill.evenness) // 2
 
 
 def balance(workload: Workload, cluster: Cluster, view: View) -> int:

@@ -114,8 +114,7 @@ class Standings:
         """The refusal after no choice had a cluster; remembered where the case is the demand's."""
         found = []
         for at, static in enumerate(case.refusals):
-            answer = None if ask is None else ask.answers[at]
-            room = static or (answer.refusal if answer is not None else None)
+            room = static or (ask.refusal(at) if ask is not None else None)
             found.append(room or self._not_asked(at))
         refusal = refusal_of(tuple(found))
         if case.shared:

@@ -25,7 +25,7 @@ from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import ClusterVerdict, Verdict
-from global_sched.shared.model.workload import Target, Workload
+from global_sched.shared.model.workload import Target, Workload, lacking
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,9 @@ class Statement:
         for part in offer.parts:
             if part.placed is None or gang is None:
                 continue
-            self.rooms.take(part.at, gang, part.placed)
-            self.charge(workload, part.cluster, gang.requests(part.placed.amounts))
+            amount = gang.requests(part.placed.amounts)
+            self.rooms.take(part.at, part.placed, amount)
+            self.charge(workload, part.cluster, amount)
         decision = self.decide(workload, offer.grants)
         return self.write(workload, decision, offer.affinity)
 
@@ -230,17 +231,26 @@ class Statement:
         """A new decision, next in the order in which room is given."""
         grants = tuple(sorted(grants, key=lambda grant: grant.cluster))
         order, self._order = self._order, self._order + 1
-        decision = Decision(
+        return Decision(
             id=decision_id(workload.binding_id, grants, self.now, order),
             epoch=self.snapshot.epoch,
             at=self.now,
             order=order,
             grants=grants,
+            pending=lacking(workload.demand, grants) if grants else Amounts(),
             backoffs=self.backoffs(workload) if backoffs is None else backoffs,
         )
-        if not grants:
-            return decision
-        return replace(decision, pending=replace(workload, decision=decision).lacking())
+
+    def redecide(self, workload: Workload, grants: tuple[Grant, ...]) -> Decision:
+        """The decision with fewer grants, at its old place in the order in which room was given.
+
+        A new place would let those that came later take the room first.
+        """
+        old = workload.decision
+        assert old is not None
+        made = decision_id(workload.binding_id, grants, old.at, old.order)
+        pending = lacking(workload.demand, grants)
+        return replace(old, id=made, epoch=self.snapshot.epoch, grants=grants, pending=pending)
 
     def backoffs(self, workload: Workload) -> tuple[Backoff, ...]:
         """The back-offs that still count: a failure is forgotten one longest back-off after it."""
@@ -266,13 +276,6 @@ class Statement:
 def targets_of(grants: tuple[Grant, ...]) -> tuple[Target, ...]:
     """The entries of `spec.clusters` for these grants."""
     return tuple(Target(cluster=grant.cluster, replicas=grant.replicas) for grant in grants)
-
-
-def lacking_with(workload: Workload, grants: tuple[Grant, ...]) -> Amounts:
-    """What the workload would lack if it had these grants."""
-    if workload.decision is None:
-        return Amounts()
-    return replace(workload, decision=replace(workload.decision, grants=grants)).lacking()
 
 
 def outcome_of(

@@ -7,16 +7,15 @@ what is left unsaid by then is written at the end.
 
 from dataclasses import dataclass, replace
 
-from global_sched.core.copied import stays
 from global_sched.core.divided import resized, shrink_divided
 from global_sched.core.filters import trust_micros
 from global_sched.core.move import rebalance
-from global_sched.core.statement import Statement, lacking_with, outcome_of
+from global_sched.core.statement import Statement, outcome_of
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Backoff, Decision, Grant
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Target, Workload
 
@@ -96,18 +95,18 @@ def _lost(
 ) -> tuple[tuple[Grant, ...], str]:
     """The grants in clusters that it has to leave, and why."""
     rooms = statement.rooms
-    clusters: dict[ClusterName, Cluster] = (
-        {name: rooms.rooms[at].cluster for name, at in rooms.position.items()}
-        if decision.grants
-        else {}
-    )
     gone, unwanted = [], []
     again = not workload.placement_applied or workload.demand.division in _SPREADING
     for grant in decision.grants:
-        cluster = clusters.get(grant.cluster)
+        at = rooms.position.get(grant.cluster)
+        cluster = None if at is None else rooms.rooms[at].cluster
         if cluster is None or cluster.terminating:
             gone.append(grant)
-        elif again and workload.problem is None and not stays(workload, cluster):
+        elif (
+            again
+            and workload.problem is None
+            and not selected_by_any(workload.demand.rule, cluster)
+        ):
             unwanted.append(grant)
     return (*gone, *unwanted), CLUSTER_GONE if gone else PLACEMENT_CHANGED
 
@@ -228,17 +227,19 @@ def conclude(keeping: Keeping, statement: Statement, why: Verdict | None) -> Non
     old, decision = before.decision, now.decision
     assert old is not None
     assert decision is not None
-    if decision.grants != old.grants or before.forged:
+    if before.forged:
         statement.write(now, statement.decide(now, decision.grants), now.observed_affinity)
+    elif decision.grants != old.grants:
+        statement.write(now, statement.redecide(now, decision.grants), now.observed_affinity)
     else:
         _settle_status(before, old, statement)
-    growing = why is not None and bool(lacking_with(now, decision.grants).entries)
+    growing = why is not None and bool(now.lacking().entries)
     verdict = Verdict(code=Code.FIT, reason=Reason.ADMITTED, detail="in place")
     if before.problem is not None:
         detail = f"in place; not followed: {before.problem.detail}"
         verdict = replace(verdict, detail=detail)
     elif growing and why is not None:
-        lacks = lacking_with(now, decision.grants).pods()
+        lacks = now.lacking().pods()
         detail = f"in place; {lacks} more pods wait: {why.detail}"
         verdict = Verdict(
             code=Code.FIT, reason=Reason.GROWTH_PENDING, detail=detail, missing=why.missing

@@ -1,11 +1,13 @@
 """A gang goes whole to one cluster: its minimum or nothing, then as much surplus as fits."""
 
+from global_sched.core.fairness import Amount
 from global_sched.core.offer import Offer, Part, Refusal, grant_of
 from global_sched.core.quota import cut_to_capability, over_capability
 from global_sched.core.spread import minimum_clusters
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
 
@@ -25,6 +27,8 @@ def offer_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
         if over is not None:
             return Refusal(over)
         wanted = cut_to_capability(queue, held, gang, standing.minimum, standing.wanted)
+        if standing.wanted.entries and not wanted.entries:
+            return Refusal(_not_one(queue, held, gang, standing.wanted))
     else:
         wanted = standing.wanted
     case = standings.case(workload)
@@ -39,6 +43,13 @@ def offer_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
             part = Part(at, cluster, ask.placed(at), score)
             return Offer((grant_of(workload.demand, part),), (part,), choice.name)
     return standings.refusal(case, ask)
+
+
+def _not_one(queue: Queue, held: Amount, gang: Gang, wanted: Amounts) -> Verdict:
+    """The capability leaves no room for any of the wanted pods."""
+    over = over_capability(queue, held, gang.requests(wanted))
+    assert over is not None
+    return over
 
 
 def _cannot_spread(workload: Workload) -> Verdict:
@@ -60,9 +71,7 @@ def grow_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
     lacking = workload.lacking()
     wanted = cut_to_capability(queue, held, gang, Amounts(), lacking)
     if not wanted.entries:
-        over = over_capability(queue, held, gang.requests(lacking))
-        assert over is not None
-        return Refusal(over)
+        return Refusal(_not_one(queue, held, gang, lacking))
     case = statement.standings.case(workload)
     refusals = []
     for grant in decision.grants:

@@ -54,6 +54,7 @@ class DirectiveWriter:
         self._metrics = metrics
         self._there: dict[ObjectKey, tuple[str, str]] = {}
         self._wanted: set[ClusterName] = set()
+        self._failed: set[ClusterName] = set()
         self._known: frozenset[ClusterName] = frozenset()
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
@@ -131,9 +132,16 @@ class DirectiveWriter:
                     DISPATCH_WRITES, object="directive", verb="update", outcome=result.value
                 )
                 log.warning("directive_not_written", cluster=cluster, error=str(error))
-                asyncio.get_running_loop().call_later(RETRY, self._again, cluster)
+                self._later(cluster)
+
+    def _later(self, cluster: ClusterName) -> None:
+        """One timer per member, however many writes of its Directive failed meanwhile."""
+        if cluster not in self._failed:
+            self._failed.add(cluster)
+            asyncio.get_running_loop().call_later(RETRY, self._again, cluster)
 
     def _again(self, cluster: ClusterName) -> None:
+        self._failed.discard(cluster)
         if cluster in self._known:
             self._want((cluster,))
 

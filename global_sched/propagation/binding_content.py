@@ -108,6 +108,8 @@ def _fill(spec: Obj, template: Obj, policy: Obj, priority: Any) -> None:
     spec["schedulerName"] = wanted.get("schedulerName") or "default-scheduler"
     demand = demand_of(template)
     values: Obj = {name: wanted.get(name) for name in _POLICY_FIELDS}
+    # A policy without a placement allows every cluster; a binding without one is never scheduled.
+    values["placement"] = wanted.get("placement") or {}
     values["propagateDeps"] = wanted.get("propagateDeps") or None
     values["replicas"] = (demand[0] or None) if demand else None
     values["replicaRequirements"] = demand[1] if demand else None

@@ -57,9 +57,8 @@ class Authenticator:
             if not self.anonymous:
                 raise unauthorized()
             return ANONYMOUS
-        scheme, _, token = header.partition(" ")
-        token = token.strip()
-        if scheme.lower() != "bearer" or not token:
+        token = _token(header)
+        if not token:
             if self.open:
                 return ADMIN
             raise unauthorized()
@@ -128,6 +127,26 @@ class Authenticator:
         account = self.backend.get("serviceaccounts", key_of(record.namespace, name))
         uid = account.uid if account is not None else ""
         self._secrets[token] = (record.key, service_account(record.namespace, name, uid))
+
+
+def _token(header: str) -> str:
+    """The token of an Authorization header: a bearer's, or the password of basic credentials.
+
+    Over plain HTTP kubectl drops every credential of a kubeconfig's user and sends only what stands
+    in the server's address.
+    """
+    scheme, _, value = header.partition(" ")
+    value = value.strip()
+    match scheme.lower():
+        case "bearer":
+            return value
+        case "basic":
+            try:
+                return base64.b64decode(value, validate=True).decode().partition(":")[2]
+            except (binascii.Error, ValueError):
+                return ""
+        case _:
+            return ""
 
 
 def _authenticated(user: User) -> User:

@@ -122,10 +122,12 @@ class ApiServer:
         if token is None:
             token = self._authenticator.admin_token()
         user: Obj = {"token": token} if token else {}
+        # kubectl sends no token over plain HTTP; credentials in the address it does send.
+        server = f"http://kubectl:{token}@{self.host}:{self.port}" if token else self.url
         return {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": self.name, "cluster": {"server": self.url}}],
+            "clusters": [{"name": self.name, "cluster": {"server": server}}],
             "users": [{"name": self.name, "user": user}],
             "contexts": [{"name": self.name, "context": {"cluster": self.name, "user": self.name}}],
             "current-context": self.name,
@@ -222,8 +224,8 @@ class ApiServer:
         watch, content_type = self._handler.open_watch(call)
         response = web.StreamResponse(headers={"Content-Type": content_type})
         response.enable_chunked_encoding()
-        await response.prepare(request)
         try:
+            await response.prepare(request)
             async for batch in self._handler.watcher.stream(watch):
                 if batch:
                     await response.write(batch)

@@ -9,9 +9,11 @@ for months. The package's own refresh covers tokens of exec plugins only.
 # (the package's asyncio half has no annotations)
 
 import asyncio
+import base64
 import ssl
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import yaml
 from kubernetes.aio import config
@@ -134,8 +136,8 @@ class KubeconfigSource:
                     f"kubeconfig {self._name}: server {cfg.host!r} is not an http(s) address"
                 )
             return Access(
-                server=cfg.host.rstrip("/"),
-                authorization=await _authorization(cfg),
+                server=_address(cfg.host),
+                authorization=await _authorization(cfg) or _basic(cfg.host),
                 tls=self._tls.of(cfg),
                 server_hostname=cfg.tls_server_name or None,
                 proxy=cfg.proxy or None,
@@ -202,6 +204,21 @@ async def _authorization(cfg: Any) -> str:
     """The Authorization header; files end in newlines, headers must not."""
     settings = await cfg.auth_settings()
     return next((str(entry["value"]).strip() for entry in settings.values()), "")
+
+
+def _address(host: str) -> str:
+    """The server without the credentials that may stand in its address."""
+    parts = urlsplit(host)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
+
+
+def _basic(host: str) -> str:
+    """The credentials in the server's address, for a user that has no others."""
+    parts = urlsplit(host)
+    if parts.username is None:
+        return ""
+    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return f"Basic {base64.b64encode(pair.encode()).decode()}"
 
 
 def _fresh_for(loader: _Loader, clock: Clock) -> float | None:

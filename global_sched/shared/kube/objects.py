@@ -1,6 +1,7 @@
 """What this package needs to know of any object: its key, uid and resourceVersion."""
 
 from collections.abc import Callable
+from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -46,7 +47,8 @@ def identity_of_dict(raw: dict[str, Any]) -> Identity:
 def identity_of_struct(typed: Any) -> Identity:
     """Identity of a typed object: any with `metadata` of the usual four fields."""
     meta = typed.metadata
-    key = ObjectKey(meta.namespace or "", meta.name)
+    # Few namespaces hold many objects, and informers keep every key.
+    key = ObjectKey(intern(meta.namespace or ""), meta.name)
     return Identity(key, meta.uid or "", meta.resource_version or "")
 
 

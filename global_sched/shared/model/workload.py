@@ -169,15 +169,7 @@ class Workload:
 
         For `DUPLICATED` it is what the cluster lacks that lacks most.
         """
-        if self.demand.gang is None or self.decision is None:
-            return Amounts()
-        wanted, grants = self.demand.gang.all_amounts(), self.decision.grants
-        if self.demand.division == Division.DUPLICATED:
-            lacks = [wanted.minus(grant.amounts) for grant in grants]
-            return max(lacks, key=lambda lack: (lack.pods(), lack), default=Amounts())
-        for grant in grants:
-            wanted = wanted.minus(grant.amounts)
-        return wanted
+        return Amounts() if self.decision is None else lacking(self.demand, self.decision.grants)
 
     def surplus(self) -> bool:
         """Whether it was granted more than its template asks for now."""
@@ -211,3 +203,18 @@ class Workload:
         if self.surplus() or self.lacking().entries or decision.pending.entries:
             return False
         return all(self.minimum_reached(grant) for grant in decision.grants)
+
+
+def lacking(demand: Demand, grants: tuple[Grant, ...]) -> Amounts:
+    """What a demand asks for and these grants do not give; see `Workload.lacking`."""
+    if demand.gang is None:
+        return Amounts()
+    wanted = demand.gang.all_amounts()
+    if demand.division == Division.DUPLICATED:
+        lacks = [wanted.minus(grant.amounts) for grant in grants]
+        return max(lacks, key=lambda lack: (lack.pods(), lack), default=Amounts())
+    for grant in grants:
+        if grant.amounts == wanted:
+            return Amounts()
+        wanted = wanted.minus(grant.amounts)
+    return wanted

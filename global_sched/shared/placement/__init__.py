@@ -31,12 +31,13 @@ from global_sched.shared.placement.nodes import (
     node_topology,
     usable,
 )
-from global_sched.shared.placement.placed import Join, NotPlaced, Placed, Take
+from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed, Take
 from global_sched.shared.placement.shapes import SpecError, pod_requests, shape_of
 from global_sched.shared.placement.space import Space
 from global_sched.shared.placement.tree import Tree, build_tree
 
 __all__ = [
+    "Glance",
     "Join",
     "NodeUse",
     "NotPlaced",

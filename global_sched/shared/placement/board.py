@@ -46,12 +46,11 @@ class Board:
         domains = rows.index.root + 1
         self._axis = len(rows.ground.topology.axis)
         self._classes = max(1, len(rows.ground.classes))
-        self.sums, self.lean, self.slack = (
-            np.zeros((_FIRST_SIZE, domains), dtype=np.int64) for _ in range(3)
-        )
+        self._all = np.zeros((3, _FIRST_SIZE, domains), dtype=np.int64)
+        self.sums, self.lean, self.slack = self._all
         self._limits = self._zeros(_FIRST_SIZE)
         self._at = len(rows.log)
-        self._known: dict[int, tuple[Ints, Ints, Ints]] = {}
+        self._known: dict[int, Ints] = {}
         self._chains: dict[int, Ints] = {}
 
     def _zeros(self, size: int) -> "_Limits":
@@ -67,7 +66,7 @@ class Board:
         """Take in a shape with its counts at the start; its place on the board."""
         self.follow()
         at = self._size
-        if at == len(self.sums):
+        if at == self._all.shape[1]:
             self._grow()
         self._size += 1
         limits = self._limits
@@ -105,12 +104,10 @@ class Board:
     def _apply(self, row: int, nodes: int) -> None:
         """So many more nodes of a row, for all shapes."""
         size = self._size
-        known = self._known.get(row)
-        caps, lean, slack = known if known and len(known[0]) == size else self._measure(row)
-        chain = self._chain(self._rows.domain[row])
-        self.sums[:size, chain] += (caps * nodes)[:, None]
-        self.lean[:size, chain] += (lean * nodes)[:, None]
-        self.slack[:size, chain] += (slack * nodes)[:, None]
+        counts = self._known.get(row)
+        if counts is None or counts.shape[1] != size:
+            counts = self._measure(row)
+        self._all[:, :size, self._chain(self._rows.domain[row])] += (counts * nodes)[:, :, None]
 
     def _catch_up(self, at: int) -> None:
         """A new shape starts from the ground: what changed since then is added for it alone."""
@@ -128,7 +125,7 @@ class Board:
         kinds = [rows.kind[row] for row in changed]
         counts = self._counts(one, free[:, None, :], self._limits.takes[one, kinds].T)
         domains = [rows.domain[row] for row in changed]
-        for total, each in zip((self.sums, self.lean, self.slack), counts, strict=True):
+        for total, each in zip(self._all, counts, strict=True):
             held = np.zeros(total.shape[1], dtype=np.int64)
             np.add.at(held, domains, each[:, 0] * change[changed])
             sums = held.tolist()
@@ -136,7 +133,7 @@ class Board:
                 sums[above] += sums[below]
             total[at] += np.array(sums, dtype=np.int64)
 
-    def _measure(self, row: int) -> tuple[Ints, Ints, Ints]:
+    def _measure(self, row: int) -> Ints:
         """Pods per node, the same where no device lies idle, and slack, for all shapes."""
         size = self._size
         free = np.array([min(f, _LARGEST) for f in self._rows.free[row]], dtype=np.int64)
@@ -145,7 +142,7 @@ class Board:
         self._known[row] = found
         return found
 
-    def _counts(self, shapes: slice, free: Ints, takes: Ints) -> tuple[Ints, Ints, Ints]:
+    def _counts(self, shapes: slice, free: Ints, takes: Ints) -> Ints:
         """The three counts of nodes with such free amounts (the last axis), for some shapes."""
         limits = self._limits
         amounts, weighed = limits.amounts[shapes], limits.weighed[shapes]
@@ -154,7 +151,7 @@ class Board:
         idle = (limits.devices[shapes] & (free > 0)).any(axis=-1)
         parts = np.minimum(free, MOST_SLACK_FREE) * PARTS // np.maximum(weighed, 1)
         slack = np.minimum(np.where(weighed > 0, parts, 0), MOST_SLACK).sum(axis=-1)
-        return caps, np.where(idle, 0, caps), np.minimum(slack, MOST_SLACK) * takes
+        return np.stack((caps, np.where(idle, 0, caps), np.minimum(slack, MOST_SLACK) * takes))
 
     def _chain(self, domain: int) -> Ints:
         chain = self._chains.get(domain)
@@ -165,10 +162,8 @@ class Board:
 
     def _grow(self) -> None:
         """Twice the room for shapes."""
-        self.sums, self.lean, self.slack = (
-            np.concatenate((part, np.zeros_like(part)))
-            for part in (self.sums, self.lean, self.slack)
-        )
+        self._all = np.concatenate((self._all, np.zeros_like(self._all)), axis=1)
+        self.sums, self.lean, self.slack = self._all
         self._limits = self._limits.joined(self._zeros(len(self._limits.amounts)))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from global_sched.shared.placement.closest import Closest, Ints, Part
 from global_sched.shared.placement.index import TreeIndex
+from global_sched.shared.placement.placed import Glance
 from global_sched.shared.placement.table import Table
 from global_sched.shared.placement.units import Limit
 
@@ -44,6 +45,24 @@ def room_in(index: TreeIndex, table: Table, scope: Scope) -> int:
             sums = table.sums[first:after][inside[first:after]]
             best = max(best, int(sums.max(initial=0)))
     return best
+
+
+def glance(index: TreeIndex, table: Table, least: int, limit: Limit) -> Glance:
+    """The lowest tier with a domain for so many pods, as `choose` would find it."""
+    sums = table.sums
+    whole = int(sums[index.root])
+    if whole < least:
+        return Glance(fits=False)
+    if limit.scatter:
+        return Glance(fits=True, holds=whole)
+    for tier, first, after in index.slices:
+        if limit.tier is not None and tier > limit.tier:
+            return Glance(fits=False)
+        room = sums[first:after]
+        room = room[room >= least]
+        if len(room):
+            return Glance(fits=True, tier=tier, holds=int(room.min()))
+    return Glance(fits=limit.tier is None, holds=whole)
 
 
 def choose(

@@ -15,7 +15,7 @@ from global_sched.shared.placement.index import TreeIndex, tree_index
 
 if TYPE_CHECKING:
     from global_sched.shared.model.verdict import Verdict
-    from global_sched.shared.placement.placed import NotPlaced, Placed
+    from global_sched.shared.placement.placed import Glance, NotPlaced, Placed
     from global_sched.shared.placement.units import Task
 
 _LARGEST = 2**62
@@ -75,6 +75,7 @@ class Ground:
     tables: dict[TableKey, BaseTable] = field(default_factory=dict)
     tasks: dict[int, tuple[Gang, "Task | Verdict"]] = field(default_factory=dict)
     """What gangs compile to here, by identity."""
+    glances: dict[int, tuple[Gang, "Glance"]] = field(default_factory=dict)
     answers: dict[int, tuple[Gang, "Placed | NotPlaced"]] = field(default_factory=dict)
     """Answers in untouched room, by the gang's identity: unchanged clusters stay answered."""
     kinds: NDArray[np.int64] = field(init=False)
@@ -82,6 +83,7 @@ class Ground:
     sizes: NDArray[np.int64] = field(init=False)
     """Per row the class, the domain, and the number of nodes, to count with."""
     _nodes: list[int] = field(default_factory=list)
+    _free: list[int] = field(default_factory=list)
 
     def freeze(self) -> None:
         """Derive what counting needs, once all rows are there."""
@@ -93,6 +95,15 @@ class Ground:
         self.matrix = np.array(free, dtype=np.int64).reshape(
             len(self.free), len(self.topology.axis)
         )
+
+    def free_totals(self) -> list[int]:
+        """The free amounts of all nodes, by position on the axis."""
+        if not self._free:
+            self._free = [0] * len(self.topology.axis)
+            for free, count in zip(self.free, self.count, strict=True):
+                for at, amount in enumerate(free):
+                    self._free[at] += amount * count
+        return self._free
 
     def nodes(self, domain: int) -> int:
         """Nodes in a domain (by position): takes never move one elsewhere."""

@@ -54,6 +54,19 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
+class Glance:
+    """Whether a gang of one shape fits, and how closely, without saying on which nodes.
+
+    `tier` is the lowest that holds the minimum (None: only the whole cluster, or nobody cares),
+    `holds` how many pods the tightest domain of that tier has room for.
+    """
+
+    fits: bool
+    tier: int | None = None
+    holds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class NotPlaced:
     """Why the minimum is not placed."""
 

@@ -8,16 +8,16 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
 from global_sched.shared.placement.board import Board
-from global_sched.shared.placement.choose import Scope
+from global_sched.shared.placement.choose import Scope, glance
 from global_sched.shared.placement.draft import Draft
 from global_sched.shared.placement.ground import GROUNDS, TableKey
 from global_sched.shared.placement.ledger import Ledger
-from global_sched.shared.placement.placed import Join, NotPlaced, Placed, Take
+from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed, Take
 from global_sched.shared.placement.refusal import domain_verdicts, not_now, static_refusal
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.solve import Solver
 from global_sched.shared.placement.table import Table, keep
-from global_sched.shared.placement.units import Task, compile_task
+from global_sched.shared.placement.units import Limit, Task, compile_task
 
 _MOST_GANGS = 4096
 _MOST_MARKS = 64
@@ -62,6 +62,7 @@ class Space:
         self._ledger = Ledger(self._rows)
         self._tables: dict[TableKey, Table] = {}
         self._board = Board(self._rows)
+        self._seen: dict[int, tuple[Gang, Table, int, Limit]] = {}
         self._memo = _Memo()
         self._plain = self._memo.plain
         self._last_version = 0
@@ -265,6 +266,43 @@ class Space:
         self.version, self._memo = self._marks[mark]
         self._plain = self._memo.plain
 
+    def glance(self, gang: Gang) -> Glance | None:
+        """Whether `place(gang)` would find room, and how close, for a fraction of its cost.
+
+        None for gangs of several shapes or groups: those have to be placed to know.
+        """
+        shared = self._ground.glances if self.version == 0 else None
+        known = shared.get(id(gang)) if shared is not None else None
+        if known is not None and known[0] is gang:
+            return known[1]
+        if shared is None:
+            seen = self._seen.get(id(gang))
+            if seen is not None:
+                seen[1].follow()
+                return glance(self._rows.index, seen[1], seen[2], seen[3])
+        return self._first_glance(gang)
+
+    def _first_glance(self, gang: Gang) -> Glance | None:
+        """A glance at a gang that this Space has not seen since its room changed first."""
+        task = self._task(gang, None, None)
+        if isinstance(task, Verdict):
+            return Glance(fits=False)
+        if len(task.units) != 1 or task.any_number:
+            return None
+        unit = task.units[0]
+        if unit.tier is not None or unit.size > 1:
+            return None
+        table = self._table(unit.key)
+        found = glance(self._rows.index, table, unit.least, task.limit)
+        if self.version == 0:
+            kept = self._ground.glances
+            if len(kept) >= _MOST_GANGS:
+                kept.clear()
+            kept[id(gang)] = (gang, found)
+        else:
+            self._seen[id(gang)] = (gang, table, unit.least, task.limit)
+        return found
+
     def holds(self, gang: Gang, domain: DomainId | None) -> int:
         """Pods of the gang's shapes that a domain has room for, each shape counted alone.
 
@@ -295,12 +333,14 @@ class Space:
         """All free room, on nodes that take pods or not."""
         if self._free is None or self._free[0] != self.version:
             axis = self.topology.axis
-            totals = [0] * len(axis)
             rows = self._rows
-            for row, count in enumerate(rows.count):
-                if count:
-                    for at, amount in enumerate(rows.free[row]):
-                        totals[at] += amount * count
+            totals = list(self._ground.free_totals())
+            if self.version:
+                totals = [0] * len(axis)
+                for row, count in enumerate(rows.count):
+                    if count:
+                        for at, amount in enumerate(rows.free[row]):
+                            totals[at] += amount * count
             self._free = (self.version, Resources.of(dict(zip(axis, totals, strict=True))))
         return self._free[1]
 

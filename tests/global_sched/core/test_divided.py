@@ -18,7 +18,7 @@ from global_sched.shared.model.placement_rule import (
     StaticWeight,
 )
 from global_sched.shared.model.workload import Division
-from tests.builders import NOW, POLICY, cluster, grant, decision, queue, snapshot, workload
+from tests.builders import NOW, POLICY, cluster, decision, grant, queue, snapshot, workload
 from tests.worlds import World, after
 
 
@@ -273,7 +273,7 @@ def test_reschedule(has, want):
 
 
 def test_hard_constraint_holds_for_all_replicas_in_a_cluster():
-    """Growth stays in the domain of the replicas that are there, else it goes to another cluster."""
+    """Growth stays in the domain of the replicas that are there, or in another cluster."""
     rack = [cluster(name, racks=2, nodes=1, gpus=1) for name in ("c1", "c2")]
     one = workload("d", pods=3, gpus=1, tier=1, division=Division.DIVIDED)
 

@@ -17,7 +17,7 @@ from global_sched.shared.model.placement_rule import (
 from global_sched.shared.model.pods import Effect, Taint
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Division
-from tests.builders import GPU, NOW, POLICY, cluster, queue, rule, snapshot, tenant, workload
+from tests.builders import GPU, NOW, POLICY, cluster, queue, rule, snapshot, soft, tenant, workload
 from tests.worlds import after
 
 TWO_AT_MOST = PlacementRule(spread=(SpreadRule(by=ClusterField.CLUSTER, maximum=2),))
@@ -54,7 +54,7 @@ def placed(world):
         ),
         pytest.param(
             {"c1": 9, "c2": 4, "c3": 2},
-            job(placement=TWO_AT_MOST),
+            job(placement=TWO_AT_MOST, constraint=soft()),
             {"c2": 2, "c3": 2},
             id="the best two, which are the tightest",
         ),

@@ -31,7 +31,7 @@ def test_pending():
         [tenant("team", weight=2)],
         running=[workload("r", gpus=1, on="a", domain="rack-0")],
         pending=[
-            workload("first", gpus=1, priority=1),
+            workload("first", gpus=1, priority=1, clusters=["a"]),
             workload("j", pods=5, gpus=1, tier=1),
             workload("last", gpus=1, created=1),
         ],

@@ -102,7 +102,7 @@ def test_cut_to_capability(limits, held, want):
 
 
 def test_surplus_within_capability():
-    """The minimum is charged first, then surplus as far as the capability allows; the rest waits."""
+    """The minimum is charged first, then surplus as the capability allows; the rest waits."""
     world = snapshot(
         ROOM, [queue("default", gpus=6)], pending=[workload("a", pods=8, minimum=2, gpus=1)]
     )
@@ -233,3 +233,12 @@ def test_usage_beyond_capability_moves_nothing():
 
     assert plan.empty()
     assert plan.outcomes[0].verdict.reason == Reason.QUEUE_CAPABILITY
+
+
+def test_a_minimum_of_none_still_needs_one_pod():
+    """A gang that needs no pod at all is not admitted with none when the capability is used up."""
+    world = snapshot(
+        ROOM, [queue("default", gpus=0)], pending=[workload("a", pods=2, minimum=0, gpus=1)]
+    )
+
+    assert run_cycle(world, POLICY, NOW).outcomes[0].verdict.reason == Reason.QUEUE_CAPABILITY

@@ -3,7 +3,7 @@
 import pytest
 
 from global_sched.core import run_cycle, scores
-from global_sched.core.scores import Subject
+from global_sched.core.scores import Subject, fill_of
 from global_sched.core.statement import Statement
 from global_sched.shared.model.policy import Policy, ScoreWeights
 from tests.builders import (
@@ -13,22 +13,19 @@ from tests.builders import (
     cluster,
     resources,
     snapshot,
+    soft,
     workload,
 )
 
 VIEW = Statement(snapshot(), POLICY, NOW)
 
 
-def subject(**fields):
+def subject(*, requests=None, total=None, free=None, **fields):
     """A subject of 8 GPUs in all, of which all are free, unless told otherwise."""
-    base = {
-        "tier": 1,
-        "pods": 4,
-        "holds": 4,
-        "requests": resources(gpus=4),
-        "free": {GPU: 8},
-        "total": resources(gpus=8),
-    }
+    asked = resources(gpus=4) if requests is None else requests
+    fill = fill_of(asked, resources(gpus=8) if total is None else total)
+    left = {GPU: 8} if free is None else free
+    base = {"tier": 1, "pods": 4, "holds": 4, "fill": fill, "free": left.get(fill.resource, 0)}
     return Subject(**(base | fields))
 
 
@@ -159,14 +156,17 @@ ONLY = {"topology": 0, "packing": 0, "balance": 0, "locality": 0}
 )
 def test_choice(clusters, running, weights, want):
     """The weighted sum decides, ties end in the name."""
-    world = snapshot(clusters, running=running, pending=[workload("a", pods=2, gpus=2)])
+    world = snapshot(
+        clusters, running=running, pending=[workload("a", pods=2, gpus=2, constraint=soft())]
+    )
 
     assert chosen(world, Policy(score_weights=ScoreWeights(**(ONLY | weights)))) == want
 
 
 def test_score_is_shown():
     """The chosen cluster's outcome carries its weighted score."""
-    world = snapshot([cluster("c1", nodes=2, gpus=2)], pending=[workload("a", pods=2, gpus=2)])
+    one = workload("a", pods=2, gpus=2, constraint=soft())
+    world = snapshot([cluster("c1", nodes=2, gpus=2)], pending=[one])
 
     verdict = run_cycle(world, POLICY, NOW).outcomes[0].clusters[0]
 

@@ -1,4 +1,4 @@
-"""Admitted workloads: what is taken back, cut, moved, confirmed or left alone."""
+"""Admitted workloads: what is taken back, cut, confirmed or left alone."""
 
 from dataclasses import replace
 
@@ -6,11 +6,9 @@ import pytest
 
 from global_sched.core import run_cycle
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.cluster import Readiness
 from global_sched.shared.model.decision import Backoff
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import SECOND, Instant
-from global_sched.shared.model.placement_rule import AffinityGroup, ClusterSelector, PlacementRule
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Progress
@@ -111,7 +109,7 @@ def test_placement_timeout():
     ],
 )
 def test_not_withdrawn(one, clusters):
-    """The timeout counts only while the minimum was never reached and the member can be believed."""
+    """The timeout counts while the minimum was never reached and the member is believed."""
     assert cycle(one, clusters=clusters).empty()
 
 
@@ -302,82 +300,6 @@ def test_in_place():
     assert plan.outcomes[0].verdict.detail == "in place"
 
 
-ASKED = Instant(NOW + SECOND)
-
-
-@pytest.mark.parametrize(
-    ("clusters", "one", "want"),
-    [
-        pytest.param(
-            [cluster("c1", racks=2, nodes=1, gpus=1), cluster("c2", nodes=2, gpus=1)],
-            late(reached=True, reschedule_at=ASKED, domain=None),
-            "c2",
-            id="a better place: one rack instead of two",
-        ),
-        pytest.param([C1, C2], late(reached=True, reschedule_at=ASKED), None, id="none is better"),
-        pytest.param([C1], late(reached=True, reschedule_at=ASKED), None, id="there is no other"),
-        pytest.param(
-            [
-                replace(C1, readiness=Readiness.NOT_READY),
-                replace(C2, readiness=Readiness.NOT_READY),
-            ],
-            late(reached=True, reschedule_at=ASKED),
-            None,
-            id="no cluster may take it",
-        ),
-        pytest.param(
-            [C1, C2],
-            late(
-                reached=True,
-                reschedule_at=ASKED,
-                observed_affinity="second",
-                placement=PlacementRule(
-                    affinities=(
-                        AffinityGroup(name="first", selector=ClusterSelector(names=("c2",))),
-                        AffinityGroup(name="second", selector=ClusterSelector(names=("c1",))),
-                    )
-                ),
-            ),
-            "c2",
-            id="back to the first group, which has room again",
-        ),
-        pytest.param(
-            [C1, C2],
-            late(reached=True, reschedule_at=ASKED, on=["c1", "c2"]),
-            None,
-            id="a gang in two clusters stays as it is",
-        ),
-    ],
-)
-def test_reschedule(clusters, one, want):
-    """A reschedule moves a gang only to a strictly better place, in one write."""
-    world = snapshot(clusters, running=[one])
-
-    plan = run_cycle(world, POLICY, NOW)
-
-    if want is None:
-        assert not plan.withdrawals
-        assert [c.scheduled_now for c in plan.confirmations] == [True]
-    else:
-        (move,) = plan.withdrawals
-        assert (move.cluster, move.reason) == ("c1", "Rebalanced")
-        assert [t.cluster for t in move.targets] == [want]
-        assert move.decision.grants[0].amounts == Amounts.of({"main": 2})
-    later = after(world, plan)
-    assert run_cycle(later, POLICY, NOW).empty()
-
-
-def test_reschedule_of_duplicates_and_copies():
-    """They are where they can be: the reschedule is acknowledged."""
-    for one in (
-        workload("j", division=Division.DUPLICATED, gpus=1, on=["c1", "c2"], reschedule_at=ASKED),
-        workload("j", division=Division.COPIED, on=["c1", "c2"], reschedule_at=ASKED),
-    ):
-        plan = cycle(one)
-
-        assert [c.scheduled_now for c in plan.confirmations] == [True]
-
-
 def test_one_of_several_clusters_is_withdrawn():
     """A duplicate that one member could not place stays in the others."""
     one = late(on=["c1", "c2"], division=Division.DUPLICATED)
@@ -406,3 +328,27 @@ def test_usage_is_what_was_granted():
     world = snapshot([C1], running=[workload("j", pods=4, minimum=1, gpus=1, on="c1", admitted=2)])
 
     assert world.usage[0].amount.get(GPU) == 2
+
+
+def test_growth_waits_for_what_is_not_bound():
+    """More is admitted once all that was admitted before is bound: nobody loses its room."""
+    world = snapshot(
+        [C1], running=[workload("j", pods=4, minimum=1, gpus=1, on="c1", admitted=2, bound=1)]
+    )
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    assert plan.admissions[0].decision.grants == world.workload("j").decision.grants
+    assert plan.outcomes[0].verdict.detail == (
+        "in place; 2 more pods wait: c1 has not bound all pods that were admitted before"
+    )
+
+
+def test_a_shrunk_decision_keeps_its_place():
+    """With fewer pods the decision is a new one at the old place in the order of room."""
+    one = workload("j", division=Division.DUPLICATED, pods=1, gpus=1, on="c1", admitted=2)
+
+    (admission,) = cycle(one, clusters=[C1]).admissions
+
+    assert (admission.decision.at, admission.decision.order) == (one.decision.at, 0)
+    assert admission.decision.id != one.decision.id

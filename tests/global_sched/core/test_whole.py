@@ -4,7 +4,7 @@ import pytest
 
 from global_sched.core import run_cycle
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.placement_rule import PlacementRule
+from global_sched.shared.model.workload import Division
 from tests.builders import (
     NOW,
     POLICY,
@@ -194,9 +194,10 @@ def test_stale_cluster_is_excluded_until_it_reports():
     assert ids(cycle(job).admissions) == ["j"]
 
 
-def test_equal_demands_share_their_refusal():
+@pytest.mark.parametrize("division", [Division.WHOLE, Division.DUPLICATED, Division.DIVIDED])
+def test_equal_demands_share_their_refusal(division):
     """Workloads with the same demand get the same verdicts, one object for all."""
-    asks = demand(gang(pod_set(pods=99, gpus=1)), placement=PlacementRule())
+    asks = demand(gang(pod_set(pods=99, gpus=9)), division=division)
     plan = cycle(*(workload(f"j{i}", asks=asks, created=i) for i in range(3)))
 
     first, *others = (outcome.clusters for outcome in plan.outcomes)
@@ -273,7 +274,7 @@ def test_growth_beside_the_others():
     ],
 )
 def test_growth_pending(queues, clusters, want):
-    """Growth that is not admitted is named in the decision and in the verdict, and evicts nothing."""
+    """Growth that is not admitted is named in decision and verdict, and evicts nothing."""
     name = clusters[0].name
     world = snapshot(
         clusters,

@@ -1,0 +1,68 @@
+"""Names for shell completion, from the control plane; none when it cannot be asked quickly."""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+import click
+from click.shell_completion import CompletionItem
+
+_PATIENCE: Final = 2.0
+"""Seconds that a person waits for a tab."""
+
+
+def complete_clusters(
+    context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Member clusters."""
+    return _items(_names(context, "clusters"), incomplete)
+
+
+def complete_jobs(
+    context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Jobs that global-sched schedules: names with -n, otherwise `namespace/name`."""
+    namespace = context.params.get("namespace")
+    found = _names(context, "jobs")
+    if namespace:
+        found = [name.partition("/")[2] for name in found if name.startswith(f"{namespace}/")]
+    return _items(found, incomplete)
+
+
+def _items(names: list[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _names(context: click.Context, what: str) -> list[str]:
+    """Sorted names; a completion never shows an error."""
+    from global_sched.shared.kube.errors import (  # noqa: PLC0415 - --help stays quick
+        ApiError,
+        ConfigError,
+    )
+
+    root = context.find_root().params
+    try:
+        return sorted(asyncio.run(_ask(root.get("kubeconfig"), root.get("context"), what)))
+    except (ApiError, ConfigError, TimeoutError):
+        return []
+
+
+async def _ask(kubeconfig: Path | None, context: str | None, what: str) -> set[str]:
+    from global_sched.cli.view import opened  # noqa: PLC0415 - as above
+    from global_sched.shared.api.karmada import ResourceBinding  # noqa: PLC0415 - as above
+    from global_sched.shared.api.names import GLOBAL_SCHEDULER  # noqa: PLC0415 - as above
+    from global_sched.shared.api.resource import (  # noqa: PLC0415 - as above
+        CLUSTERS,
+        RESOURCE_BINDINGS,
+    )
+
+    async with asyncio.timeout(_PATIENCE), opened(kubeconfig, context) as (client, _):
+        if what == "clusters":
+            clusters = await client.list(CLUSTERS, type=dict)
+            return {one["metadata"]["name"] for one in clusters.items}
+        bindings = await client.list(RESOURCE_BINDINGS, type=ResourceBinding)
+    return {
+        f"{one.metadata.namespace}/{one.spec.resource.name}"
+        for one in bindings.items
+        if one.spec.scheduler_name == GLOBAL_SCHEDULER
+    }

@@ -1,0 +1,82 @@
+"""Rows in every form, and how numbers are spelt."""
+
+import json
+
+import pytest
+import yaml
+
+from global_sched.cli.output import Column, amounts, duration, percent, show_rows
+
+COLUMNS = (
+    Column(head="NAME", field="name"),
+    Column(head="FREE", text=lambda row: amounts(row["free"])),
+    Column(head="N", field="count", right=True),
+    Column(head="MORE", field="more", wide=True),
+)
+ROWS = [
+    {"name": "a", "free": {"cpu": "2", "nvidia.com/gpu": "0"}, "count": 12, "more": ["x", "y"]},
+    {"name": "longer", "free": {}, "count": None, "more": []},
+]
+TABLE = """\
+NAME     FREE                       N
+a        cpu 2, nvidia.com/gpu 0   12
+longer   -                          -
+"""
+WIDE = """\
+NAME     FREE                       N   MORE
+a        cpu 2, nvidia.com/gpu 0   12   x,y
+longer   -                          -   -
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "want"),
+    [
+        pytest.param("table", TABLE, id="columns as wide as their widest cell, - for nothing"),
+        pytest.param("wide", WIDE, id="wide columns only on request"),
+    ],
+)
+def test_tables(capsys, output, want):
+    """A table is aligned, numbers to the right; a head is aligned like its column."""
+    show_rows(ROWS, COLUMNS, output)
+
+    assert capsys.readouterr().out == want
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_machines_get_every_field_as_it_is(capsys, output):
+    """JSON and YAML hold the rows themselves, not the cells."""
+    show_rows(ROWS, COLUMNS, output)
+
+    text = capsys.readouterr().out
+    assert (json.loads(text) if output == "json" else yaml.safe_load(text)) == ROWS
+
+
+def test_no_rows(capsys):
+    """People are told so on stderr; machines get an empty list."""
+    show_rows([], COLUMNS, "table", nothing="No jobs found.")
+    assert capsys.readouterr() == ("", "No jobs found.\n")
+
+    show_rows([], COLUMNS, "json")
+    assert capsys.readouterr() == ("[]\n", "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "want"),
+    [
+        pytest.param(-5, "0s", id="a clock that is behind"),
+        pytest.param(119.9, "119s", id="under two minutes"),
+        pytest.param(120, "2m", id="minutes"),
+        pytest.param(7200, "2h", id="whole hours"),
+        pytest.param(11_100, "3h5m", id="hours and minutes"),
+        pytest.param(172_800, "2d", id="days"),
+    ],
+)
+def test_durations(seconds, want):
+    """Ages are spelt as kubectl spells them."""
+    assert duration(seconds) == want
+
+
+def test_shares():
+    """Shares have two decimals."""
+    assert percent(1 / 3) == "33.33%"

@@ -1,0 +1,159 @@
+"""What the commands print of a small world, word for word."""
+
+import click
+import pytest
+
+from global_sched.cli import clusters, jobs, queues, topology
+from global_sched.cli.explain import print_explanation
+from global_sched.cli.find import find_job
+from global_sched.cli.output import show_rows
+from global_sched.core import explain
+from tests.global_sched.cli.worlds import RACKS, scenario_view
+
+PENDING = """\
+Job default/too-wide  (binding default/too-wide-job)
+asks for  5 worker (each nvidia.com/gpu 8)
+within    one domain of tier 1 or below (hard)
+ordered   queue default, tenant ns/default, job priority 0
+state     Pending, submitted 0s ago
+verdict   NO_FIT TopologyDoesNotFit: a is nearest: largest free tier-1 domain a-1 holds 3 of 5
+in line   1 of 1 in queue default
+queue     default: weight 1, holds nvidia.com/gpu 32; dominant share 33.33% (nvidia.com/gpu)
+tenant    ns/default: weight 1, holds nvidia.com/gpu 32; dominant share 33.33% (nvidia.com/gpu)
+
+CLUSTER   VERDICT   REASON               SCORE   DETAIL
+a         NO_FIT    TopologyDoesNotFit       -   largest free tier-1 domain a-1 holds 3 of 5
+b         NO_FIT    TopologyDoesNotFit       -   largest free tier-1 domain b-10 holds 1 of 5
+
+Domains of a, nearest first:
+  DOMAIN   TIER    HOLDS   WHY NOT MORE
+  a-1         1   3 of 5   3 nodes: nvidia.com/gpu for 1 pod
+  a-2         1   3 of 5   3 nodes: nvidia.com/gpu for 1 pod
+
+Domains of b, nearest first:
+  DOMAIN   TIER    HOLDS   WHY NOT MORE
+  b-10        1   1 of 5   1 node: nvidia.com/gpu for 1 pod
+  b-2         1   1 of 5   1 node: nvidia.com/gpu for 1 pod
+  b-1         1   0 of 5   4 nodes: too little nvidia.com/gpu
+
+(policy 0123456789ab)
+"""
+RUNNING = """\
+Job default/rack  (binding default/rack-job)
+asks for  4 worker (each nvidia.com/gpu 8)
+within    one domain of tier 1 or below (hard)
+ordered   queue default, tenant ns/default, job priority 0
+state     Running, submitted 0s ago
+admitted  4 worker in b, domain b-1 (tier 1), at 2026-01-01T00:00:00Z after 0s
+agent     b: 4 pods bound
+
+(policy 0123456789ab)
+"""
+
+TABLES = """\
+NAMESPACE   NAME       TENANT       QUEUE     PRIORITY   STATE     CLUSTER   DOMAIN   TIER   PODS   WAIT   VERDICT   DETAIL
+default     rack       ns/default   default          0   Running   b         b-1         1    4/4     0s   -         -
+default     too-wide   ns/default   default          0   Pending   -         -           -    0/5     0s   NO_FIT    a is nearest: largest free tier-1 domain a-1 holds 3 of 5
+NAME   READY   REPORT   NODES   DOMAINS   JOBS   FREE
+a      Ready   1s ago       6         3      0   cpu 384, memory 3Ti, nvidia.com/gpu 48
+b      Ready   1s ago       6         3      1   cpu 384, memory 3Ti, nvidia.com/gpu 16
+DOMAIN   TIER   TIER NAME   NODES   FREE
+b-1         1   -               4   cpu 256, memory 2Ti, nvidia.com/gpu 0
+b-2         1   -               1   cpu 64, memory 512Gi, nvidia.com/gpu 8
+b-10        1   -               1   cpu 64, memory 512Gi, nvidia.com/gpu 8
+NAME      STATE   PRIORITY   WEIGHT    SHARE   PENDING   STARTING   RUNNING   ALLOCATED           CAPABILITY
+default   Open           0        1   33.33%         1          0         1   nvidia.com/gpu 32   -
+NAME         WEIGHT    SHARE   ADMITTED   PENDING   NAMESPACES
+ns/default        1   33.33%          1         1   default
+"""  # noqa: E501 - a table is as wide as it is
+
+
+@pytest.mark.parametrize(
+    ("job", "want"),
+    [
+        pytest.param("too-wide", PENDING, id="why it waits, cluster by cluster"),
+        pytest.param("rack", RUNNING, id="where it runs, and what the agent says"),
+    ],
+)
+def test_explanations(capsys, job, want):
+    """An explanation answers who, what, where it stands, and for every cluster by how much."""
+    view = scenario_view()
+    workload = find_job(view.state, job, None)
+
+    found = explain(view.snapshot, view.policy, view.now, workload.key)
+    print_explanation(workload, found, view)
+
+    assert capsys.readouterr().out == want
+
+
+def test_tables_of_a_world(capsys):
+    """One row per job, cluster, domain and queue; zeros of what is used up are shown."""
+    view = scenario_view()
+
+    show_rows(list(jobs.rows_of(view)), jobs.COLUMNS, "table")
+    show_rows(list(clusters.rows_of(view)), clusters.COLUMNS, "table")
+    show_rows(list(topology.rows_of(view, "b")), topology.COLUMNS, "table")
+    show_rows(queues.queue_rows(view), queues.QUEUE_COLUMNS, "table")
+    show_rows(queues.tenant_rows(view), queues.TENANT_COLUMNS, "table")
+
+    assert capsys.readouterr().out == TABLES
+
+
+def test_a_domain_lies_under_its_parent():
+    """A tree is printed parents first, indented by depth, with the sums of what is below."""
+    rows = list(topology.rows_of(scenario_view(), "a"))
+
+    assert [(row["shown"], row["nodes"], row["free"]["nvidia.com/gpu"]) for row in rows] == [
+        ("a-spine", 6, "48"),
+        ("  a-1", 3, "24"),
+        ("  a-2", 3, "24"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("job", "namespace", "want"),
+    [
+        pytest.param(
+            "too-wid",
+            None,
+            "no job 'too-wid' is scheduled by global-sched; did you mean too-wide?",
+            id="a typing error",
+        ),
+        pytest.param(
+            "zzz",
+            "team",
+            "no job 'zzz' in namespace team is scheduled by global-sched; is there a "
+            "PropagationPolicy with schedulerName global-sched that selects it?",
+            id="nothing like it",
+        ),
+        pytest.param(
+            "rack",
+            None,
+            "'rack' names several jobs: Job default/rack-job, Job team/rack-job; "
+            "use -n or the binding name",
+            id="a name in two namespaces",
+        ),
+    ],
+)
+def test_jobs_that_cannot_be_found(job, namespace, want):
+    """A wrong name is answered with what would help."""
+    view = scenario_view(RACKS + "  - {name: rack, namespace: team}\n")
+
+    with pytest.raises(click.ClickException) as caught:
+        find_job(view.state, job, namespace)
+
+    assert caught.value.message == want
+
+
+@pytest.mark.parametrize("job", ["too-wide", "default/too-wide", "too-wide-job"])
+def test_the_names_of_a_job(job):
+    """A job is found by its name, namespace/name, or the name of its binding."""
+    assert find_job(scenario_view().state, job, None).name == "too-wide"
+
+
+def test_an_unknown_cluster_is_answered_with_the_known_ones():
+    """`gsched topology` names the members that there are."""
+    with pytest.raises(click.ClickException) as caught:
+        list(topology.rows_of(scenario_view(), "c"))
+
+    assert caught.value.message == "there is no member cluster 'c'; there are: a, b"

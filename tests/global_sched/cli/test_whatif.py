@@ -1,0 +1,145 @@
+"""`gsched whatif`: scenario files, and manifests tried on a live state."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from global_sched.cli.main import cli
+from global_sched.cli.trial import tried
+from global_sched.cli.whatif import displaced, planned
+from global_sched.core import run_cycle
+from global_sched.scenario import ScenarioError
+from tests.global_sched.cli.worlds import RACKS, scenario_view
+from tests.wire import GPU, pod_template, stripped, task, vcjob
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+POLICY = {
+    "apiVersion": "policy.karmada.io/v1alpha1",
+    "kind": "PropagationPolicy",
+    "metadata": {"name": "jobs", "namespace": "default"},
+    "spec": {
+        "schedulerName": "global-sched",
+        "resourceSelectors": [{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}],
+        "placement": {},
+    },
+}
+SCENARIO = """\
+a gang goes to the smaller cluster, because its rack can hold it
+
+NAMESPACE   NAME    TENANT       QUEUE     PRIORITY   STATE     CLUSTER   DOMAIN    TIER   PODS   WAIT   VERDICT   DETAIL
+default     rack    ns/default   default          0   Running   b         b-1          1    4/4     0s   -         -
+default     spine   ns/default   default          0   Running   a         a-spine      2    4/4     0s   -         -
+
+everything is as the file expects
+"""  # noqa: E501 - a table is as wide as it is
+
+
+def gang(name, pods):
+    """A Volcano Job of whole nodes in one rack, as a user would write it."""
+    template = pod_template(restartPolicy="Never")
+    template["spec"]["schedulerName"] = "volcano"
+    template["spec"]["containers"][0]["resources"] = {"limits": {GPU: "8"}}
+    return stripped(
+        vcjob(name, task("worker", pods, template=template), tier=1, namespace="default")
+    )
+
+
+def rows(view, *manifests):
+    """What whatif shows of the manifests, by name, and whom they displace."""
+    keys = tried(view, [], [POLICY, *manifests])
+    plan = run_cycle(view.state.snapshot(), view.policy, view.now)
+    shown = {key: planned(view, key, plan) for key in keys.values()}
+    return (
+        {
+            row["name"]: (row["state"], row["clusters"], row["domain"], row["pods"]["wanted"])
+            for row in shown.values()
+        },
+        displaced(view.plan, plan, frozenset(keys.values())),
+    )
+
+
+@pytest.mark.parametrize(
+    ("manifest", "want"),
+    [
+        pytest.param(gang("new", 3), ("Would start", ["a"], "a-1", 3), id="a new job that fits"),
+        pytest.param(gang("new", 5), ("Pending", [], None, 5), id="a new job that does not fit"),
+        pytest.param(gang("rack", 4), ("Running", ["b"], "b-1", 4), id="a job as it is already"),
+        pytest.param(
+            gang("too-wide", 3), ("Would start", ["a"], "a-1", 3), id="a waiting job made smaller"
+        ),
+    ],
+)
+def test_manifests_on_a_live_state(manifest, want):
+    """The result is what `kubectl apply` of the file would lead to; a live job keeps its room."""
+    found, moved = rows(scenario_view(), manifest)
+
+    assert (found, moved) == ({manifest["metadata"]["name"]: want}, [])
+
+
+def test_a_manifest_that_cannot_be_read_is_named():
+    """The object and the field are in the error, for new jobs and live ones."""
+    for name in ("new", "rack"):
+        bad = gang(name, 4)
+        bad["spec"]["tasks"][0]["replicas"] = "four"
+        with pytest.raises(ScenarioError) as caught:
+            tried(scenario_view(), [], [POLICY, bad])
+        assert str(caught.value) == (
+            f"Job default/{name}: Expected `int | null`, got `str` - at `$.spec.tasks[0].replicas`"
+        )
+
+
+def whatif(path, *options):
+    """Run the command."""
+    return CliRunner().invoke(cli, ["whatif", str(path), *options])
+
+
+def test_a_scenario_file_is_a_world_of_its_own():
+    """No control plane is needed; the table is that of `gsched jobs`."""
+    result = whatif(SCENARIOS / "rack-of-four.yaml")
+
+    assert result.exit_code == 0
+    assert result.output == SCENARIO
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_an_expectation_that_does_not_hold_is_exit_code_1(tmp_path, output):
+    """Machines read the same sentences."""
+    path = tmp_path / "world.yaml"
+    path.write_text(RACKS + "expect:\n  rack: {cluster: a}\n")
+
+    result = whatif(path, "-o", output)
+
+    assert result.exit_code == 1
+    value = json.loads(result.output) if output == "json" else yaml.safe_load(result.output)
+    assert value["failures"] == ["at the start: rack: cluster is b, wanted a"]
+    assert [row["name"] for row in value["jobs"]] == ["rack", "too-wide"]
+
+
+@pytest.mark.parametrize(
+    ("content", "want"),
+    [
+        pytest.param(b"\xff\xfe", "is not a text file", id="bytes"),
+        pytest.param(b"scenario: x\nworld: {clusterz: 3}\n", "unknown field `clusterz`", id="typo"),
+        pytest.param(b"just text\n", "document 1 is not an object", id="text"),
+        pytest.param(b"a: [b\n", "not YAML", id="broken YAML"),
+        pytest.param(
+            b"scenario: x\nworld: {clusters: [], manifests: [gone.yaml]}\n",
+            "gone.yaml: No such file or directory",
+            id="a file beside it that is not there",
+        ),
+    ],
+)
+def test_files_that_cannot_be_used(tmp_path, content, want):
+    """One line, before any control plane is asked."""
+    path = tmp_path / "file.yaml"
+    path.write_bytes(content)
+
+    result = whatif(path)
+
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: ")
+    assert result.output.count("\n") == 1
+    assert want in result.output
