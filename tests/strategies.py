@@ -126,6 +126,7 @@ def changed(world: World, workload_changes: dict, cluster_changes: dict) -> Worl
         tenants=world.tenants,
         workloads=tuple(workload_changes.get(one.key, one) for one in world.workloads),
         epoch=world.epoch,
+        given=world.given,
     )
 
 

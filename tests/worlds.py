@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.ids import ClusterName, DomainId, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Plan, Withdrawal
 from global_sched.shared.model.queue import Queue, Tenant, Usage
@@ -16,12 +16,30 @@ from global_sched.shared.model.workload import Progress, Target, Workload
 from global_sched.shared.placement import Placed, Space
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Given:
+    """Room that was given in one cluster by one decision, in the order of the decisions.
+
+    Growth is a second one: the pods that were there before keep their nodes.
+    """
+
+    at: Instant
+    order: int
+    workload: WorkloadKey
+    cluster: ClusterName
+    amounts: Amounts
+    domain: DomainId | None = None
+    beside: tuple[DomainId | None, ...] = ()
+    """The domain of pods that were there before."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World(Snapshot):
-    """A snapshot that remembers what it was made of: the empty clusters and all workloads."""
+    """A snapshot that remembers what it was made of: empty clusters, workloads, room given."""
 
     base: tuple[Cluster, ...] = ()
     workloads: tuple[Workload, ...] = ()
+    given: tuple[Given, ...] = ()
 
     def workload(self, name: str) -> Workload:
         """The workload with this name, in any namespace."""
@@ -47,14 +65,17 @@ def world_of(
     tenants: tuple[Tenant, ...],
     workloads: tuple[Workload, ...],
     epoch: int = 1,
+    given: Iterable[Given] = (),
 ) -> World:
     """The world of these workloads, admitted ones deducted from the clusters and charged."""
     workloads = tuple(sorted(workloads, key=lambda one: one.key))
     admitted = [one for one in workloads if one.admitted()]
+    room = tuple(part for one in admitted for part in _room(one, given))
     return World(
         base=clusters,
         workloads=workloads,
-        clusters=tuple(sorted(_less(clusters, admitted), key=lambda one: one.name)),
+        given=room,
+        clusters=tuple(sorted(_less(clusters, admitted, room), key=lambda one: one.name)),
         queues=tuple(sorted(queues, key=lambda one: one.name)),
         tenants=tuple(sorted(tenants, key=lambda one: one.name)),
         usage=_usage(admitted),
@@ -100,27 +121,48 @@ def _usage(admitted: Iterable[Workload]) -> tuple[Usage, ...]:
     )
 
 
-def _less(clusters: tuple[Cluster, ...], admitted: list[Workload]) -> Iterable[Cluster]:
+def _room(one: Workload, given: Iterable[Given]) -> Iterable[Given]:
+    """The room that a workload holds: what it was given before as far as it keeps it, and more."""
+    decision = one.decision
+    for grant in decision.grants if decision is not None else ():
+        left = grant.amounts
+        beside: tuple[DomainId | None, ...] = ()
+        mine = sorted(p for p in given if (p.workload, p.cluster) == (one.key, grant.cluster))
+        for part in mine:
+            kept = Amounts.of({n: min(pods, left.get(n)) for n, pods in part.amounts.entries})
+            left = left.minus(kept)
+            beside = (*beside, part.domain)
+            if kept.entries:
+                yield replace(part, amounts=kept)
+        if left.entries:
+            assert decision is not None
+            yield Given(
+                decision.at, decision.order, one.key, grant.cluster, left, grant.domain, beside
+            )
+
+
+def _less(
+    clusters: tuple[Cluster, ...], admitted: list[Workload], room: tuple[Given, ...]
+) -> Iterable[Cluster]:
     """The clusters less what the admitted workloads hold, in the order of the decisions."""
+    gangs = {one.key: one.demand.gang for one in admitted}
     for cluster in clusters:
-        takers = [
-            (one.decision.at, one.decision.order, one.binding_id, one, grant)
-            for one in admitted
-            if one.decision is not None and one.demand.gang is not None
-            for grant in one.decision.grants
-            if grant.cluster == cluster.name
-        ]
+        takers = sorted(part for part in room if part.cluster == cluster.name)
         if cluster.capacity is None or not takers:
             yield cluster
             continue
         space = Space(cluster.capacity.topology)
-        for *_, one, grant in sorted(takers, key=lambda taker: taker[:3]):
-            gang = one.demand.gang
+        for part in takers:
+            gang = gangs[part.workload]
             assert gang is not None
             placed = space.place(
-                gang, amounts=grant.amounts, minimum=grant.amounts, prefer=grant.domain
+                gang,
+                amounts=part.amounts,
+                minimum=part.amounts,
+                prefer=part.domain,
+                bound=part.beside[:1],
             )
-            assert isinstance(placed, Placed), f"{one.key} does not fit {cluster.name}: {placed}"
+            assert isinstance(placed, Placed), f"{part} does not fit {cluster.name}: {placed}"
             space.take(placed)
         capacity = replace(cluster.capacity, topology=space.remaining())
         yield replace(cluster, capacity=capacity)
@@ -151,6 +193,7 @@ def after(world: World, plan: Plan, *, bound: bool = True) -> World:
         tenants=world.tenants,
         workloads=tuple(changed.values()),
         epoch=world.epoch,
+        given=world.given,
     )
 
 

@@ -85,6 +85,28 @@ async def test_the_request_log(server, http):
     ]
 
 
+@pytest.mark.parametrize(
+    ("password", "want"),
+    [
+        pytest.param("r", 200, id="the token as a password is its user"),
+        pytest.param("wrong", 401, id="a wrong one is nobody"),
+    ],
+)
+async def test_the_token_in_the_address_is_a_credential(password, want):
+    """kubectl sends no bearer token over plain HTTP; what stands in the address it does send."""
+    server = ApiServer(name="m1", tokens={"r": User(name="r", groups=("system:masters",))})
+    await server.start()
+    auth = aiohttp.BasicAuth("kubectl", password)
+    async with (
+        aiohttp.ClientSession() as session,  # noqa: TID251 - tests speak plain HTTP
+        session.get(f"{server.url}/api/v1/pods", auth=auth) as answer,
+    ):
+        status = answer.status
+    await server.stop()
+
+    assert status == want
+
+
 async def test_the_kubeconfig_has_the_administrators_token(tmp_path):
     """A client with the written kubeconfig is the administrator; others can be asked for."""
     tokens = {"u": User(name="u"), "r": User(name="r", groups=("system:masters",))}
@@ -95,7 +117,8 @@ async def test_the_kubeconfig_has_the_administrators_token(tmp_path):
     await server.stop()
 
     written = yaml.safe_load(path.read_text())
-    assert written["clusters"] == [{"name": "m1", "cluster": {"server": server.url}}]
+    address = server.url.replace("http://", "http://kubectl:r@")
+    assert written["clusters"] == [{"name": "m1", "cluster": {"server": address}}]
     assert written["users"] == [{"name": "m1", "user": {"token": "r"}}]
     assert server.kubeconfig("u")["users"][0]["user"] == {"token": "u"}
     assert path.stat().st_mode & 0o777 == 0o600
