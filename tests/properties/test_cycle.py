@@ -24,9 +24,10 @@ from tests.strategies import disturbances, worlds
 from tests.worlds import World, after
 
 ROOT = Path(__file__).parents[2]
+DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 COMMON = settings(
     deadline=None,
-    max_examples=150,
+    max_examples=10_000 if DEEP else 150,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
