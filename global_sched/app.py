@@ -4,11 +4,14 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from global_sched.cache import State
 from global_sched.controllers.bootstrap import ensure_namespace, prepare
 from global_sched.controllers.gauges import refresh_gauges
+from global_sched.controllers.leaving import Leavings
 from global_sched.controllers.notices import NoticeTeller
+from global_sched.controllers.preflight import SERVER as SERVER_WORDS
 from global_sched.controllers.preflight import check_server, served_now
 from global_sched.controllers.scheduling import SchedulingLoop
 from global_sched.controllers.statuses import StatusLoop
@@ -20,10 +23,11 @@ from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import Clock, SystemClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
-from global_sched.shared.kube.errors import ApiError
+from global_sched.shared.kube.errors import ApiError, ConfigError
 from global_sched.shared.kube.events import EventRecorder
 from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.observe import export_events, export_informers, request_observer
+from global_sched.shared.kube.preflight import Patience
 from global_sched.shared.kube.transport import Transport
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import EPOCH, LEADER, LEADER_TRANSITIONS
@@ -65,6 +69,7 @@ class GlobalSched:
         self.directives = DirectiveWriter(
             client, self.state, clock=clock, term=self.term, metrics=self.metrics
         )
+        self.leavings = Leavings(client, clock=clock, term=self.term, metrics=self.metrics)
         self.watches = Watches(
             client,
             self.state,
@@ -72,6 +77,7 @@ class GlobalSched:
             wake=self.wake,
             directives=self.directives,
             served=served,
+            leavings=self.leavings,
         )
         self.election = LeaderElection(
             client,
@@ -153,6 +159,7 @@ class GlobalSched:
                 self.client,
                 namespace=settings.namespace,
                 policy=settings.policy,
+                scheduler_names=settings.scheduler_names,
                 clock=self.clock,
             )
             await self._loops(stop)
@@ -204,6 +211,7 @@ class GlobalSched:
                 group.create_task(dispatcher.run()),
                 group.create_task(self.directives.run()),
                 group.create_task(statuses.run()),
+                group.create_task(self.leavings.run()),
             ]
             await stop.wait()
             deciding.cancel()
@@ -257,8 +265,17 @@ async def assembled(
             observer=request_observer(metrics, server=SERVER),
         )
         stack.push_async_callback(client.close)
-        served = await check_server(client)
-        await ensure_namespace(client, settings.namespace)
+        patience = Patience(clock=clock, seconds=settings.start_patience_seconds)
+        served = await check_server(client, patience)
+        try:
+            await patience.ask(
+                partial(ensure_namespace, client, settings.namespace), server=SERVER_WORDS
+            )
+        except ApiError as error:
+            raise ConfigError(
+                f"the namespace {settings.namespace} cannot be made sure of: {error}; create it, "
+                "or allow us to get and create namespaces (the RBAC of deploy/)"
+            ) from error
         program = GlobalSched(client, settings, clock=clock, metrics=metrics, served=served)
         if settings.metrics_port:
             port = await stack.enter_async_context(

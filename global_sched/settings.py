@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import yaml
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator
@@ -75,6 +75,9 @@ class Settings(BaseSettings):
     identity: str = ""
     """This replica's name on the Lease (default: host name and process id)."""
 
+    start_patience_seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0
+    """At the start, a control plane that does not answer (or answers 429 or 5xx) is asked again
+    for so many seconds before the program ends with one line."""
     debounce_seconds: Annotated[float, Field(ge=0, le=10)] = 0.005
     """Changes are collected for so many seconds before a cycle starts."""
     cycle_budget_seconds: Annotated[float, Field(ge=0, le=60)] = 0.05
@@ -151,12 +154,31 @@ def _only_known(value: object, kind: type[Policy | ScoreWeights], where: str) ->
             raise ValueError(f"{where}.{key} is no setting; there are {', '.join(known)}")
 
 
+MAY_BE_ZERO: Final = frozenset(
+    {
+        "ageing_limit",
+        "ageing_period_seconds",
+        "ageing_step",
+        "hold_seconds",
+        "patience_seconds",
+        "reservations",
+        "searches_per_cycle",
+    }
+)
+"""Numbers of the policy for which 0 means that it does not happen."""
+MOST: Final = {"placement_search_limit": 10**10}
+"""Largest values that are not ten million."""
+
+
 def check_policy(policy: Policy) -> None:
     """Raises ValueError for a number that makes no sense."""
     for field in fields(Policy):
         value = getattr(policy, field.name)
-        if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= 10**7:
-            raise ValueError(f"policy.{field.name}: {value} is out of range; use 1 to 10000000")
+        if not isinstance(value, int) or isinstance(value, bool):
+            continue
+        least, most = int(field.name not in MAY_BE_ZERO), MOST.get(field.name, 10**7)
+        if not least <= value <= most:
+            raise ValueError(f"policy.{field.name}: {value} is out of range; use {least} to {most}")
     for field in fields(ScoreWeights):
         weight = getattr(policy.score_weights, field.name)
         if not 0 <= weight <= 10_000:

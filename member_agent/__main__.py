@@ -16,10 +16,11 @@ from pydantic.fields import FieldInfo
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
-from global_sched.shared.kube.errors import ConfigError
+from global_sched.shared.kube.errors import ApiError, ConfigError
 from global_sched.shared.telemetry.logs import LogFormat, configure
-from member_agent.app import Agent, agent_version
+from member_agent.app import Agent
 from member_agent.settings import Settings, load_settings
+from member_agent.version import agent_version
 
 USAGE_ERROR: Final = 2
 
@@ -73,8 +74,10 @@ def run(config: Path | None, **flags: Any) -> None:
     gc.set_threshold(50_000, 20, 100)
     try:
         asyncio.run(_serve(settings))
-    except ConfigError as error:
+    except (ConfigError, ApiError) as error:
         _refuse(str(error), code=1)
+    except OSError as error:
+        _refuse(f"{error}: choose another --metrics-port", code=1)
 
 
 async def _serve(settings: Settings) -> None:

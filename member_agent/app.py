@@ -3,25 +3,16 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from global_sched.shared.api.federation import ReportWorkload
-from global_sched.shared.api.resource import (
-    CAPACITY_REPORTS,
-    DIRECTIVES,
-    LEASES,
-    NODES,
-    PODS,
-    Resource,
-)
+from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.errors import ApiError, ConfigError
+from global_sched.shared.kube.errors import ApiError
 from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.objects import ObjectKey
-from global_sched.shared.kube.preflight import require
 from global_sched.shared.model.ids import BindingId, DecisionId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.telemetry.logs import get_logger
@@ -33,7 +24,7 @@ from member_agent.cache import ClusterCache, Kind
 from member_agent.feeds import Feeds
 from member_agent.gauges import refresh_gauges
 from member_agent.jobs.controller import JobController
-from member_agent.jobs.volcano import volcano_controller_lease
+from member_agent.preflight import check_servers
 from member_agent.report.build import Limits, Observation
 from member_agent.report.observe import Facts, Placing, label_keys, observe
 from member_agent.report.publish import Publisher
@@ -42,6 +33,7 @@ from member_agent.scheduler.loop import Scheduler, Tuning
 from member_agent.scheduler.tell import Teller
 from member_agent.settings import Settings
 from member_agent.tree_status import TreeStatus
+from member_agent.version import agent_version
 from member_agent.volcano import Volcano, find_volcano
 
 COMPONENT: Final = "member-agent"
@@ -67,6 +59,8 @@ class Agent:
         self.volcano = Volcano()
         self.scheduler: Scheduler | None = None
         self.publisher: Publisher | None = None
+        self.refusals: dict[BindingId, str] = {}
+        """Why pods of Volcano Jobs that run here were not made."""
         self._member = member
         self._control = control
         self.clock = clock
@@ -86,7 +80,7 @@ class Agent:
         Raises:  ConfigError when a server does not answer or lacks our kinds, or Volcano Jobs
                  are to be run where Volcano's own controller does.
         """
-        await self._check()
+        await check_servers(self._member, self._control, self.settings, self.clock)
         async with AsyncExitStack() as stack:
             if self.settings.metrics_port:
                 await stack.enter_async_context(
@@ -101,24 +95,6 @@ class Agent:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.feeds.run(), name="feeds")
                 tasks.create_task(self._campaign(), name="lease")
-
-    async def _check(self) -> None:
-        await require(
-            self._member,
-            (NODES, PODS, LEASES),
-            server="member's API server",
-            remedy="check that the kubeconfig names a Kubernetes cluster",
-        )
-        await require(
-            self._control,
-            (CAPACITY_REPORTS, DIRECTIVES),
-            server="control plane",
-            remedy="apply the manifests in crds/ to it",
-        )
-        if self.settings.run_volcano_jobs:
-            running = await volcano_controller_lease(self._member, clock=self.clock)
-            if running is not None:
-                raise ConfigError(running)
 
     async def _campaign(self) -> None:
         """Lead whenever the Lease can be had; a lost Lease ends the term, not the process."""
@@ -152,6 +128,7 @@ class Agent:
             self._term = None
             self.ready.clear()
             self.scheduler = self.publisher = None
+            self.refusals.clear()
             self.metrics.set(LEADER, 0)
 
     async def _act(self, term: Term) -> None:
@@ -184,6 +161,7 @@ class Agent:
                     clock=self.clock,
                     recorder=self._recorder,
                     default_scheduler=self.settings.job_scheduler_name,
+                    refused=self._refused,
                 )
                 tasks.create_task(jobs.run(), name="jobs")
 
@@ -264,7 +242,9 @@ class Agent:
                 label_keys=settings.label_keys,
                 label_keys_limit=settings.label_keys_limit,
             ),
-            placing=Placing(reached=scheduler.reached, reasons=scheduler.last.reasons),
+            placing=Placing(
+                reached=scheduler.reached, reasons={**scheduler.last.reasons, **self.refusals}
+            ),
             generation=generation,
             now=now,
         )
@@ -291,6 +271,16 @@ class Agent:
             scheduler=found.scheduler if scheduler is None else scheduler,
             topology=found.topology if topology is None else topology,
         )
+
+    def _refused(self, binding: BindingId, reason: str) -> None:
+        """The API server refuses pods of a Job, or (no reason) does not any more."""
+        if self.refusals.get(binding, "") == reason:
+            return
+        self.refusals.pop(binding, None)
+        if reason:
+            self.refusals[binding] = reason
+        if self.publisher is not None:
+            self.publisher.poke()
 
     # --- being told -------------------------------------------------------------------------
 
@@ -324,11 +314,3 @@ class Agent:
         if self._term is not None and not self.ready.is_set():
             return "the first report is not written"
         return None
-
-
-def agent_version() -> str:
-    """The installed version."""
-    try:
-        return version("global-sched")
-    except PackageNotFoundError:
-        return "unknown"

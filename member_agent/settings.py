@@ -108,6 +108,9 @@ class Settings(BaseSettings):
     identity: str = ""
     """The replica's name on the Lease (default: host name and process id)."""
 
+    start_patience_seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0
+    """At the start, a server that does not answer (or answers 429 or 5xx) is asked again for so
+    many seconds before the agent ends with one line."""
     metrics_port: Annotated[int, Field(ge=0, le=65535)] = 0
     """Port of /metrics and the probes; 0 serves none."""
     metrics_host: str = "0.0.0.0"  # noqa: S104 - probes come from outside the pod

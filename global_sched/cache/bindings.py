@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
+from typing import Final
 
 from global_sched.cache.finished import is_finished
 from global_sched.cache.placements import Placement, canonical_json, read_placement
@@ -11,7 +12,12 @@ from global_sched.cache.readers.reading import Reading, RefusedError, refused
 from global_sched.cache.readers.registry import READERS
 from global_sched.shared.api import names
 from global_sched.shared.api.base import Condition, condition
-from global_sched.shared.api.karmada import BindingSpec, ResourceBinding, TargetCluster
+from global_sched.shared.api.karmada import (
+    AggregatedStatusItem,
+    BindingSpec,
+    ResourceBinding,
+    TargetCluster,
+)
 from global_sched.shared.api.reasons import ConditionType
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.decision_text import DecisionError, parse_decision
@@ -20,6 +26,7 @@ from global_sched.shared.model.instant import Instant, InstantError, parse_insta
 from global_sched.shared.model.scheduled_text import reported_of
 from global_sched.shared.model.workload import Reported, Target
 
+_MESSAGE_LIMIT: Final = 300
 TemplateKey = tuple[str, str, str, str]
 """apiVersion, kind, namespace, name."""
 
@@ -60,6 +67,8 @@ class BindingFacts:
     others: tuple[Condition, ...]
     """Conditions of other writers, to be kept when ours is written."""
     finished: bool
+    not_applied: tuple[tuple[ClusterName, str], ...] = ()
+    """Clusters that refuse the object itself, and with which words."""
 
     def conditions(self) -> tuple[Condition, ...]:
         """The whole list: other writers' conditions, and enough of ours to keep its time."""
@@ -145,6 +154,7 @@ class BindingReader:
                 status.aggregated_status,
                 (target.cluster for target in targets),
             ),
+            not_applied=_not_applied(status.aggregated_status),
         )
 
     def _placement(self, raw: bytes) -> Placement | None:
@@ -162,6 +172,16 @@ class BindingReader:
         if len(self._targets) > 4096:
             self._targets.clear()
         return self._targets.setdefault(targets, targets)
+
+
+def _not_applied(
+    items: list[AggregatedStatusItem] | None,
+) -> tuple[tuple[ClusterName, str], ...]:
+    return tuple(
+        (_name(item.cluster_name), item.applied_message[:_MESSAGE_LIMIT])
+        for item in items or ()
+        if not item.applied and item.applied_message
+    )
 
 
 def _leaving(spec: BindingSpec) -> tuple[ClusterName, ...]:

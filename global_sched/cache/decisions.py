@@ -9,7 +9,8 @@ from global_sched.shared.model.workload import Division, Target
 
 def authentic(decision: Decision, binding: BindingId) -> bool:
     """Whether its id matches its content."""
-    return decision_id(binding, decision.grants, decision.at, decision.order) == decision.id
+    made = decision_id(binding, decision.grants, decision.at, decision.order, decision.claim)
+    return made == decision.id
 
 
 def distrust(
@@ -29,10 +30,14 @@ def distrust(
         return (
             f"it grants {', '.join(granted) or 'nothing'}, spec.clusters names {', '.join(there)}"
         )
+    replicas = {target.cluster: target.replicas for target in targets}
+    for grant in decision.grants:
+        said = replicas[grant.cluster] or 0  # Karmada leaves a zero out
+        if grant.replicas is not None and grant.replicas != said:
+            return f"it gives {grant.cluster} {grant.replicas} replicas, spec.clusters says {said}"
     if gang is None:
         return ""
     whole = gang.all_amounts()
-    replicas = {target.cluster: target.replicas for target in targets}
     for grant in decision.grants:
         if replicas[grant.cluster] is not None and grant.amounts.pods() == replicas[grant.cluster]:
             continue
@@ -59,9 +64,15 @@ def recomputed(
             replicas=target.replicas,
         )
         for target in targets
+        if target.replicas or not _counted(gang, division)
     )
     made = decision_id(binding, grants, at, 0)
     return Decision(id=made, epoch=0, at=at, order=0, grants=grants, backoffs=backoffs)
+
+
+def _counted(gang: Gang | None, division: Division) -> bool:
+    """Whether entries of `spec.clusters` say how many pods they hold; one without holds none."""
+    return gang is not None and division == Division.DIVIDED and len(gang.pod_sets) == 1
 
 
 def _implied(target: Target, gang: Gang | None, division: Division) -> Amounts:

@@ -7,7 +7,7 @@ from zlib import crc32
 import msgspec
 
 from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec
-from global_sched.shared.model.decision import Decision, Grant
+from global_sched.shared.model.decision import Claim, Decision, Grant
 from global_sched.shared.model.decision_text import amounts_map
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import format_micro
@@ -21,16 +21,19 @@ SLICES_LIMIT: Final = 1024
 def directive_specs(
     cluster: ClusterName,
     holders: Iterable[Workload],
+    claimants: Iterable[Workload] = (),
     *,
     label_keys: tuple[str, ...],
     epoch: int,
 ) -> tuple[DirectiveSpec, ...]:
     """The Directive of one member, in as many slices as its size needs.
 
+    `holders` are admitted there, `claimants` wait and have room kept for them there.
+
     An entry's slice follows from its binding id, so that one change rewrites one slice.
     Order:  entries as room was given: (at, order, binding id).
     """
-    entries = _entries(cluster, holders)
+    entries = _entries(cluster, holders, claimants)
     sizes = [len(msgspec.json.encode(entry)) + 1 for entry in entries]
     parts = 1
     while parts < SLICES_LIMIT and _largest(entries, sizes, parts) > SLICE_LIMIT:
@@ -45,14 +48,22 @@ def directive_specs(
             slice=number,
             slices=parts,
             label_keys=list(label_keys) or None,
+            size=len(part),
             entries=part or None,
         )
         for number, part in enumerate(sliced)
     )
 
 
-def _entries(cluster: ClusterName, holders: Iterable[Workload]) -> list[DirectiveEntry]:
+def _entries(
+    cluster: ClusterName, holders: Iterable[Workload], claimants: Iterable[Workload]
+) -> list[DirectiveEntry]:
     found = []
+    for workload in claimants:
+        decision = workload.decision
+        if decision is not None and decision.claim is not None:
+            key = (decision.at, decision.order, workload.binding_id)
+            found.append((key, _claim_entry(workload, decision, decision.claim)))
     for workload in holders:
         decision = workload.decision
         grant = decision.grant(cluster) if decision is not None else None
@@ -60,6 +71,24 @@ def _entries(cluster: ClusterName, holders: Iterable[Workload]) -> list[Directiv
             key = (decision.at, decision.order, workload.binding_id)
             found.append((key, _entry(workload, decision, grant)))
     return [entry for _, entry in sorted(found, key=lambda item: item[0])]
+
+
+def _claim_entry(workload: Workload, decision: Decision, claim: Claim) -> DirectiveEntry:
+    gang = workload.demand.gang
+    return DirectiveEntry(
+        binding=workload.binding_id,
+        workload=workload.key,
+        decision=decision.id,
+        epoch=decision.epoch,
+        at=format_micro(decision.at),
+        order=decision.order,
+        tier=claim.tier,
+        gang=None if gang is None else msgspec.to_builtins(gang),
+        held=amounts_map(claim.amounts),
+        held_domain=claim.domain or "",
+        held_until=format_micro(claim.until),
+        leaving=[one.binding for one in claim.victims] or None,
+    )
 
 
 def _entry(workload: Workload, decision: Decision, grant: Grant) -> DirectiveEntry:
@@ -79,7 +108,13 @@ def _entry(workload: Workload, decision: Decision, grant: Grant) -> DirectiveEnt
         tier=grant.tier,
         admitted=amounts_map(grant.amounts),
         gang=gang,
+        give_up=_gives_up(decision, grant),
     )
+
+
+def _gives_up(decision: Decision, grant: Grant) -> dict[str, int] | None:
+    found = next((a for cluster, a in decision.give_up if cluster == grant.cluster), None)
+    return amounts_map(found) if found is not None else None
 
 
 def _slice_of(entry: DirectiveEntry, parts: int) -> int:

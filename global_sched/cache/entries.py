@@ -5,7 +5,7 @@ from global_sched.cache.ledger import Position
 from global_sched.cache.readers.reading import Reading
 from global_sched.cache.resolve import Overlay
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.plan import Admission, Withdrawal
+from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
 from global_sched.shared.model.workload import Demand, Workload
 
 
@@ -35,9 +35,10 @@ class Entry:
         """The demand that is held in `Demands`."""
         self.position = Position()
 
-    def assume(self, action: Admission | Withdrawal, now: Instant) -> None:
+    def assume(self, action: Admission | Withdrawal | Claiming, now: Instant) -> None:
         """Lay what is being written over what the watch has shown."""
-        self.overlay = Overlay(targets=action.targets, decision=action.decision, at=now)
+        targets = () if isinstance(action, Claiming) else action.targets
+        self.overlay = Overlay(targets=targets, decision=action.decision, at=now)
 
 
 _DECIDE = (
@@ -60,6 +61,15 @@ _DECIDE = (
 )
 
 
+_SAID = frozenset({"scheduled", "observed_generation"})
+
+
 def same_for_decisions(old: BindingFacts, new: BindingFacts) -> bool:
-    """Whether a cycle would treat two versions of a binding alike."""
-    return all(getattr(old, name) == getattr(new, name) for name in _DECIDE)
+    """Whether a cycle would treat two versions of a binding alike.
+
+    A status that now says all there is to say leaves a cycle nothing to do.
+    """
+    said = new.scheduled and new.observed_generation == new.generation
+    return all(
+        getattr(old, name) == getattr(new, name) for name in _DECIDE if not (said and name in _SAID)
+    )

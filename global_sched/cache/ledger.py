@@ -11,7 +11,7 @@ from global_sched.cache.sorted_values import SortedValues
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.queue import Usage
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.snapshot import Bucket
+from global_sched.shared.model.snapshot import Bucket, Running
 from global_sched.shared.model.workload import Workload
 
 BucketKey = tuple[QueueName, TenantName]
@@ -28,6 +28,7 @@ class Position:
     rank: Rank = (0, 0, "")
     charges: tuple[tuple[UsageKey, Resources], ...] = ()
     clusters: tuple[ClusterName, ...] = ()
+    claims: ClusterName | None = None
     unsettled: bool = False
 
 
@@ -47,6 +48,10 @@ class Ledger:
         """Admitted, unfinished workloads with pods, by cluster."""
         self.takers: dict[ClusterName, dict[WorkloadKey, Taker]] = {}
         """What of them is not counted."""
+        self.claimants: dict[ClusterName, dict[WorkloadKey, Workload]] = {}
+        """Workloads that wait and for which room is kept, by cluster."""
+        self._running: SortedValues[ClusterName, Running] = SortedValues()
+        self._changed_running: set[ClusterName] = set()
         self.changed_rooms: set[ClusterName] = set()
         self.changed_holders: set[ClusterName] = set()
 
@@ -72,11 +77,15 @@ class Ledger:
         for cluster in old.clusters:
             if cluster not in position.clusters:
                 self._drop(cluster, key)
+        if old.claims is not None and old.claims != position.claims:
+            self.claimants[old.claims].pop(key, None)
+            self.changed_holders.add(old.claims)
         return position
 
     def _drop(self, cluster: ClusterName, key: WorkloadKey) -> None:
         if self.holders.get(cluster, {}).pop(key, None) is not None:
             self.changed_holders.add(cluster)
+            self._changed_running.add(cluster)
         if self.takers.get(cluster, {}).pop(key, None) is not None:
             self.changed_rooms.add(cluster)
 
@@ -93,6 +102,10 @@ class Ledger:
             self._changed_buckets.add(position.bucket)
         if new.admitted() and new.decision is not None and new.demand.gang is not None:
             self._hold(new, position)
+        if waits and new.decision is not None and new.decision.claim is not None:
+            position.claims = new.decision.claim.cluster
+            self.claimants.setdefault(position.claims, {})[new.key] = new
+            self.changed_holders.add(position.claims)
         return position
 
     def _hold(self, new: Workload, position: Position) -> None:
@@ -110,6 +123,7 @@ class Ledger:
             if holders.get(new.key) is not new:
                 holders[new.key] = new
                 self.changed_holders.add(grant.cluster)
+                self._changed_running.add(grant.cluster)
             progress = new.progress_in(grant.cluster)
             missing = grant.amounts if progress is None else grant.amounts.minus(progress.bound)
             self._take(
@@ -148,6 +162,18 @@ class Ledger:
     def unsettled(self) -> tuple[Workload, ...]:
         """Admitted workloads that a cycle must look at, by key."""
         return self._unsettled.values()
+
+    def running(self) -> tuple[Running, ...]:
+        """The holders of each cluster; the object is the last one where none of them changed."""
+        for cluster in self._changed_running:
+            holders = self.holders.get(cluster, {})
+            if holders:
+                found = tuple(holders[key] for key in sorted(holders))
+                self._running.set(cluster, Running(cluster=cluster, workloads=found))
+            else:
+                self._running.remove(cluster)
+        self._changed_running.clear()
+        return self._running.values()
 
     def usage(self) -> tuple[Usage, ...]:
         """What is held, by queue, tenant and cluster."""

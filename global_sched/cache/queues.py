@@ -4,13 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from global_sched.cache.amounts import read_amounts
 from global_sched.shared.api.core import PriorityClass
 from global_sched.shared.api.volcano import Queue as WireQueue
-from global_sched.shared.model.ids import QueueName
-from global_sched.shared.model.quantity import QuantityError, parse_quantity
-from global_sched.shared.model.queue import Queue
+from global_sched.shared.model.ids import ClusterName, QueueName
+from global_sched.shared.model.quantity import format_quantity
+from global_sched.shared.model.queue import ROOT, Named, Queue, QueueState
 
 _WEIGHT_LIMIT: Final = 65535
+_STATES: Final = {"": QueueState.OPEN} | {state.value: state for state in QueueState}
 _BUILT_IN: Final = {
     "system-cluster-critical": 2_000_000_000,
     "system-node-critical": 2_000_001_000,
@@ -30,21 +32,62 @@ def read_queue(wire: WireQueue) -> Queue:
     if not -(2**31) <= priority < 2**31:
         problems.append(f"spec.priority: {priority} does not fit 32 bits")
         priority = 0
-    capability: list[tuple[str, int]] = []
-    for resource, quantity in sorted((spec.capability or {}).items()):
-        try:
-            capability.append((resource, parse_quantity(str(quantity), resource)))
-        except QuantityError as error:
-            problems.append(f"spec.capability[{resource}]: {error}")
+    read: dict[str, Named] = {}
+    guarantee = None if spec.guarantee is None else spec.guarantee.resource
+    for field, quantities in (
+        ("capability", spec.capability),
+        ("deserved", spec.deserved),
+        ("guarantee.resource", guarantee),
+    ):
+        read[field], unreadable = read_amounts(quantities, f"spec.{field}")
+        problems += unreadable
+    clusters, found = _in_clusters(wire)
+    problems += found
+    problems += _beyond("guarantee.resource", read["guarantee.resource"], read["capability"])
     text = f"Queue {name}: {'; '.join(problems)}; correct it" if problems else ""
+    state = wire.status.state
     return Queue(
         name=QueueName(name),
         priority=priority,
         weight=weight,
-        capability=tuple(capability),
-        open=wire.status.state in ("", "Open"),
+        capability=read["capability"],
+        deserved=read["deserved"],
+        guarantee=read["guarantee.resource"],
+        cluster_capability=clusters,
+        reclaimable=spec.reclaimable is not False,
+        parent=QueueName(spec.parent or ROOT),
+        open=state in ("", QueueState.OPEN),
+        state=_STATES.get(state, QueueState.UNKNOWN),
         problem=text,
     )
+
+
+def _in_clusters(wire: WireQueue) -> tuple[tuple[tuple[ClusterName, Named], ...], list[str]]:
+    """The limits in single clusters, and what is wrong with them."""
+    found: dict[ClusterName, Named] = {}
+    problems: list[str] = []
+    for at, cluster in enumerate(wire.spec.extend_clusters or ()):
+        field = f"spec.extendClusters[{at}]"
+        amounts, bad = read_amounts(cluster.capacity, f"{field}.capacity")
+        problems += bad
+        if not cluster.name:
+            problems.append(f"{field}.name: is empty; name a member cluster")
+        elif cluster.name in found:
+            problems.append(f"{field}.name: {cluster.name} is there twice; keep one of them")
+        elif amounts:
+            found[ClusterName(cluster.name)] = amounts
+    return tuple(sorted(found.items())), problems
+
+
+def _beyond(field: str, amounts: Named, limits: Named) -> list[str]:
+    """What is more than the queue's own capability."""
+    most = dict(limits)
+    return [
+        f"spec.{field}[{name}]: {format_quantity(amount, name)} is more than the capability "
+        f"{format_quantity(most[name], name)}"
+        for name, amount in amounts
+        if amount > most.get(name, amount)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

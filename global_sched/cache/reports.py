@@ -231,7 +231,12 @@ def _node_class(wire: ReportClass) -> NodeClass:
 
 def _occupants(row: ReportRow) -> tuple[Occupant, ...]:
     return tuple(
-        Occupant(binding=BindingId(one.binding), pod_set=PodSetName(one.pod_set), pods=one.pods)
+        Occupant(
+            binding=BindingId(one.binding),
+            pod_set=PodSetName(one.pod_set),
+            pods=one.pods,
+            surplus=tuple(sorted(one.surplus)) if one.surplus else (),
+        )
         for one in row.occupants or ()
     )
 

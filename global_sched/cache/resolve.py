@@ -100,6 +100,7 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
     decision, forged = _believed(facts, parts) if overlay is None else (overlay.decision, "")
     placed = overlay is not None and bool(overlay.targets)
     reading = parts.reading
+    priority, problem = _priority(parts, decision if targets else None)
     return Workload(
         key=facts.key,
         binding_id=facts.binding_id,
@@ -111,10 +112,13 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
         generation=facts.generation,
         demand=parts.demand,
         queue=QueueName(reading.queue) if reading is not None and reading.queue else _DEFAULT,
-        priority=parts.priority.value,
+        priority=priority,
         priority_class=parts.priority.name,
         tenant=parts.tenant,
-        problem=parts.problem,
+        problem=problem,
+        preemptable=reading is None or reading.preemptable,
+        run_limit=None if reading is None else reading.run_limit,
+        checkpoint=None if reading is None else reading.checkpoint,
         decision=decision,
         forged=forged,
         targets=targets,
@@ -130,6 +134,19 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
         progress=parts.progress,
         finished=facts.finished,
     )
+
+
+def _priority(parts: Parts, decision: Decision | None) -> tuple[int, Verdict | None]:
+    """The job priority and what stands against the workload.
+
+    One that runs keeps the priority it was admitted with, whatever becomes of its class.
+    """
+    problem = parts.problem
+    if decision is None or decision.priority is None:
+        return parts.priority.value, problem
+    if problem is not None and problem.reason == Reason.PRIORITY_CLASS_MISSING:
+        problem = None
+    return decision.priority, problem
 
 
 _DEFAULT: Final = QueueName(DEFAULT_QUEUE)

@@ -30,7 +30,7 @@ from global_sched.shared.api.karmada import OverridePolicy, ResourceBinding
 from global_sched.shared.api.volcano import Queue as WireQueue
 from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.plan import Admission, Withdrawal
+from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Division, Workload
 
@@ -258,7 +258,7 @@ class State:
 
     # --- our own writes -------------------------------------------------------------------
 
-    def assume(self, action: Admission | Withdrawal, now: Instant) -> None:
+    def assume(self, action: Admission | Withdrawal | Claiming, now: Instant) -> None:
         """Count a write as done before it is sent."""
         entry = self._bindings.get(action.workload)
         if entry is not None and entry.facts.uid == action.uid:
@@ -329,7 +329,11 @@ class State:
             return ()
         holders = self.world.ledger.holders.get(cluster, {})
         return directive_specs(
-            cluster, tuple(holders.values()), label_keys=self._told[0], epoch=self._told[1]
+            cluster,
+            tuple(holders.values()),
+            tuple(self.world.ledger.claimants.get(cluster, {}).values()),
+            label_keys=self._told[0],
+            epoch=self._told[1],
         )
 
     def highest_epoch(self) -> int:

@@ -1,8 +1,9 @@
 """Which tenant a namespace belongs to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from sys import intern
 
+from global_sched.cache.amounts import read_amounts
 from global_sched.shared.api.federation import Tenant as WireTenant
 from global_sched.shared.model.ids import QueueName, TenantName
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
@@ -27,9 +28,14 @@ def read_tenant(wire: WireTenant) -> TenantFacts:
         created = parse_instant(meta.creation_timestamp or "")
     except InstantError:
         created = Instant(0)
+    limits, problems = read_amounts(spec.limits, "spec.limits")
+    text = f"Tenant {meta.name}: {'; '.join(problems)}; correct it" if problems else ""
     tenant = Tenant(
         name=TenantName(meta.name),
         weight=spec.weight,
+        limits=limits,
+        pending_limit=spec.pending_limit,
+        problem=text,
         namespaces=tuple(sorted(set(spec.namespaces or ()))),
         queues=tuple(QueueName(name) for name in sorted(set(spec.queues or ()))),
         priority_classes=tuple(sorted(set(spec.priority_classes or ()))),
@@ -77,14 +83,7 @@ class Tenants:
             gone = {namespace for namespace, _ in lost}
             kept = tuple(n for n in tenant.namespaces if n not in gone)
             settled[tenant.name] = TenantFacts(
-                tenant=Tenant(
-                    name=tenant.name,
-                    weight=tenant.weight,
-                    namespaces=kept,
-                    queues=tenant.queues,
-                    priority_classes=tenant.priority_classes,
-                    created=tenant.created,
-                ),
+                tenant=replace(tenant, namespaces=kept),
                 uid=facts.uid,
                 version=facts.version,
                 lost=tuple(lost),

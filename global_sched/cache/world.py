@@ -201,11 +201,15 @@ class World:
     def _progress(self, entry: Entry) -> tuple[Progress, ...]:
         facts = entry.facts
         targets = entry.overlay.targets if entry.overlay is not None else facts.targets
+        refused = dict(facts.not_applied)
         found = []
         for target in targets:
             report = self._reports.get(target.cluster)
             progress = report.progress.get(facts.binding_id) if report is not None else None
             if progress is not None:
+                why = refused.get(target.cluster)
+                if why and not progress.minimum_reached:
+                    progress = replace(progress, reason=f"the member refuses it: {why}")
                 found.append(progress)
         return tuple(found)
 
@@ -275,6 +279,7 @@ class World:
             usage=self.ledger.usage(),
             pending=self.ledger.pending(),
             unsettled=self.ledger.unsettled(),
+            running=self.ledger.running(),
             epoch=epoch,
         )
 

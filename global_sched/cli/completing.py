@@ -48,9 +48,8 @@ def _names(context: click.Context, what: str) -> list[str]:
 
 
 async def _ask(kubeconfig: Path | None, context: str | None, what: str) -> set[str]:
-    from global_sched.cli.view import opened  # noqa: PLC0415 - as above
+    from global_sched.cli.view import opened, scheduler_names  # noqa: PLC0415 - as above
     from global_sched.shared.api.karmada import ResourceBinding  # noqa: PLC0415 - as above
-    from global_sched.shared.api.names import GLOBAL_SCHEDULER  # noqa: PLC0415 - as above
     from global_sched.shared.api.resource import (  # noqa: PLC0415 - as above
         CLUSTERS,
         RESOURCE_BINDINGS,
@@ -60,9 +59,10 @@ async def _ask(kubeconfig: Path | None, context: str | None, what: str) -> set[s
         if what == "clusters":
             clusters = await client.list(CLUSTERS, type=dict)
             return {one["metadata"]["name"] for one in clusters.items}
+        ours = await scheduler_names(client)
         bindings = await client.list(RESOURCE_BINDINGS, type=ResourceBinding)
     return {
         f"{one.metadata.namespace}/{one.spec.resource.name}"
         for one in bindings.items
-        if one.spec.scheduler_name == GLOBAL_SCHEDULER
+        if one.spec.scheduler_name in ours
     }

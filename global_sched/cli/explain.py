@@ -188,7 +188,28 @@ def _standing(found: Explanation) -> Iterator[str]:
         yield f"in line   {found.position} of {found.length} in queue {found.outcome.queue}"
     if found.outcome.queue:
         yield f"queue     {_holding(found.queue)}"
+        yield f"entitled  {_entitled(found.queue)}"
         yield f"tenant    {_holding(found.tenant)}"
+    for one in found.victims:
+        pods = f"all {one.pods} pods" if one.whole else f"{one.pods} surplus pods"
+        why = "over its deserved" if one.reclaim else "of lower priority"
+        name = one.workload or "a gang"
+        yield (
+            f"victim    {pods} of {name} in {one.cluster}, queue {one.queue}, "
+            f"priority {one.priority}: {why}"
+        )
+    if found.no_victims:
+        yield f"victims   none: {found.no_victims}"
+
+
+def _entitled(queue: Holding) -> str:
+    """What the queue has a right to, and what of it is left or borrowed."""
+    text = f"{queue.name} deserves {queue.deserved.text()}"
+    if queue.borrowed:
+        text += f", borrows {queue.borrowed.text()}"
+    if queue.unused:
+        text += f", {queue.unused.text()} of it unused"
+    return f"{text}; above it: {', '.join(queue.above)}" if queue.above else text
 
 
 def _holding(holding: Holding) -> str:

@@ -69,7 +69,7 @@ def row_of(workload: Workload, outcome: Outcome | None, now: Instant) -> Row:
         "namespace": workload.namespace,
         "name": workload.name,
         "kind": workload.demand.kind,
-        "tenant": workload.tenant,
+        "tenant": workload.tenant if workload.namespace else None,
         "queue": workload.queue if gang is not None else None,
         "priority": workload.priority if gang is not None else None,
         "state": state_of(workload),

@@ -62,13 +62,14 @@ def jobs(target: Target, namespace: str | None, output: str) -> None:
 
 
 @cli.command()
+@click.option("--tree", is_flag=True, help="As a tree: what each deserves, holds and borrows.")
 @output_option
 @click.pass_obj
-def queues(target: Target, output: str) -> None:
+def queues(target: Target, output: str, *, tree: bool) -> None:
     """Queues: state, priority, weight, what is held and what waits."""
     from global_sched.cli.queues import show_queues  # noqa: PLC0415 - as above
 
-    show_queues(target.kubeconfig, target.context, output=output)
+    show_queues(target.kubeconfig, target.context, output=output, tree=tree)
 
 
 @cli.command()

@@ -5,8 +5,12 @@ from pathlib import Path
 from global_sched.cli.clusters import quantities
 from global_sched.cli.output import Column, Row, amounts, percent, show_rows
 from global_sched.cli.view import View, live
-from global_sched.controllers.counts import count_queues, count_tenants
+from global_sched.controllers.counts import count_tenants
+from global_sched.controllers.queue_status import QueueReport, queue_reports
+from global_sched.core import queue_views
 from global_sched.shared.model.quantity import format_quantity
+from global_sched.shared.model.queue_view import QueueView
+from global_sched.shared.model.resources import PODS
 
 QUEUE_COLUMNS = (
     Column(head="NAME", field="name"),
@@ -32,30 +36,98 @@ TENANT_COLUMNS = (
 )
 
 
-def show_queues(kubeconfig: Path | None, context: str | None, *, output: str) -> None:
-    """Print every queue."""
-    rows = queue_rows(live(kubeconfig, context))
-    show_rows(rows, QUEUE_COLUMNS, output, nothing="No queues found.")
+TREE_COLUMNS = (
+    Column(head="QUEUE", text=lambda row: "  " * row["depth"] + row["name"]),
+    Column(head="STATE", field="state"),
+    Column(head="WEIGHT", field="weight", right=True),
+    Column(head="SHARE", text=lambda row: percent(row["of_deserved"]), right=True),
+    Column(head="PENDING", field="pending", right=True),
+    Column(head="RUNNING", field="running", right=True),
+    Column(head="DESERVED", text=lambda row: _main(row["deserved"])),
+    Column(head="ALLOCATED", text=lambda row: _main(row["allocated"])),
+    Column(head="BORROWED", text=lambda row: _main(row["borrowed"])),
+    Column(head="GUARANTEE", text=lambda row: _main(row["guarantee"])),
+    Column(head="CAPABILITY", text=lambda row: _main(row["capability"])),
+    Column(head="CLUSTERS", text=lambda row: _clusters(row["clusters"]), wide=True),
+    Column(head="PROBLEM", field="problem"),
+)
+
+
+def show_queues(
+    kubeconfig: Path | None, context: str | None, *, output: str, tree: bool = False
+) -> None:
+    """Print every queue; as a tree, with what each deserves, holds and borrows."""
+    view = live(kubeconfig, context)
+    if tree:
+        rows = tree_rows(view)
+        show_rows(rows, tree_columns(rows), output, nothing="No queues found.")
+    else:
+        show_rows(queue_rows(view), QUEUE_COLUMNS, output, nothing="No queues found.")
 
 
 def queue_rows(view: View) -> list[Row]:
-    """One row per queue, by name."""
-    counts = {one.name: one for one in count_queues(view.snapshot, view.state.workloads())}
+    """One row per queue that has an object, by name."""
+    return sorted((row for row in tree_rows(view) if row["exists"]), key=lambda row: row["name"])
+
+
+def tree_columns(rows: list[Row]) -> list[Column]:
+    """The columns of the tree without those that nobody fills."""
     return [
-        {
-            "name": queue.name,
-            "state": queue.problem or ("Open" if queue.open else "Closed"),
-            "priority": queue.priority,
-            "weight": queue.weight,
-            "share": float(counts[queue.name].share),
-            "pending": counts[queue.name].pending,
-            "starting": counts[queue.name].starting,
-            "running": counts[queue.name].running,
-            "allocated": quantities(counts[queue.name].allocated),
-            "capability": {name: format_quantity(v, name) for name, v in queue.capability},
-        }
-        for queue in view.snapshot.queues
+        column
+        for column in TREE_COLUMNS
+        if column.head not in ("GUARANTEE", "CAPABILITY", "BORROWED", "PROBLEM")
+        or any(row[column.head.lower()] for row in rows)
     ]
+
+
+def tree_rows(view: View) -> list[Row]:
+    """One row per queue, each before those below it; the root is there without an object, too."""
+    counts = {one.name: one for one in queue_reports(view.snapshot, view.state.workloads())}
+    rows = []
+    for one in queue_views(view.snapshot):
+        queue, counted = one.queue, counts.get(one.queue.name)
+        rows.append(
+            {
+                "name": queue.name,
+                "parent": "" if one.depth == 0 else str(queue.parent),
+                "depth": one.depth,
+                "exists": one.exists,
+                "state": _state(one, counted),
+                "problem": one.frozen,
+                "priority": queue.priority,
+                "weight": queue.weight,
+                "reclaimable": queue.reclaimable,
+                "share": 0.0 if counted is None else counted.dominant,
+                "of_deserved": one.share.held / one.share.total if one.share.total else 0.0,
+                "pending": 0 if counted is None else counted.pending,
+                "starting": 0 if counted is None else counted.starting,
+                "running": 0 if counted is None else counted.running,
+                "allocated": quantities(one.held),
+                "asked": quantities(one.asked),
+                "deserved": quantities(one.deserved),
+                "borrowed": quantities(one.borrowed),
+                "lent": quantities(one.lent),
+                "guarantee": quantities(one.guarantee),
+                "capability": {name: format_quantity(v, name) for name, v in queue.capability},
+                "clusters": {str(name): quantities(held) for name, held in one.clusters},
+            }
+        )
+    return rows
+
+
+def _state(view: QueueView, counted: QueueReport | None) -> str:
+    """What its status will say."""
+    return view.queue.state.value if counted is None else counted.state().value
+
+
+def _main(quantities: dict[str, str]) -> str:
+    """Amounts without the pod count, which is only there to be complete."""
+    shown = {name: value for name, value in quantities.items() if name != PODS}
+    return amounts(shown or quantities)
+
+
+def _clusters(clusters: dict[str, dict[str, str]]) -> str:
+    return "; ".join(f"{name}: {_main(held)}" for name, held in clusters.items())
 
 
 def show_tenants(kubeconfig: Path | None, context: str | None, *, output: str) -> None:
@@ -79,4 +151,5 @@ def tenant_rows(view: View) -> list[Row]:
             "priority_classes": list(tenant.priority_classes),
         }
         for tenant in view.snapshot.tenants
+        if tenant.namespaces != ("",)  # where cluster-scoped objects are, which are nobody's
     ]

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ import msgspec
 from global_sched.cache import State
 from global_sched.controllers.reading import read_state
 from global_sched.core import run_cycle
-from global_sched.dispatch.policy_map import HASH_KEY, POLICY_KEY
+from global_sched.dispatch.policy_map import HASH_KEY, POLICY_KEY, SCHEDULERS_KEY
 from global_sched.shared.api.names import GLOBAL_SCHEDULER, POLICY_CONFIG_MAP, SYSTEM_NAMESPACE
 from global_sched.shared.api.resource import CONFIGMAPS
 from global_sched.shared.clock import Clock, SystemClock
@@ -51,8 +52,7 @@ async def look(client: Client, clock: Clock) -> View:
 
     Raises:  Forbidden when the caller may not read the federation; ConfigError; ApiError.
     """
-    # First the state: it says best what is wrong with a server.
-    state = await read_state(client, clock, scheduler_names=frozenset({GLOBAL_SCHEDULER}))
+    state = await read_state(client, clock, scheduler_names=partial(scheduler_names, client))
     policy, note = await _policy(client)
     snapshot, now = state.snapshot(), clock.now()
     return View(
@@ -63,6 +63,16 @@ async def look(client: Client, clock: Clock) -> View:
         now=now,
         plan=run_cycle(snapshot, policy, now),
     )
+
+
+async def scheduler_names(client: Client) -> frozenset[str]:
+    """The names that the leader answers for, as it published them; else the default one."""
+    try:
+        found = await client.get(CONFIGMAPS, POLICY_CONFIG_MAP, namespace=SYSTEM_NAMESPACE)
+    except (NotFound, Forbidden):
+        return frozenset({GLOBAL_SCHEDULER})
+    text = str((found.get("data") or {}).get(SCHEDULERS_KEY) or GLOBAL_SCHEDULER)
+    return frozenset(name.strip() for name in text.split(",") if name.strip())
 
 
 async def _policy(client: Client) -> tuple[Policy, str]:

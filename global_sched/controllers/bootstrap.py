@@ -16,10 +16,17 @@ from global_sched.shared.telemetry.logs import get_logger
 log = get_logger(__name__)
 
 
-async def prepare(client: Client, *, namespace: str, policy: Policy, clock: Clock) -> None:
+async def prepare(
+    client: Client,
+    *,
+    namespace: str,
+    policy: Policy,
+    scheduler_names: tuple[str, ...],
+    clock: Clock,
+) -> None:
     """Publish and create; a failure is logged, because scheduling can go on without either."""
     for what, call in (
-        ("policy", partial(publish_policy, client, namespace, policy)),
+        ("policy", partial(publish_policy, client, namespace, policy, scheduler_names)),
         ("default_queue", partial(ensure_default_queue, client)),
     ):
         try:

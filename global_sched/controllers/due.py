@@ -8,7 +8,10 @@ from global_sched.shared.model.snapshot import Snapshot
 
 
 def next_due(snapshot: Snapshot, policy: Policy, now: Instant) -> Instant | None:
-    """The next moment at which a report goes stale, a back-off ends or a placement times out."""
+    """The next moment at which time alone matters.
+
+    A report goes stale, a back-off or a claim ends, a placement times out, a victim may search.
+    """
     return min((due for due in _dues(snapshot, policy) if due > now), default=None)
 
 
@@ -27,6 +30,12 @@ def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
             yield backoff.until
     for bucket in snapshot.pending:
         for workload in bucket.workloads:
-            if workload.decision is not None:
-                for backoff in workload.decision.backoffs:
-                    yield backoff.until
+            decision = workload.decision
+            if decision is None:
+                continue
+            for backoff in decision.backoffs:
+                yield backoff.until
+            if decision.claim is not None:
+                yield decision.claim.until
+            if decision.evicted is not None:
+                yield Instant(decision.evicted + policy.hold_seconds * SECOND)

@@ -3,10 +3,11 @@
 from collections import Counter
 
 from global_sched.cache import Notice, State, Topic
+from global_sched.shared.api.reasons import Reason
 from global_sched.shared.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.model.ids import split_key
-from global_sched.shared.model.plan import Plan, Withdrawal
+from global_sched.shared.model.plan import Outcome, Plan, Withdrawal
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import FORGED_DECISIONS, INVALID_OBJECTS
 from global_sched.shared.telemetry.registry import Metrics
@@ -27,6 +28,13 @@ class NoticeTeller:
         """Record Events and log lines for new notices and withdrawals; cheap without any."""
         for withdrawal in plan.withdrawals:
             self._withdrawn(withdrawal)
+        if plan.claims:
+            told = {claiming.workload for claiming in plan.claims}
+            for outcome in plan.outcomes:
+                reason = outcome.verdict.reason
+                gave = reason == Reason.GAVE_UP_SURPLUS
+                if gave or (reason == Reason.ROOM_BEING_MADE and outcome.workload in told):
+                    self._outcome(outcome)
         fresh = self._state.notices.take()
         for notice in fresh:
             self._tell(notice)
@@ -47,6 +55,21 @@ class NoticeTeller:
             note=withdrawal.message,
             action="Withdraw",
             kind=EventKind.WARNING,
+        )
+
+    def _outcome(self, outcome: Outcome) -> None:
+        """Room that is made for a workload, and surplus that was given up for another one."""
+        workload = self._state.workload(outcome.workload)
+        if workload is None:
+            return
+        namespace, name = split_key(outcome.workload)
+        resource = RESOURCE_BINDINGS if namespace else CLUSTER_RESOURCE_BINDINGS
+        self._recorder.record(
+            Regarding(resource.api_version, resource.kind, namespace, name, workload.uid),
+            reason=str(outcome.verdict.reason),
+            note=outcome.verdict.detail,
+            action="MakeRoom",
+            kind=EventKind.NORMAL,
         )
 
     def _tell(self, notice: Notice) -> None:

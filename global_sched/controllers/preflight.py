@@ -1,13 +1,17 @@
 """Is this a control plane that we can work on? Asked once, at the start; failures are one line."""
 
-from typing import Final
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final, TypeVar
 
 from global_sched.cache import READERS
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.errors import ConfigError, Forbidden
-from global_sched.shared.kube.preflight import missing_resources, require
+from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden
+from global_sched.shared.kube.preflight import Patience, missing_resources, require
+
+T = TypeVar("T")
 
 KARMADA: Final = (
     kinds.RESOURCE_BINDINGS,
@@ -24,24 +28,38 @@ OPTIONAL: Final = (
 """Kinds that may come later: they are watched from then on."""
 
 
-async def check_server(client: Client) -> frozenset[Resource]:
+SERVER: Final = "control plane"
+
+
+async def check_server(client: Client, patience: Patience | None = None) -> frozenset[Resource]:
     """The optional kinds that the server has now; all others must be there and be readable.
+
+    Without `patience` every question is asked once.
 
     Raises:  ConfigError in one line with the way out.
     """
-    server = "control plane"
+    server = SERVER
     remedy = "install Karmada there, or choose its kubeconfig with --kubeconfig"
-    await require(client, KARMADA, server=server, remedy=remedy)
-    await require(client, OURS, server=server, remedy="apply crds/ of this project to it")
-    for resource in (*KARMADA, *OURS):
-        try:
-            await client.raw("GET", resource.path(), params={"limit": "1"})
-        except Forbidden as error:
-            raise ConfigError(
-                f"the {server} does not let us list {resource.plural}.{resource.group}: "
-                f"{error.message}; apply the RBAC of deploy/, or use other credentials"
-            ) from error
-    return await served_now(client)
+    await require(client, KARMADA, server=server, remedy=remedy, patience=patience)
+    remedy = "apply crds/ of this project to it"
+    await require(client, OURS, server=server, remedy=remedy, patience=patience)
+    try:
+        for resource in (*KARMADA, *OURS):
+            call = partial(client.raw, "GET", resource.path(), params={"limit": "1"})
+            try:
+                await _asked(call, patience)
+            except Forbidden as error:
+                raise ConfigError(
+                    f"the {server} does not let us list {resource.plural}.{resource.group}: "
+                    f"{error.message}; apply the RBAC of deploy/, or use other credentials"
+                ) from error
+        return await _asked(partial(served_now, client), patience)
+    except ApiError as error:
+        raise ConfigError(f"the {server} cannot be used: {error}; check that it runs") from error
+
+
+async def _asked(call: Callable[[], Awaitable[T]], patience: Patience | None) -> T:
+    return await (call() if patience is None else patience.ask(call, server=SERVER))
 
 
 async def served_now(client: Client) -> frozenset[Resource]:

@@ -1,6 +1,9 @@
 """The whole state read once, for `explain` and `whatif`: the same watches, ended when in step."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
 
 from global_sched.cache import State
 from global_sched.controllers.preflight import check_server
@@ -10,9 +13,20 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ConfigError, Forbidden
 
+READ_PATIENCE: Final = 60.0
+"""Seconds in which all kinds must have been listed."""
 
-async def read_state(client: Client, clock: Clock, *, scheduler_names: frozenset[str]) -> State:
+
+async def read_state(
+    client: Client,
+    clock: Clock,
+    *,
+    scheduler_names: Callable[[], Awaitable[frozenset[str]]],
+) -> State:
     """Everything that decisions look at, listed once.
+
+    `scheduler_names` is asked when the server was found to be one of ours: that check says best
+    what is wrong with a server.
 
     Raises:  Forbidden when the caller may not read all of it (nothing is shown in part: what is
              missing would change the verdicts); ConfigError when the server is not there or lacks
@@ -26,15 +40,22 @@ async def read_state(client: Client, clock: Clock, *, scheduler_names: frozenset
         raise
     for resource in sorted(served, key=lambda one: one.group_kind):
         await client.raw("GET", resource.path(), params={"limit": "1"})
-    state = State(scheduler_names)
+    state = State(await scheduler_names())
     watches = Watches(
         client, state, clock=clock, wake=Wake(clock), directives=_Unread(), served=served
     )
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(informer.run()) for informer in watches.all()]
-        await watches.synced()
+        with suppress(TimeoutError):  # informers never give up; who waits for an answer does
+            async with asyncio.timeout(READ_PATIENCE):
+                await watches.synced()
         for task in tasks:
             task.cancel()
+    if missing := watches.missing():
+        raise ConfigError(
+            f"the control plane did not list {', '.join(missing)} within {READ_PATIENCE:g} s: "
+            "check that it is well, and try again"
+        )
     return state
 
 

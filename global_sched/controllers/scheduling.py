@@ -34,6 +34,11 @@ FAILURE_PAUSE: Final = 5.0
 """Seconds after a cycle that failed."""
 COMMIT_WAIT: Final = 1.0
 """Directives wait at most so many seconds for the decisions that they carry to be written."""
+QUIET: Final = 0.05
+"""Seconds without a cycle after which it is worked out when time alone demands one: the writes of
+the last one go first, and in a burst the next one comes anyway."""
+LOOK_AGAIN: Final = 1.0
+"""Seconds for which the moment at which time alone matters is believed, news apart."""
 
 log = get_logger(__name__)
 
@@ -79,6 +84,8 @@ class SchedulingLoop:
         self._max_age = max_age
         self._took = 0.0
         self._ended = 0.0
+        self._looked = 0.0
+        self._planned = asyncio.Event()
         self._was_stale = False
         self._decided: Instant | None = None
         self._put_off: float | None = None
@@ -88,15 +95,24 @@ class SchedulingLoop:
         """Cycles that were run, for tests and probes."""
 
     async def run(self) -> None:
-        """Decide until cancelled."""
+        """Decide until cancelled; what members are told follows behind."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._direct())
+            await self._decide_on()
+
+    async def _decide_on(self) -> None:
         due: float | None = self._clock.monotonic()
         while True:
-            await self._wake.wait(due)
-            await self._clock.sleep(max(self._debounce, self._rest()))
+            rung = await self._wake.wait(due)
+            await self._clock.sleep(self._pause())
             try:
                 # Read first: a timer that is due must not leave old news for another cycle.
-                if self._state.take_news() or self._time_matters():
+                news, early = self._state.take_news(), rung and self._early(due)
+                if news or self._decided is None or (not early and self._time_matters()):
                     due = await self._once()
+                elif early:
+                    again = self._looked + LOOK_AGAIN
+                    due = again if due is None else min(due, again)
                 else:
                     due = self._next_due()
             except Exception as error:  # the loop's guard: one bad cycle must not end scheduling
@@ -106,27 +122,34 @@ class SchedulingLoop:
                 due = self._clock.monotonic() + FAILURE_PAUSE
                 self._decided = None
 
-    def _rest(self) -> float:
-        """Seconds that everything else still has before the next cycle.
+    def _pause(self) -> float:
+        """Seconds to collect changes before the next cycle; none after a quiet time.
 
-        Waiting for the last cycle's writes was such time, too.
+        A cycle rests as long as the last one took: a large backlog leaves half of the time to
+        everything else.
         """
-        return min(self._took, 1.0) - (self._clock.monotonic() - self._ended)
+        since = self._clock.monotonic() - self._ended
+        return max(0.0, self._debounce - since, min(self._took, 1.0) - since)
+
+    def _early(self, due: float | None) -> bool:
+        """Whether what is due was worked out just now: noise must not do it again each time."""
+        now = self._clock.monotonic()
+        return now < self._looked + LOOK_AGAIN and (due is None or now < due)
 
     def _time_matters(self) -> bool:
         """Whether a moment has come since the last cycle at which its result may change.
 
         Reports that arrived since then have moved the moments at which they go stale.
         """
-        if self._decided is None:
-            return True
         if self._put_off is not None and self._put_off <= self._clock.monotonic():
             return True
+        assert self._decided is not None
         instant = next_due(self._state.snapshot(), self._policy, self._decided)
         return instant is not None and instant <= self._clock.now()
 
     def _next_due(self) -> float | None:
         """When to look again (monotonic) although nothing happens."""
+        self._looked = self._clock.monotonic()
         dues = [] if self._put_off is None else [self._put_off]
         now = self._clock.now()
         instant = next_due(self._state.snapshot(), self._policy, now)
@@ -135,7 +158,7 @@ class SchedulingLoop:
         return min(dues, default=None)
 
     async def _once(self) -> float | None:
-        """One cycle; the monotonic time of the next one that time alone demands."""
+        """One cycle; the monotonic time at which to look again although nothing happens."""
         age, kind = self._staleness()
         if age > self._max_age or not self._term.valid():
             if not self._was_stale:
@@ -152,31 +175,49 @@ class SchedulingLoop:
         ended = self._clock.monotonic()
         self._took, self._ended = ended - started, ended
         self._dispatcher.submit(plan, self._policy)
-        await self._direct(plan)
+        self._planned.set()
+        if plan.withdrawals:
+            # Their room is given away only when they are written; placements need no such care,
+            # because one that fails leaves room behind that was counted as taken.
+            await self._committed()
         self._after_cycle(plan)
         self._observe(plan, decided - started, ended - decided)
-        if any(one.verdict.reason == Reason.CYCLE_LIMIT for one in plan.outcomes):
+        again = {Reason.CYCLE_LIMIT}
+        if plan.claims:
+            again.add(Reason.SEARCH_DEFERRED)  # the next searches may find what these did not
+        if any(one.verdict.reason in again for one in plan.outcomes):
             self._state.nudge()
             self._wake.ring()
         self._put_off = self._dispatcher.next_due()
-        return self._next_due()
+        return self._clock.monotonic() + QUIET
 
     async def _decide(self, snapshot: Snapshot) -> Plan:
         now = self._decided = self._clock.now()
         if self._took <= self._budget:
             return run_cycle(snapshot, self._policy, now)
-        return await asyncio.to_thread(run_cycle, snapshot, self._policy, now)
+        with self._dispatcher.deciding():
+            return await asyncio.to_thread(run_cycle, snapshot, self._policy, now)
 
-    async def _direct(self, plan: Plan) -> None:
+    async def _direct(self) -> None:
         """Tell the members, when what they are told stands in the bindings."""
-        if plan.admissions or plan.withdrawals:
+        while True:
+            await self._planned.wait()
+            self._planned.clear()
+            await self._committed()
             try:
-                async with asyncio.timeout(COMMIT_WAIT):
-                    await self._dispatcher.settle()
-            except TimeoutError:
-                log.debug("directives_ahead", in_flight=dict(self._dispatcher.in_flight))
-        self._state.settle()
-        self._directives.refresh(self._policy)
+                self._state.settle()
+                self._directives.refresh(self._policy)
+            except Exception as error:  # the loop's guard: members are told after the next cycle
+                self._metrics.inc(LOOP_FAILURES, loop="directives")
+                log.exception("directives_failed", error=str(error))
+
+    async def _committed(self) -> None:
+        """Return when all placements are written, or when that takes too long."""
+        try:
+            async with asyncio.timeout(COMMIT_WAIT):
+                await self._dispatcher.placed()
+        except TimeoutError:
+            log.debug("directives_ahead", in_flight=dict(self._dispatcher.in_flight))
 
     def _observe(self, plan: Plan, snapshot: float, decide: float) -> None:
         self.cycles += 1

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from global_sched.cache import State
 from global_sched.cache.tenants import TenantFacts
-from global_sched.controllers.counts import QueueCounts, TenantCounts, count_queues, count_tenants
+from global_sched.controllers.counts import TenantCounts, count_tenants
+from global_sched.controllers.queue_status import QueueReport, queue_reports, write_queue
 from global_sched.dispatch.source import Term
 from global_sched.shared.api.reasons import ConditionType
 from global_sched.shared.api.resource import CAPACITY_REPORTS, QUEUES, TENANTS
@@ -13,7 +14,6 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.model.instant import format_instant
-from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
     DISPATCH_WRITES,
@@ -50,6 +50,7 @@ class StatusLoop:
         self._interval = interval
         self._written: dict[tuple[str, str], object] = {}
         self._seen = -1
+        self._next_queue = 0
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -67,9 +68,19 @@ class StatusLoop:
         if self._state.revision == self._seen:
             return
         revision, left = self._state.revision, WRITES_PER_ROUND
-        for queue in count_queues(snapshot, self._state.workloads()):
-            self._metrics.set(QUEUE_SHARE, float(queue.share), queue=queue.name)
-            left -= await self._once(("Queue", queue.name), queue, left, self._write_queue)
+        reports = queue_reports(snapshot, self._state.workloads())
+        for queue in reports:
+            self._metrics.set(QUEUE_SHARE, queue.dominant, queue=queue.name)
+        # At most half of a round, so that busy queues leave some to tenants; the next one begins
+        # where this one stopped.
+        first = self._next_queue % max(len(reports), 1)
+        budget = left // 2
+        for at, queue in enumerate([*reports[first:], *reports[:first]]):
+            sent = await self._once(("Queue", queue.name), queue, budget, self._write_queue)
+            budget, left = budget - sent, left - sent
+            if budget <= 0:
+                self._next_queue = first + at + 1
+                break
         for tenant in count_tenants(snapshot, self._state.workloads()):
             self._metrics.set(TENANT_SHARE, float(tenant.share), tenant=tenant.name)
             facts = self._state.tenants.settled.get(tenant.name)
@@ -82,7 +93,7 @@ class StatusLoop:
             key = ("Report", f"{reference.namespace}/{reference.name}")
             problem = self._state.reports.acceptances[reference].problem
             left -= await self._once(key, problem, left, self._write_report)
-        if left > 0:
+        if left > 0 and budget > 0:
             self._seen = revision
 
     async def _once(
@@ -108,21 +119,12 @@ class StatusLoop:
             self._written[key] = value
         return 1
 
-    async def _write_queue(self, name: str, counts: QueueCounts) -> None:
-        found = await self._client.get(QUEUES, name)
-        status = found.get("status") or {}
-        wanted: Body = {
-            "pending": counts.pending,
-            "inqueue": counts.starting,
-            "running": counts.running,
-            "allocated": {n: format_quantity(v, n) for n, v in counts.allocated.entries},
-        }
-        if not status.get("state"):
-            wanted["state"] = "Open"
-        if all((status.get(key) or type(value)()) == value for key, value in wanted.items()):
-            return
-        wanted["allocated"] = _replacing(status.get("allocated"), wanted["allocated"])
-        await self._client.patch(QUEUES, name, {"status": wanted}, subresource="status")
+    async def _write_queue(self, name: str, report: QueueReport) -> None:
+        uid = await write_queue(self._client, name, report)
+        if not report.view.queue.problem:  # what the object itself has wrong was told already
+            self._state.notices.set_aside(
+                QUEUES.api_version, QUEUES.kind, "", name, uid, report.trouble()
+            )
 
     async def _write_tenant(self, name: str, value: tuple[TenantCounts, tuple[str, str]]) -> None:
         found = await self._client.get(TENANTS, name)
@@ -169,6 +171,8 @@ class StatusLoop:
 
 def tenant_problem(facts: TenantFacts, state: State) -> tuple[str, str]:
     """Reason and message of a Tenant's Ready condition; an empty message: all is well."""
+    if facts.tenant.problem:
+        return "InvalidSpec", facts.tenant.problem
     if facts.lost:
         lost = "; ".join(
             f"{name} belongs to the older Tenant {owner}" for name, owner in facts.lost
@@ -195,9 +199,3 @@ def _merged(conditions: list[Body], new: Body, now: str) -> list[Body]:
     if old is None:
         return [*conditions, whole]
     return [whole if one is old else one for one in conditions]
-
-
-def _replacing(old: Any, new: Body) -> Body:
-    """A merge patch that leaves exactly the new map."""
-    gone = {key: None for key in old or {} if key not in new}
-    return {**gone, **new}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from global_sched.cache import READERS, KindReader, State
+from global_sched.controllers.leaving import Leavings
 from global_sched.controllers.wake import Wake
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.core import PriorityClass
@@ -68,11 +69,12 @@ class Watches:
         wake: Wake,
         directives: Handler[Directive],
         served: frozenset[Resource],
+        leavings: Leavings | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
         self._wake = wake
-        handlers = Handlers(state, clock, wake)
+        handlers = Handlers(state, clock, wake, leavings)
         self.bindings = [
             self._informer(kinds.RESOURCE_BINDINGS, ResourceBinding, handlers.bindings()),
             self._informer(kinds.CLUSTER_RESOURCE_BINDINGS, ResourceBinding, handlers.bindings()),
@@ -132,18 +134,32 @@ class Watches:
 class Handlers:
     """Handlers of every kind, for one state."""
 
-    def __init__(self, state: State, clock: Clock, wake: Wake) -> None:
+    def __init__(
+        self, state: State, clock: Clock, wake: Wake, leavings: Leavings | None = None
+    ) -> None:
         self._state = state
         self._clock = clock
         self._wake = wake
+        self._leavings = leavings
 
     def bindings(self) -> StateHandler:
         """ResourceBindings and ClusterResourceBindings."""
-        state = self._state
+        state, leavings = self._state, self._leavings
+
+        def upsert(wire: ResourceBinding) -> None:
+            state.upsert_binding(wire)
+            if leavings is not None:
+                leavings.seen(wire)
+
+        def delete(key: ObjectKey, uid: str) -> None:
+            state.delete_binding(key.namespace, key.name, uid)
+            if leavings is not None:
+                leavings.gone(key)
+
         return StateHandler(
             self._wake,
-            upsert=state.upsert_binding,
-            delete=lambda key, uid: state.delete_binding(key.namespace, key.name, uid),
+            upsert=upsert,
+            delete=delete,
             malformed=lambda bad: state.malformed_binding(
                 bad.key.namespace, bad.key.name, bad.uid, bad.error
             ),

@@ -4,11 +4,12 @@ Nothing here reads a clock, draws a random number, logs, counts or talks to anyt
 Given the same snapshot, policy and instant, `run_cycle` returns the same plan, byte for
 byte; the live controller, the simulator, `explain` and `whatif` all rely on that.
 
-Import `run_cycle` and `explain` from this package; its modules are private to it.
+Import `run_cycle`, `explain` and `queue_views` from this package; its modules are private to it.
 Start reading at `cycle.run_cycle`.
 """
 
 from global_sched.core.cycle import run_cycle
 from global_sched.core.explaining import explain
+from global_sched.core.showing import queue_views
 
-__all__ = ["explain", "run_cycle"]
+__all__ = ["explain", "queue_views", "run_cycle"]

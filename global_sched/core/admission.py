@@ -133,22 +133,36 @@ def _queue_refusal(workload: Workload, statement: Statement) -> Verdict | None:
     name = workload.queue
     if not statement.ledger.has_queue(name):
         return _wait(Reason.QUEUE_MISSING, f"queue {name} does not exist on the control plane")
-    queue = statement.queue(name)
-    if queue.problem:
-        return _wait(Reason.QUEUE_INVALID, f"queue {name}: {queue.problem}")
-    if not queue.open:
-        return _wait(Reason.QUEUE_CLOSED, f"queue {name} is not open")
+    node = statement.ledger.node(name)
+    if node.frozen:
+        return _wait(Reason.QUEUE_INVALID, f"queue {name}: {node.frozen}")
+    if node.children or node.parent is None:
+        below = ", ".join(str(child.queue.name) for child in node.children[:3])
+        why = f"has queues below it ({below})" if below else "is above all others"
+        return _never(Reason.QUEUE_NOT_LEAF, f"queue {name} {why}; name one that has none below it")
+    shut = next((one.queue.name for one in node.path if not one.queue.open), None)
+    if shut is not None:
+        above = "" if shut == name else f", which is above queue {name},"
+        return _wait(Reason.QUEUE_CLOSED, f"queue {shut}{above} is not open")
     return None
 
 
 def _tenant_refusal(workload: Workload, statement: Statement) -> Verdict | None:
     """The tenant may not use the queue or the PriorityClass."""
     tenant = statement.ledger.tenant(workload.tenant)
+    if tenant.problem:
+        return _wait(Reason.TENANT_INVALID, f"tenant {tenant.name}: {tenant.problem}")
     if tenant.queues and workload.queue not in tenant.queues:
         allowed = ", ".join(sorted(tenant.queues))
         return _never(
             Reason.QUEUE_NOT_ALLOWED,
             f"tenant {tenant.name} may not use queue {workload.queue}, only {allowed}",
+        )
+    if workload.key in statement.ledger.beyond_pending_limit:
+        return _wait(
+            Reason.TENANT_PENDING_LIMIT,
+            f"tenant {tenant.name} has {tenant.pending_limit} older workloads waiting, "
+            "which is as many as it may",
         )
     chosen = workload.priority_class
     if chosen and tenant.priority_classes and chosen not in tenant.priority_classes:

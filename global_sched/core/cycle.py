@@ -1,6 +1,7 @@
 """One cycle: from a snapshot to a plan."""
 
 from global_sched.core.admission import consider, consider_growth, refuse
+from global_sched.core.claims import Claims
 from global_sched.core.groups import Groups, consider_group
 from global_sched.core.offer import Refusal
 from global_sched.core.order import Line
@@ -32,7 +33,7 @@ def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
     1. Admitted workloads: what must go goes, and frees its quota at once.
     2. Copies of objects without demand go out, past all queues.
     3. Everybody else in fair order: admitted where there is room, else refused with reasons. A
-       refusal never blocks those behind it.
+       refusal never blocks those behind it, and may make others leave for it (`claims`).
     4. What is still unsaid about admitted workloads is written.
 
     Order:  the plan does not depend on the order of the input, nor on the hash seed.
@@ -60,6 +61,8 @@ class Cycle:
             for one in kept
             if one.wants_more() and one.now.demand.division != Division.COPIED
         ]
+        self.claims = Claims(self.statement)
+        self.claims.open(waiting)
         self.groups = Groups(waiting)
         self.line = Line([*waiting, *growing], self.statement)
 
@@ -76,8 +79,9 @@ class Cycle:
             if workload.key == until:
                 return position, workload
             self.resume(position, workload)
-        for keeping in self.keeping.values():
-            conclude(keeping, statement, None)
+        for key, keeping in self.keeping.items():
+            if key not in statement.decided:
+                conclude(keeping, statement, None)
         return None
 
     def resume(self, position: int, workload: Workload) -> None:
@@ -96,7 +100,7 @@ class Cycle:
         elif workload.group:
             consider_group(workload, self.groups, position, statement)
         else:
-            consider(workload, position, statement)
+            self.claims.consider(workload, position)
 
     def _copied(self) -> list[Keeping]:
         """The admitted copies, out of the line."""

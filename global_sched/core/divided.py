@@ -8,7 +8,7 @@ afresh.
 from dataclasses import dataclass
 
 from global_sched.core.offer import Offer, Part, Refusal, grant_of
-from global_sched.core.quota import cut_to_capability, over_capability
+from global_sched.core.quota import cut, over
 from global_sched.core.spread import choose, minimum_clusters
 from global_sched.core.statement import Statement
 from global_sched.shared.model.cluster import Cluster
@@ -54,7 +54,7 @@ def offer_divided(workload: Workload, statement: Statement) -> Offer | Refusal:
     refused: Refusal | None = None
     for choice, mask in standings.tries(case, workload.observed_affinity):
         fits = ask.fitting(mask)
-        ranked = statement.ranked(workload, ask, fits)
+        ranked = statement.ranking.ranked(workload, ask, fits)
         holds = {at: ask.placed(at).amounts.pods() for at, _ in ranked}
         shares = _shares(workload, statement, ranked, holds)
         chosen = _choose(workload.demand.rule, shares, wanted.pods())
@@ -77,14 +77,14 @@ def offer_divided(workload: Workload, statement: Statement) -> Offer | Refusal:
 
 def _within_quota(workload: Workload, statement: Statement, gang: Gang) -> Amounts | Refusal:
     """How many more replicas the capability allows, at least one."""
-    queue, held = statement.queue(workload.queue), statement.ledger.queue_held(workload.queue)
+    bounds = statement.ledger.bounds(workload.queue, workload.tenant)
     asked = workload.lacking() if workload.decision is not None else gang.all_amounts()
-    wanted = cut_to_capability(queue, held, gang, Amounts(), asked)
+    wanted = cut(bounds, gang, Amounts(), asked)
     if asked.entries and not wanted.entries:
         one = Amounts.of({asked.entries[0][0]: 1})
-        over = over_capability(queue, held, gang.requests(one))
-        assert over is not None
-        return Refusal(over)
+        refused = over(bounds, gang.requests(one))
+        assert refused is not None
+        return Refusal(refused)
     return wanted
 
 
@@ -99,14 +99,25 @@ def _shares(
         at = statement.rooms.position[grant.cluster]
         cluster = statement.rooms.rooms[at].cluster
         more = room_beside(workload, statement, at, grant) if at in holds else 0
+        more = _allowed(workload, statement, cluster, more)
         shares.append(Share(at, cluster, grant.amounts.pods(), more, scores.get(at, 0)))
     inside = {share.at for share in shares}
-    shares += [
-        Share(at, statement.rooms.rooms[at].cluster, 0, holds[at], score)
-        for at, score in ranked
-        if at not in inside
-    ]
+    for at, score in ranked:
+        if at not in inside:
+            cluster = statement.rooms.rooms[at].cluster
+            more = _allowed(workload, statement, cluster, holds[at])
+            shares.append(Share(at, cluster, 0, more, score))
     return shares
+
+
+def _allowed(workload: Workload, statement: Statement, cluster: Cluster, pods: int) -> int:
+    """How many of the replicas the limits in this cluster let in."""
+    gang, ledger = workload.demand.gang, statement.ledger
+    assert gang is not None
+    if cluster.name not in ledger.capped_clusters(workload.queue):
+        return pods
+    bounds = ledger.bounds(workload.queue, workload.tenant, cluster.name)
+    return cut(bounds, gang, Amounts(), Amounts.of({gang.pod_sets[0].name: pods})).pods()
 
 
 def room_beside(workload: Workload, statement: Statement, at: int, grant: Grant) -> int:

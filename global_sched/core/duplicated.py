@@ -1,7 +1,7 @@
 """All replicas in every chosen cluster: each needs the room for all, and each is charged."""
 
 from global_sched.core.offer import Offer, Part, Refusal, grant_of
-from global_sched.core.quota import over_capability
+from global_sched.core.quota import over
 from global_sched.core.spread import choose, minimum_clusters
 from global_sched.core.standing import Case
 from global_sched.core.statement import Statement
@@ -34,7 +34,7 @@ def offer_duplicates(workload: Workload, statement: Statement) -> Offer | Refusa
         fits = ask.fitting(mask)
         new: Ranked = [
             (cluster, Part(at, cluster.name, ask.placed(at), score))
-            for at, score in statement.ranked(workload, ask, fits)
+            for at, score in statement.ranking.ranked(workload, ask, fits)
             if (cluster := statement.rooms.rooms[at].cluster).name not in before
         ]
         kept = _kept(workload, statement, case, before)
@@ -75,18 +75,23 @@ def _choose(
     chosen = choose(rule, ranked, kept=len(before))
     if isinstance(chosen, Verdict):
         return Refusal(chosen)
-    queue, held = statement.queue(workload.queue), statement.ledger.queue_held(workload.queue)
+    ledger = statement.ledger
+    bounds = ledger.bounds(workload.queue, workload.tenant)
+    capped = ledger.capped_clusters(workload.queue)
     parts: list[Part] = []
     asked = Resources()
     for cluster, part in chosen:
         if part is None:
             continue
         more = asked.plus(gang.requests(part.amounts()))
-        over = over_capability(queue, held, more)
-        if over is not None:
+        refused = over(bounds, more)
+        if refused is None and cluster.name in capped:
+            here = ledger.bounds(workload.queue, workload.tenant, cluster.name)
+            refused = over(here, gang.requests(part.amounts()))
+        if refused is not None:
             used = len(before) + sum(one.cluster not in before for one in parts)
             if cluster.name not in before and used < minimum_clusters(rule):
-                return Refusal(over)
+                return Refusal(refused)
             continue
         parts.append(part)
         asked = more

@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from global_sched.core.admission import FITS
+from global_sched.core.admission import FITS, offer_for
+from global_sched.core.claims import HEALED
 from global_sched.core.cycle import Cycle
+from global_sched.core.offer import Offer
+from global_sched.core.rights import Unit
 from global_sched.core.rooms import Ask
+from global_sched.core.search import Nothing
 from global_sched.core.standing import Case
 from global_sched.core.statement import Statement
-from global_sched.shared.model.explanation import ClusterDomains, Explanation
+from global_sched.shared.model.explanation import ClusterDomains, Explanation, Victim
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import Instant
@@ -34,12 +38,15 @@ def explain(
     clusters: tuple[ClusterVerdict, ...] = ()
     domains: tuple[ClusterDomains, ...] = ()
     position, queue, tenant = 0, None, None
+    victims: tuple[Victim, ...] = ()
+    why = ""
     if turn is not None:
         position, workload = turn
         queue = statement.ledger.shown_queue(workload.queue)
         tenant = statement.ledger.shown_tenant(workload.tenant)
         if key not in statement.decided and not workload.targets:
             clusters, domains = _ask_all(workload, statement)
+            victims, why = _victims(workload, cycle)
         cycle.resume(position, workload)
     outcome = next((one for one in statement.outcomes if one.workload == key), None)
     if outcome is None:
@@ -52,6 +59,34 @@ def explain(
         length=cycle.line.length(outcome.queue),
         queue=queue or statement.ledger.shown_queue(outcome.queue),
         tenant=tenant or statement.ledger.shown_tenant(outcome.tenant),
+        victims=victims,
+        no_victims=why,
+    )
+
+
+def _victims(workload: Workload, cycle: Cycle) -> tuple[tuple[Victim, ...], str]:
+    """Who would have to leave for it now, or why nobody may."""
+    if workload.demand.division != Division.WHOLE or workload.demand.gang is None:
+        return (), ""
+    offered = offer_for(workload, cycle.statement)
+    if isinstance(offered, Offer) or offered.verdict.reason not in HEALED:
+        return (), ""
+    found = cycle.claims.search(workload)
+    if isinstance(found, Nothing):
+        return (), found.why
+    return tuple(_victim(unit, workload) for unit in found.units), ""
+
+
+def _victim(unit: Unit, claimant: Workload) -> Victim:
+    victim = unit.holder.workload
+    return Victim(
+        cluster=unit.cluster,
+        queue=victim.queue,
+        priority=victim.priority,
+        pods=unit.holder.grant.amounts.pods() if unit.whole else unit.pods,
+        whole=unit.whole,
+        reclaim=unit.reclaim,
+        workload=victim.key if victim.tenant == claimant.tenant else None,
     )
 
 
@@ -71,7 +106,7 @@ def _ask_all(
     case = statement.standings.case(workload)
     ask = _ask(workload, case, statement)
     fits = case.allowed if ask is None else ask.fitting(case.allowed)
-    scores = None if ask is None else statement.scores(workload, ask)
+    scores = None if ask is None else statement.ranking.scores(workload, ask)
     clusters, domains = [], []
     for at, room in enumerate(statement.rooms.rooms):
         name, refusal = room.cluster.name, case.refusals[at]

@@ -10,12 +10,12 @@ from global_sched.core.spread import lacks_field
 from global_sched.core.view import View
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.cluster import Capacity, Cluster, Readiness
-from global_sched.shared.model.gang import Gang, Mode
+from global_sched.shared.model.gang import Amounts, Gang, Mode
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.pods import tolerated
 from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.verdict import Code, Verdict
-from global_sched.shared.model.workload import Demand, Workload
+from global_sched.shared.model.workload import Demand, Division, Workload
 
 PASS = Verdict(code=Code.FIT, reason=Reason.FITS)
 """The filter has nothing against it."""
@@ -177,3 +177,19 @@ def backing_off(workload: Workload, cluster: Cluster, view: View) -> Verdict:
                 Reason.BACKING_OFF, f"it could not place the workload{why}; {seconds} s to go"
             )
     return PASS
+
+
+def limited(workload: Workload, cluster: Cluster, view: View) -> Verdict:
+    """What it needs at least is within the limits that its queues have in this cluster.
+
+    Where it is already, it asks for more and not for its minimum: what is cut then is cut later.
+    """
+    gang = workload.demand.gang
+    if gang is None or any(target.cluster == cluster.name for target in workload.targets):
+        return PASS
+    least = gang.minimum_amounts()
+    if workload.demand.division == Division.DUPLICATED:
+        least = gang.all_amounts()
+    elif workload.demand.division == Division.DIVIDED and len(gang.pod_sets) == 1:
+        least = Amounts.of({gang.pod_sets[0].name: min(1, gang.pod_sets[0].count)})
+    return view.refusal(workload, cluster.name, gang.requests(least)) or PASS

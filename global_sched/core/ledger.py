@@ -2,12 +2,19 @@
 
 from dataclasses import dataclass
 
+from global_sched.core.entitlement import Entitlements
 from global_sched.core.fairness import Amount, Scale, ShareKey, add
+from global_sched.core.quota import Bounds, Limit, Reserve, cluster_limits, over, queue_limits
+from global_sched.core.tree import Node, Tree
+from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Holding
-from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue, Tenant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.verdict import Verdict
+from global_sched.shared.model.workload import Division, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,40 +28,52 @@ class Charge:
 
 
 class Ledger:
-    """Held amounts by queue, by tenant, and by tenant and cluster; shares are kept as they change.
+    """Held amounts by queue and all above it, by tenant, by tenant in a queue and in a cluster.
 
-    A queue or tenant that has no object is taken to have the defaults.
+    Shares are kept as they change. A tenant that has no object is taken to have the defaults.
+    `policy` says whether guarantees are lent.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._queues = {queue.name: queue for queue in snapshot.queues}
+    def __init__(self, snapshot: Snapshot, policy: Policy | None = None) -> None:
+        self.policy = policy or Policy()
         self._tenants = {tenant.name: tenant for tenant in snapshot.tenants}
-        self._existing = frozenset(self._queues)
         totals = Resources.total(
             cluster.capacity.total for cluster in snapshot.clusters if cluster.capacity is not None
         )
-        weights = [queue.weight for queue in snapshot.queues]
-        weights += [tenant.weight for tenant in snapshot.tenants]
-        self.scale = Scale(totals, weights)
-        self._queue_held: dict[QueueName, Amount] = {}
+        self.tree = Tree(snapshot.queues)
+        self.entitlements = Entitlements(snapshot, self.tree, totals)
+        self.scale = Scale(totals, [tenant.weight for tenant in snapshot.tenants])
+        self._touched: set[QueueName] = set()
+        self.given_back = 0
+        """How often an amount was taken back: shares may have fallen."""
         self._tenant_held: dict[TenantName, Amount] = {}
         self._held: dict[TenantName, dict[ClusterName, Amount]] = {}
-        self._queue_shares: dict[QueueName, ShareKey] = {}
+        self._queue_tenant_held: dict[tuple[QueueName, TenantName], Amount] = {}
         self._tenant_shares: dict[TenantName, ShareKey] = {}
+        self._queue_tenant_shares: dict[tuple[QueueName, TenantName], ShareKey] = {}
         self._moved: dict[TenantName, set[ClusterName]] = {}
+        self._bounds: dict[tuple[QueueName, TenantName, ClusterName | None], Bounds] = {}
+        self._charges = 0
+        """How many there were: what was worked out at the same number still holds."""
+        self._refused: dict[tuple[int, QueueName, TenantName], tuple[int, Verdict | None]] = {}
+        self._reserves = self.tree.guaranteed and not self.policy.lend_guarantees
+        self.beyond_pending_limit = _beyond(snapshot)
+        """Waiting workloads that are more than their tenant may have considered."""
         for usage in snapshot.usage:
             self.charge(Charge(usage.queue, usage.tenant, usage.cluster, usage.amount))
 
     def has_queue(self, name: QueueName) -> bool:
-        """Whether there is such a queue on the control plane."""
-        return name in self._existing
+        """Whether there is such a queue on the control plane; the root always is."""
+        node = self.tree.nodes.get(name)
+        return node is not None and (node.exists or node is self.tree.root)
+
+    def node(self, name: QueueName) -> Node:
+        """The queue in the tree."""
+        return self.tree.node(name)
 
     def queue(self, name: QueueName) -> Queue:
-        """The queue."""
-        queue = self._queues.get(name)
-        if queue is None:
-            queue = self._queues[name] = Queue(name=name)
-        return queue
+        """The queue; one with defaults when there is none of that name."""
+        return self.tree.node(name).queue
 
     def tenant(self, name: TenantName) -> Tenant:
         """The tenant."""
@@ -65,17 +84,77 @@ class Ledger:
 
     def charge(self, charge: Charge, times: int = 1) -> None:
         """Give an amount, or take it back with times -1."""
-        add(self._queue_held.setdefault(charge.queue, {}), charge.amount, times)
+        self.tree.charge(self.tree.node(charge.queue), charge.cluster, charge.amount, times)
+        key = (charge.queue, charge.tenant)
+        add(self._queue_tenant_held.setdefault(key, {}), charge.amount, times)
         add(self._tenant_held.setdefault(charge.tenant, {}), charge.amount, times)
         places = self._held.setdefault(charge.tenant, {})
         add(places.setdefault(charge.cluster, {}), charge.amount, times)
-        self._queue_shares.pop(charge.queue, None)
+        self._touched.add(charge.queue)
+        self.given_back += times < 0
+        self._charges += 1
+        self._queue_tenant_shares.pop(key, None)
         self._tenant_shares.pop(charge.tenant, None)
         self._moved.setdefault(charge.tenant, set()).add(charge.cluster)
 
+    def bounds(
+        self, queue: QueueName, tenant: TenantName, cluster: ClusterName | None = None
+    ) -> Bounds:
+        """Every limit on what the tenant may hold through the queue; with those in a cluster."""
+        key = (queue, tenant, cluster)
+        found = self._bounds.get(key)
+        if found is None:
+            found = self._bounds[key] = self._make_bounds(queue, tenant, cluster)
+        return found
+
+    def _make_bounds(
+        self, queue: QueueName, tenant: TenantName, cluster: ClusterName | None
+    ) -> Bounds:
+        node = self.tree.node(queue)
+        found = queue_limits(node)
+        if cluster is not None:
+            found += cluster_limits(node, cluster)
+        limits = self.tenant(tenant).limits
+        if limits:
+            held = self._tenant_held.setdefault(tenant, {})
+            found.append(Limit(f"tenant {tenant}", dict(limits), held, Reason.TENANT_LIMIT))
+        if self._reserves:
+            found.append(Reserve(node, self.tree, self.entitlements.totals))
+        return tuple(found)
+
+    def capped_clusters(self, queue: QueueName) -> frozenset[ClusterName]:
+        """Clusters in which the queue or one above it has a limit of its own."""
+        if not self.tree.limited_in:
+            return frozenset()
+        limits = self.tree.node(queue).limits
+        return frozenset(name for node in limits for name in node.cluster_capability)
+
+    def refusal(
+        self, workload: Workload, cluster: ClusterName | None, amount: Resources
+    ) -> Verdict | None:
+        """Why the workload may not hold that much more (in that cluster), None when it may.
+
+        Asks its queue and every queue above it, its tenant, and what is guaranteed to others.
+        """
+        return over(self.bounds(workload.queue, workload.tenant, cluster), amount)
+
+    def refusal_of_equal(self, workload: Workload, minimum: Resources) -> Verdict | None:
+        """The same without a cluster, worked out once for equal demands while nothing changes."""
+        key = (id(workload.demand), workload.queue, workload.tenant)
+        known = self._refused.get(key)
+        if known is None or known[0] != self._charges:
+            found = over(self.bounds(workload.queue, workload.tenant), minimum)
+            known = self._refused[key] = (self._charges, found)
+        return known[1]
+
+    def take_touched(self) -> set[QueueName]:
+        """Queues whose amounts changed since this was last asked."""
+        found, self._touched = self._touched, set()
+        return found
+
     def queue_held(self, name: QueueName) -> Amount:
-        """What the queue holds; do not change it."""
-        return self._queue_held.get(name, {})
+        """What the queue holds with everything below it; do not change it."""
+        return self.tree.node(name).held
 
     def tenant_held(self, name: TenantName) -> Amount:
         """What the tenant holds; do not change it."""
@@ -89,34 +168,70 @@ class Ledger:
         """The clusters where the tenant's amounts changed since this was last asked."""
         return self._moved.pop(tenant, set())
 
-    def queue_share(self, name: QueueName) -> ShareKey:
-        """The queue's share, to order by."""
-        share = self._queue_shares.get(name)
-        if share is None:
-            share = self.scale.key(self.queue_held(name), self.queue(name).weight)
-            self._queue_shares[name] = share
-        return share
-
     def tenant_share(self, name: TenantName) -> ShareKey:
-        """The tenant's share, to order by."""
+        """The tenant's share of the federation, to order by."""
         share = self._tenant_shares.get(name)
         if share is None:
             share = self.scale.key(self.tenant_held(name), self.tenant(name).weight)
             self._tenant_shares[name] = share
         return share
 
+    def tenant_share_in(self, queue: QueueName, name: TenantName) -> ShareKey:
+        """The share that the tenant holds through one queue, to order by."""
+        key = (queue, name)
+        share = self._queue_tenant_shares.get(key)
+        if share is None:
+            held = self._queue_tenant_held.get(key, {})
+            share = self.scale.key(held, self.tenant(name).weight)
+            self._queue_tenant_shares[key] = share
+        return share
+
     def shown_queue(self, name: QueueName) -> Holding:
         """The queue's holding, for people."""
-        queue, held = self.queue(name), self.queue_held(name)
+        node, held = self.node(name), self.queue_held(name)
+        deserved = self.entitlements.deserved_of(node)
+        rest = {
+            resource: deserved.get(resource, 0) - held.get(resource, 0)
+            for resource in (*deserved, *held)
+            if self.entitlements.counts(node, resource)
+        }
         return Holding(
             name=name,
             held=Resources.of(held),
-            share=self.scale.share(held, queue.weight),
-            capability=queue.capability,
+            share=self.scale.share(held, node.queue.weight),
+            capability=node.queue.capability,
+            deserved=Resources.of(deserved),
+            unused=Resources.of({one: more for one, more in rest.items() if more > 0}),
+            borrowed=Resources.of({one: -more for one, more in rest.items() if more < 0}),
+            above=self.entitlements.path(name)[1:],
         )
 
     def shown_tenant(self, name: TenantName) -> Holding:
         """The tenant's holding, for people."""
         held = self.tenant_held(name)
         share = self.scale.share(held, self.tenant(name).weight)
-        return Holding(name=name, held=Resources.of(held), share=share)
+        limits = self.tenant(name).limits
+        return Holding(name=name, held=Resources.of(held), share=share, capability=limits)
+
+
+def _beyond(snapshot: Snapshot) -> frozenset[WorkloadKey]:
+    """The waiting workloads beyond their tenants' pending limits, the oldest counted first."""
+    limits = {
+        one.name: one.pending_limit for one in snapshot.tenants if one.pending_limit is not None
+    }
+    waiting: dict[TenantName, list[Workload]] = {}
+    for bucket in snapshot.pending if limits else ():
+        if bucket.tenant in limits:
+            waiting.setdefault(bucket.tenant, []).extend(
+                one
+                for one in bucket.workloads
+                if not one.targets
+                and not one.finished
+                and one.problem is None
+                and one.demand.division != Division.COPIED
+            )
+    found: set[WorkloadKey] = set()
+    for tenant, workloads in waiting.items():
+        workloads.sort(key=lambda one: (one.created, one.uid))
+        found.update(one.key for one in workloads[limits[tenant] :])
+    return frozenset(found)

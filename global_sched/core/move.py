@@ -47,7 +47,7 @@ def _move_whole(workload: Workload, grant: Grant, gang: Gang, statement: Stateme
     for choice, mask in standings.tries(case, ""):
         others = mask.copy()
         others[home] = False
-        best = statement.best(workload, ask, ask.fitting(others))
+        best = statement.ranking.best(workload, ask, ask.fitting(others))
         at_home = _score_at_home(workload, grant, gang, statement) if mask[home] else -1
         if best is None and at_home < 0:
             continue
@@ -70,7 +70,7 @@ def _score_at_home(workload: Workload, grant: Grant, gang: Gang, statement: Stat
     base: int = sum(
         getattr(weights, name) * score(subject, statement) for name, score in CLUSTER_SCORES.items()
     )
-    return base + statement.place_score(workload, room.cluster)
+    return base + statement.ranking.place_score(workload, room.cluster)
 
 
 def _write_move(workload: Workload, grant: Grant, offer: Offer, statement: Statement) -> None:
@@ -101,7 +101,7 @@ def _divide_afresh(
     ask = rooms.ask(gang, gang.all_amounts(), one)
     for choice, mask in standings.tries(case, ""):
         fits = ask.fitting(mask)
-        scores = dict(statement.ranked(workload, ask, fits))
+        scores = dict(statement.ranking.ranked(workload, ask, fits))
         shares = []
         for at, room in enumerate(rooms.rooms):
             grant = before.get(room.cluster.name)

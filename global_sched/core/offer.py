@@ -101,11 +101,14 @@ def refusal_of(clusters: tuple[ClusterVerdict, ...]) -> Refusal:
         return Refusal(verdict, None, clusters)
     nearest = min((one for one in clusters if one.verdict.code == code), key=_distance)
     verdict = nearest.verdict
+    found = f"{nearest.cluster} is nearest: {verdict.detail}"
+    if verdict.holds == 0:  # nor does any other: calling one of them near would mislead
+        found = f"no cluster has room for any of it: {verdict.detail}"
     return Refusal(
         Verdict(
             code=code,
             reason=verdict.reason,
-            detail=f"{nearest.cluster} is nearest: {verdict.detail}",
+            detail=found,
             missing=verdict.missing,
             holds=verdict.holds,
             wants=verdict.wants,

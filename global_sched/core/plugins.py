@@ -9,12 +9,15 @@ Plain functions in dict literals: nothing registers itself.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from global_sched.core import filters, scores
 from global_sched.core.fairness import ShareKey
 from global_sched.core.scores import Subject
+from global_sched.core.sharing import Ratio
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
+from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
@@ -23,20 +26,48 @@ Filter = Callable[[Workload, Cluster, View], Verdict]
 Score = Callable[[Subject, View], int]
 
 
-def _queue_priority(queue: Queue, view: View) -> int:  # noqa: ARG001 - an order's signature
-    return -queue.priority
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A queue between its brothers: what orders them."""
+
+    queue: Queue
+    saturated: bool
+    """Whether it has all that it deserves of something that it waits for."""
+    share: Ratio
+    """Of its deserved, divided by its weight; its excess once it is saturated."""
 
 
-def _queue_share(queue: Queue, view: View) -> ShareKey:
-    return view.queue_share(queue.name)
+def _queue_priority(place: Place) -> int:
+    return -place.queue.priority
 
 
-def _queue_name(queue: Queue, view: View) -> str:  # noqa: ARG001 - an order's signature
-    return queue.name
+def _saturated(place: Place) -> bool:
+    return place.saturated
 
 
-def _priority(workload: Workload, view: View) -> int:  # noqa: ARG001 - an order's signature
-    return -workload.priority
+def _queue_share(place: Place) -> Ratio:
+    return place.share
+
+
+def _queue_name(place: Place) -> str:
+    return place.queue.name
+
+
+def effective_priority(workload: Workload, view: View) -> int:
+    """The job's priority, raised by how long it waits: at most by the Policy's `ageing_limit`."""
+    policy = view.policy
+    if policy.ageing_period_seconds <= 0 or workload.targets:
+        return workload.priority
+    waited = max(0, view.now - workload.created) // (policy.ageing_period_seconds * SECOND)
+    return workload.priority + min(max(0, policy.ageing_limit), waited * policy.ageing_step)
+
+
+def _priority(workload: Workload, view: View) -> int:
+    return -effective_priority(workload, view)
+
+
+def _share_in_queue(workload: Workload, view: View) -> ShareKey:
+    return view.tenant_share_in(workload.queue, workload.tenant)
 
 
 def _tenant_share(workload: Workload, view: View) -> ShareKey:
@@ -51,18 +82,22 @@ def _uid(workload: Workload, view: View) -> str:  # noqa: ARG001 - an order's si
     return workload.uid
 
 
-QUEUE_ORDER: Mapping[str, Callable[[Queue, View], object]] = {
+QUEUE_ORDER: Mapping[str, Callable[[Place], object]] = {
     "priority": _queue_priority,
+    "saturated": _saturated,
     "share": _queue_share,
     "name": _queue_name,
 }
+"""Between the queues of one parent, at every level of the tree."""
 
 WORKLOAD_ORDER: Mapping[str, Callable[[Workload, View], object]] = {
     "priority": _priority,
+    "share-in-queue": _share_in_queue,
     "tenant-share": _tenant_share,
     "creation": _creation,
     "uid": _uid,
 }
+"""Inside a leaf."""
 
 DEMAND_FILTERS: Mapping[str, Filter] = {
     "affinity": filters.affinity,
@@ -86,6 +121,7 @@ COPY_FILTERS: Mapping[str, Filter] = {
 WORKLOAD_FILTERS: Mapping[str, Filter] = {
     "leaving": filters.leaving,
     "back-off": filters.backing_off,
+    "limits": filters.limited,
 }
 """Their answer depends on the one workload; they are asked only where it has such an entry."""
 

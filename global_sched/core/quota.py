@@ -1,50 +1,169 @@
-"""What a queue's capability still lets in.
+"""What the limits of queues and tenants, and the guarantees of others, still let in.
 
-A capability limits the resources that it names; others are unlimited. The minimum of a gang must
-fit whole; surplus beyond it is cut to what fits, in the template's order.
+A limit names resources; others are unlimited, and an amount of 0 allows none. The minimum of a gang
+must fit whole; surplus beyond it is cut to what fits, in the template's order. Lowering a limit
+below what is in use takes nothing away and lets nothing in.
 """
 
 from collections.abc import Mapping
+from typing import Protocol
 
+from global_sched.core.fairness import Amount
+from global_sched.core.tree import Node, Tree
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
 
 
-def over_capability(queue: Queue, held: Mapping[str, int], asked: Resources) -> Verdict | None:
-    """Why the queue cannot take that much more, or None when it can.
+class Bound(Protocol):
+    """One limit at this moment; it follows what is held."""
 
-    What even an empty queue could not take is `NEVER`: no wait will help.
-    """
-    for name, limit in queue.capability:
-        amount = asked.get(name)
-        has = held.get(name, 0)
-        if amount == 0 or has + amount <= limit:
-            continue
+    def room(self, name: str) -> int | None:
+        """How much more of a resource it lets in; None: it does not limit that."""
+
+    def refusal(self, name: str, amount: int) -> Verdict:
+        """Why so much more of it is too much."""
+
+
+class Limit:
+    """Amounts of which no more may be held: a queue's capability, a tenant's limits."""
+
+    __slots__ = ("_held", "_limits", "_reason", "_who")
+
+    def __init__(
+        self,
+        who: str,
+        limits: Mapping[str, int],
+        held: Amount,
+        reason: Reason = Reason.QUEUE_CAPABILITY,
+    ) -> None:
+        self._who, self._limits, self._held, self._reason = who, limits, held, reason
+
+    def room(self, name: str) -> int | None:
+        """How much more of a resource it lets in."""
+        limit = self._limits.get(name)
+        return None if limit is None else max(0, limit - self._held.get(name, 0))
+
+    def refusal(self, name: str, amount: int) -> Verdict:
+        """Why it is too much. What even an empty holder could not take is `NEVER`."""
+        limit, has = self._limits[name], self._held.get(name, 0)
         shown = [format_quantity(value, name) for value in (amount, has, limit)]
         return Verdict(
             code=Code.NEVER if amount > limit else Code.NO_FIT,
-            reason=Reason.QUEUE_CAPABILITY,
-            detail=f"queue {queue.name}: {name} {shown[0]} asked, {shown[1]} of {shown[2]} in use",
+            reason=self._reason,
+            detail=f"{self._who}: {name} {shown[0]} asked, {shown[1]} of {shown[2]} in use",
             missing=has + amount - limit,
         )
-    return None
 
 
-def cut_to_capability(
-    queue: Queue, held: Mapping[str, int], gang: Gang, minimum: Amounts, wanted: Amounts
-) -> Amounts:
-    """The part of `wanted` that the capability allows, which is at least `minimum`.
+class Reserve:
+    """What is guaranteed to other queues and not lent: their unused part is not there for this one.
+
+    At every queue above, the children together may hold as much as its capability (at the root: as
+    the federation has), where each child counts at least its guarantee.
+    """
+
+    __slots__ = ("_node", "_root", "_totals")
+
+    def __init__(self, node: Node, tree: Tree, totals: Mapping[str, int]) -> None:
+        self._node, self._root, self._totals = node, tree.root, totals
+
+    def room(self, name: str) -> int | None:
+        """How much more fits beside the guarantees of the others, its own unused part included."""
+        if name not in self._root.guarantee:
+            return None
+        least: int | None = None
+        own = 0
+        for node in self._node.path:
+            limit = node.capability.get(name)
+            if node is self._root and name in self._totals:
+                total = self._totals[name]
+                limit = total if limit is None else min(limit, total)
+            inner = node.inner.get(name, 0)
+            if limit is not None:
+                room = max(0, limit - inner) + own
+                least = room if least is None else min(least, room)
+            own += max(0, node.guarantee.get(name, 0) - inner)
+        return least
+
+    def refusal(self, name: str, amount: int) -> Verdict:
+        """Why it is too much."""
+        room = self.room(name) or 0
+        shown = [format_quantity(value, name) for value in (amount, room)]
+        return Verdict(
+            code=Code.NO_FIT,
+            reason=Reason.GUARANTEE_RESERVED,
+            detail=f"queue {self._node.queue.name}: {name} {shown[0]} asked, {shown[1]} left "
+            "beside what is guaranteed to other queues",
+            missing=amount - room,
+        )
+
+
+Bounds = tuple[Bound, ...]
+
+
+def queue_limits(node: Node) -> list[Bound]:
+    """The capability of a queue and of all above it."""
+    return [
+        Limit(f"queue {one.queue.name}", one.capability, one.held)
+        for one in node.limits
+        if one.capability
+    ]
+
+
+def cluster_limits(node: Node, cluster: ClusterName) -> list[Bound]:
+    """Their capability in one cluster."""
+    return [
+        Limit(
+            f"queue {one.queue.name} in cluster {cluster}",
+            one.cluster_capability[cluster],
+            one.cluster_held.setdefault(cluster, {}),
+        )
+        for one in node.limits
+        if cluster in one.cluster_capability
+    ]
+
+
+def capability_of(queue: Queue, held: Amount) -> Bounds:
+    """The bounds of one queue's capability alone."""
+    return (Limit(f"queue {queue.name}", dict(queue.capability), held),)
+
+
+def over(bounds: Bounds, asked: Resources) -> Verdict | None:
+    """Why the bounds do not let in that much more, or None when they do.
+
+    One that never will goes before one that does not now.
+    """
+    found: Verdict | None = None
+    for bound in bounds:
+        for name, amount in asked.entries:
+            room = bound.room(name)
+            if room is None or amount <= room:
+                continue
+            refusal = bound.refusal(name, amount)
+            if refusal.code == Code.NEVER:
+                return refusal
+            found = found or refusal
+    return found
+
+
+def cut(bounds: Bounds, gang: Gang, minimum: Amounts, wanted: Amounts) -> Amounts:
+    """The part of `wanted` that the bounds let in, which is at least `minimum`.
 
     The caller has asked that the minimum fits. Pod sets grow in the template's order.
     """
-    if not queue.capability or over_capability(queue, held, gang.requests(wanted)) is None:
+    if not bounds or fits(bounds, gang.requests(wanted)):
         return wanted
     floor = gang.requests(minimum)
-    room = {name: limit - held.get(name, 0) - floor.get(name) for name, limit in queue.capability}
+    room: dict[str, int] = {}
+    for name, _ in gang.requests(wanted).entries:
+        rooms = [left for bound in bounds if (left := bound.room(name)) is not None]
+        if rooms:
+            room[name] = min(rooms) - floor.get(name)
     amounts = dict(minimum.entries)
     for pod_set in gang.pod_sets:
         more = wanted.get(pod_set.name) - minimum.get(pod_set.name)
@@ -58,3 +177,13 @@ def cut_to_capability(
             if name in room:
                 room[name] -= more * request
     return Amounts.of(amounts)
+
+
+def fits(bounds: Bounds, asked: Resources) -> bool:
+    """Whether the bounds let in that much more."""
+    for bound in bounds:
+        for name, amount in asked.entries:
+            room = bound.room(name)
+            if room is not None and amount > room:
+                return False
+    return True

@@ -2,9 +2,14 @@
 
 Room only shrinks while a cycle admits, so a gang that a cluster refused stays refused there;
 what fitted is asked again once the cluster's room has changed. Equal gangs share their answers.
+
+Room grows in two ways, and both make every ask forget what that cluster answered: `Rooms.give` (a
+trial eviction) and `Rooms.rollback`. Marks nest, so that a trial may hold trials.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +19,13 @@ from global_sched.core.scores import Fill, Subject, fill_of
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Grant
+from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, NodeClass, Topology
-from global_sched.shared.model.verdict import ClusterVerdict
-from global_sched.shared.placement import Glance, NotPlaced, Placed, Space
+from global_sched.shared.model.verdict import ClusterVerdict, Verdict
+from global_sched.shared.model.workload import Demand
+from global_sched.shared.placement import Field, Near, NotPlaced, Placed, Space
 
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -27,45 +34,44 @@ Ints = NDArray[np.int64]
 class Room:
     """One cluster: its Space, and how much is free in all."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, at: int, field: Field) -> None:
         self.cluster = cluster
         self.total = cluster.capacity.total if cluster.capacity is not None else Resources()
-        self._space: Space | None = None
+        self._at, self._field = at, field
         self._free: dict[str, int] | None = None
 
     @property
     def space(self) -> Space:
         """The placement engine's view, made when first asked."""
-        if self._space is None:
-            self._space = Space(self._topology())
-        return self._space
+        return self._field.space(self._at)
 
     @property
     def free(self) -> dict[str, int]:
         """Free amounts in the whole cluster, for scores."""
         if self._free is None:
-            self._free = dict(self.space.free().entries)
+            self._free = self._field.free(self._at)
         return self._free
 
     def restore(self, free: dict[str, int]) -> None:
         """Set the free amounts back."""
         self._free = free
 
-    def _topology(self) -> Topology:
-        """What is reported, or Karmada's summary as one big node where there is no report."""
-        if self.cluster.capacity is not None:
-            return self.cluster.capacity.topology
-        summary = self.cluster.summary or Resources()
-        leaf = Leaf(
-            domain=None,
-            node_class=NodeClass(),
-            free=tuple(amount for _, amount in summary.entries),
-            count=1,
-        )
-        return Topology(axis=summary.names(), leaves=(leaf,), label_keys=())
+
+def _topology(cluster: Cluster) -> Topology:
+    """What is reported, or Karmada's summary as one big node where there is no report."""
+    if cluster.capacity is not None:
+        return cluster.capacity.topology
+    summary = cluster.summary or Resources()
+    leaf = Leaf(
+        domain=None,
+        node_class=NodeClass(),
+        free=tuple(amount for _, amount in summary.entries),
+        count=1,
+    )
+    return Topology(axis=summary.names(), leaves=(leaf,), label_keys=())
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RoomsMark:
     """What the rooms that changed since the mark were like: (the Space's mark, free amounts)."""
 
@@ -81,24 +87,31 @@ class Ask:
 
     def __init__(self, gang: Gang, wanted: Amounts, minimum: Amounts, rooms: "Rooms") -> None:
         self.gang, self.wanted, self.minimum = gang, wanted, minimum
-        self._requests = gang.requests(minimum)
-        self._fills: dict[Resources, Fill] = {}
         self.pods = wanted.pods()
+        self._requests = gang.requests(minimum)
         self._plain = wanted == gang.all_amounts() and minimum == gang.minimum_amounts()
+        self._constrained = gang.constraint is not None
         self._rooms = rooms
+        question = rooms.field.question(gang) if self._plain else None
+        self._question = question if question is not None and question.plain else None
         size = len(rooms.rooms)
+        self._fills = rooms.fills(self._requests)
         self.may: Mask = np.ones(size, dtype=np.bool_)
         self.seen: Ints = np.full(size, -1, dtype=np.int64)
         self.base: Ints = np.zeros(size, dtype=np.int64)
         self._refusals: list[ClusterVerdict | None] = [None] * size
+        self._grown = len(rooms.grown)
 
     def fitting(self, mask: Mask) -> Mask:
         """Those of the masked clusters which have the room now."""
+        self._notice_growth()
         fits = mask & self.may
-        stale = np.flatnonzero(fits & (self.seen != self._rooms.versions))
-        for at in stale.tolist():
-            self._answer(at)
-        return fits & self.may if len(stale) else fits
+        stale = (fits & (self.seen != self._rooms.versions)).nonzero()[0]
+        if not len(stale):
+            return fits
+        self.seen[stale] = self._rooms.versions[stale]
+        self._answer(stale.tolist())
+        return fits & self.may
 
     def placed(self, at: int) -> Placed:
         """Where it fits in a cluster that `fitting` just named."""
@@ -108,49 +121,69 @@ class Ask:
 
     def refusal(self, at: int) -> ClusterVerdict | None:
         """Why `fitting` left a cluster out, in the numbers of when it was first asked for that."""
-        refusal = self._refusals[at]
-        if refusal is None and not self.may[at]:
-            found = self._place(at)
-            assert isinstance(found, NotPlaced), f"{self._rooms.rooms[at].cluster.name}: {found}"
-            name = self._rooms.rooms[at].cluster.name
-            refusal = self._refusals[at] = ClusterVerdict(cluster=name, verdict=found.verdict)
-        return refusal
+        return self.refusals((at,))[0]
 
-    def fill(self, room: "Room") -> Fill:
+    def refusals(self, clusters: Sequence[int]) -> list[ClusterVerdict | None]:
+        """The same for several clusters; None for those that were not left out."""
+        self._notice_growth()
+        new = [at for at in clusters if self._refusals[at] is None and not self.may[at]]
+        if new:
+            if self._question is None:
+                told = [self._not_placed(at) for at in new]
+            else:
+                told = self._question.verdicts(new)
+            for at, verdict in zip(new, told, strict=True):
+                name = self._rooms.rooms[at].cluster.name
+                self._refusals[at] = ClusterVerdict(cluster=name, verdict=verdict)
+        return [self._refusals[at] for at in clusters]
+
+    def _not_placed(self, at: int) -> Verdict:
+        found = self._place(at)
+        assert isinstance(found, NotPlaced), f"{self._rooms.rooms[at].cluster.name}: {found}"
+        return found.verdict
+
+    def fill(self, at: int) -> Fill:
         """What filling the room with the gang's minimum is measured by."""
-        found = self._fills.get(room.total)
+        found = self._fills[at]
         if found is None:
-            found = self._fills[room.total] = fill_of(self._requests, room.total)
+            found = self._fills[at] = self._rooms.fill(at, self._requests)
         return found
 
-    def forget(self, at: int) -> None:
-        """Ask that cluster again: its room went back."""
-        self.may[at] = True
-        self.seen[at] = -1
-        self._refusals[at] = None
+    def _notice_growth(self) -> None:
+        """Forget what clusters answered whose room has grown since."""
+        grown = self._rooms.grown
+        if self._grown == len(grown):
+            return
+        for at in set(grown[self._grown :]):
+            self.may[at] = True
+            self.seen[at] = -1
+            self._refusals[at] = None
+        self._grown = len(grown)
 
-    def _answer(self, at: int) -> None:
-        rooms = self._rooms
-        room = rooms.rooms[at]
-        self.seen[at] = rooms.versions[at]
-        glance = room.space.glance(self.gang) if self._plain else None
-        if glance is None:
-            glance = self._tried(at)
-        self.may[at] = glance.fits
-        if glance.fits:
-            self.base[at] = rooms.base_score(room, self, glance)
+    def _answer(self, clusters: list[int]) -> None:
+        """Ask some clusters, and score those where it fits."""
+        if self._question is None:
+            answers = [self._tried(at) for at in clusters]
+        else:
+            answers = self._question.answers(clusters)
+        may, base, base_score = self.may, self.base, self._rooms.base_score
+        for at, near in zip(clusters, answers, strict=True):
+            if near is None:
+                may[at] = False
+            else:
+                base[at] = base_score(at, self, near)
 
-    def _tried(self, at: int) -> Glance:
-        """The same by placing it, where a glance does not tell."""
+    def _tried(self, at: int) -> Near | None:
+        """The same by placing it, where counting does not tell."""
         found = self._place(at)
         if isinstance(found, NotPlaced):
-            return Glance(fits=False)
-        tier = found.tier if self.gang.constraint is not None else None
-        holds = self._rooms.rooms[at].space.holds(self.gang, found.domain)
-        return Glance(fits=True, tier=tier, holds=holds)
+            return None
+        tier = found.tier if self._constrained else None
+        return tier, self._rooms.rooms[at].space.holds(self.gang, found.domain)
 
     def _place(self, at: int) -> Placed | NotPlaced:
         """The engine's own answer, which it remembers while the room does not change."""
+        self._rooms.field.touched(at)
         space = self._rooms.rooms[at].space
         if self._plain:
             return space.place(self.gang)
@@ -162,15 +195,26 @@ class Rooms:
 
     def __init__(self, clusters: tuple[Cluster, ...], view: View) -> None:
         self._view = view
-        self.rooms = [Room(c) for c in sorted(clusters, key=lambda c: c.name)]
+        ordered = sorted(clusters, key=lambda c: c.name)
+        limit = view.policy.placement_search_limit
+        self.field = Field([_topology(c) for c in ordered], search_limit=limit)
+        self.rooms = [Room(cluster, at, self.field) for at, cluster in enumerate(ordered)]
         self.position = {room.cluster.name: at for at, room in enumerate(self.rooms)}
         self.versions: Ints = np.zeros(len(self.rooms), dtype=np.int64)
         self._asks: dict[tuple[int, Amounts, Amounts], Ask] = {}
         self._gangs: dict[Gang, Gang] = {}
         self._same: dict[int, tuple[Gang, Gang]] = {}
-        self._marked: RoomsMark | None = None
+        self._marks: list[RoomsMark] = []
+        self.grown: list[int] = []
+        """The clusters whose room grew, one entry each time."""
+        self._fills: dict[tuple[tuple[str, int], ...], list[Fill | None]] = {}
         weights = view.policy.score_weights
-        self._weights = {name: getattr(weights, name) for name in CLUSTER_SCORES}
+        self._scores = [(getattr(weights, name), score) for name, score in CLUSTER_SCORES.items()]
+
+    def expect(self, demands: Iterable[Demand]) -> None:
+        """Count what these demands will ask for, all of them at once."""
+        gangs = {id(one.gang): one.gang for one in demands if one.gang is not None}
+        self.field.expect(gangs.values())
 
     def ask(self, gang: Gang, wanted: Amounts, minimum: Amounts) -> Ask:
         """The ask for this question, shared by equal gangs."""
@@ -188,7 +232,22 @@ class Rooms:
         """Give that room away, so much in all."""
         self.touch(at)
         self.rooms[at].space.take(placed)
-        self._charge(at, amount)
+        self.field.touched(at)
+        self._charge(at, amount, -1)
+
+    def give(self, at: int, change: Callable[[Space], object], amount: Resources) -> None:
+        """Make room: `change` frees it in the cluster's Space, `amount` is how much it is in all.
+
+        Between `mark` and `rollback` or `commit` this is a trial eviction; then ask and place as
+        ever, the answers count with the room that was made. For room taken in this cycle the change
+        is `lambda space: space.give_back(placed)`; for pods that run, whatever the Space frees
+        occupants with, as long as its `rollback` undoes it.
+        """
+        self.touch(at)
+        change(self.rooms[at].space)
+        self.field.touched(at)
+        self._charge(at, amount, 1)
+        self.grown.append(at)
 
     def grow(
         self,
@@ -203,6 +262,7 @@ class Rooms:
 
         With a `minimum`, that many at least.
         """
+        self.field.touched(at)
         found = self.rooms[at].space.place(
             gang,
             amounts=amounts,
@@ -214,47 +274,66 @@ class Rooms:
         return found
 
     def mark(self) -> "RoomsMark":
-        """A point that all rooms can go back to."""
-        self._marked = RoomsMark()
-        return self._marked
+        """A point that all rooms can go back to. Marks nest: the last one is ended first."""
+        mark = RoomsMark()
+        self._marks.append(mark)
+        return mark
 
     def touch(self, at: int) -> None:
         """Remember how the room was, the first time it changes after a mark."""
-        if self._marked is not None and at not in self._marked.spaces:
+        if self._marks and at not in self._marks[-1].spaces:
             room = self.rooms[at]
-            self._marked.spaces[at] = (room.space.mark(), dict(room.free))
+            self._marks[-1].spaces[at] = (room.space.mark(), dict(room.free))
 
     def rollback(self, mark: "RoomsMark") -> None:
-        """Go back; whatever was answered from less room is asked again."""
-        for at, (space_mark, free) in mark.spaces.items():
-            self.rooms[at].space.rollback(space_mark)
-            self.rooms[at].restore(free)
-            self.versions[at] += 1
-            for ask in self._asks.values():
-                ask.forget(at)
-        self.commit()
+        """Go back, past the marks that were made since too.
+
+        Whatever was answered in between is asked again.
+        """
+        while self._marks:
+            last = self._marks.pop()
+            for at, (space_mark, free) in last.spaces.items():
+                self.rooms[at].space.rollback(space_mark)
+                self.field.touched(at)
+                self.rooms[at].restore(free)
+                self.versions[at] += 1
+                self.grown.append(at)
+            if last is mark:
+                return
+        raise InvariantError("a mark of the rooms was ended twice")
 
     def commit(self) -> None:
-        """Forget the mark."""
-        self._marked = None
+        """Keep what was done since the last mark; a mark around it can still undo it."""
+        last = self._marks.pop()
+        if self._marks:
+            for at, before in last.spaces.items():
+                self._marks[-1].spaces.setdefault(at, before)
 
-    def base_score(self, room: Room, ask: Ask, glance: Glance) -> int:
+    def base_score(self, at: int, ask: Ask, near: Near) -> int:
         """The weighted sum of the scores that depend on the room only."""
-        fill = ask.fill(room)
-        subject = Subject(
-            tier=glance.tier,
-            pods=ask.pods,
-            holds=glance.holds,
-            fill=fill,
-            free=room.free.get(fill.resource, 0),
-        )
-        return sum(
-            self._weights[name] * score(subject, self._view)
-            for name, score in CLUSTER_SCORES.items()
-        )
+        fill = ask.fill(at)
+        free = self.rooms[at].free.get(fill.resource, 0)
+        subject = Subject(near[0], ask.pods, near[1], fill, free)
+        view, total = self._view, 0
+        for weight, score in self._scores:
+            total += weight * score(subject, view)
+        return total
 
-    def _charge(self, at: int, amount: Resources) -> None:
+    def fills(self, requests: Resources) -> list[Fill | None]:
+        """What filling each cluster with so much is measured by, as far as known; see `fill`.
+
+        Gangs that ask for the same in other sizes share it: only the ratios count.
+        """
+        divisor = gcd(*(amount for _, amount in requests.entries)) or 1
+        key = tuple((name, amount // divisor) for name, amount in requests.entries)
+        return self._fills.setdefault(key, [None] * len(self.rooms))
+
+    def fill(self, at: int, requests: Resources) -> Fill:
+        """What filling a cluster with so much is measured by."""
+        return fill_of(requests, self.rooms[at].total)
+
+    def _charge(self, at: int, amount: Resources, sign: int) -> None:
         free = self.rooms[at].free
         for name, value in amount.entries:
-            free[name] = free.get(name, 0) - value
+            free[name] = free.get(name, 0) + sign * value
         self.versions[at] += 1

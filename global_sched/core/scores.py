@@ -5,6 +5,7 @@ name.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
@@ -31,8 +32,7 @@ class Fill:
     evenness: int
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """A gang's place in a cluster: what is scored.
 
     `tier` is the lowest with a domain that holds it, `holds` how many of its `pods` fit in the

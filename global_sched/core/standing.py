@@ -4,7 +4,7 @@ A cycle asks the demand filters once per kind of question and cluster; workloads
 demand share the answer, and share the whole refusal once no cluster has room.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from global_sched.core.rooms import Ask, Mask, Rooms
 from global_sched.core.view import View
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.cluster import Cluster
-from global_sched.shared.model.gang import Amounts, Mode
+from global_sched.shared.model.gang import Amounts, Gang, Mode
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
 from global_sched.shared.model.workload import Demand, Division, Workload
@@ -32,6 +32,8 @@ class Static:
     refusals: Refusals
     allowed: Mask
     tries: dict[str, tuple[tuple[Choice, Mask], ...]] = field(default_factory=dict)
+    usual: dict[str, tuple[tuple[Choice, Mask], ...]] = field(default_factory=dict)
+    """The same with the allowed clusters only; not to be changed by those who get them."""
 
 
 class Standing:
@@ -44,6 +46,15 @@ class Standing:
         self.wanted = Amounts() if gang is None else gang.all_amounts()
         self.minimum_requests = Resources() if gang is None else gang.requests(self.minimum)
         self.dead: Refusal | None = None
+        self.case = Case(self, static.refusals, static.allowed, True)
+        self._requests = {self.minimum: self.minimum_requests}
+
+    def requests(self, gang: Gang, amounts: Amounts) -> Resources:
+        """The resources of that many pods of the gang, worked out once."""
+        found = self._requests.get(amounts)
+        if found is None:
+            found = self._requests[amounts] = gang.requests(amounts)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +92,12 @@ class Standings:
         standing = self.of(workload)
         static = standing.static
         backoffs = workload.decision.backoffs if workload.decision is not None else ()
-        if not (workload.leaving or workload.targets or backoffs):
-            return Case(standing, static.refusals, static.allowed, True)
+        capped = self._view.capped_clusters(workload.queue)
+        if not (workload.leaving or workload.targets or backoffs or capped):
+            return standing.case
         refusals, allowed = list(static.refusals), static.allowed.copy()
         inside = {target.cluster for target in workload.targets}
-        marked = inside.union(workload.leaving, (backoff.cluster for backoff in backoffs))
+        marked = inside.union(workload.leaving, capped, (backoff.cluster for backoff in backoffs))
         for name in sorted(marked):
             at = self._rooms.position.get(name)
             if at is None:
@@ -97,7 +109,7 @@ class Standings:
             refusals[at], allowed[at] = refusal, refusal is None
         return Case(standing, refusals, allowed, False)
 
-    def tries(self, case: Case, observed: str) -> Iterator[tuple[Choice, Mask]]:
+    def tries(self, case: Case, observed: str) -> tuple[tuple[Choice, Mask], ...]:
         """The sets of clusters to try, in order, each with the mask of those allowed."""
         static, rule = case.standing.static, case.standing.demand.rule
         found = static.tries.get(observed)
@@ -107,24 +119,31 @@ class Standings:
                 for choice in choices(rule, observed)
             )
             static.tries[observed] = found
-        for choice, mask in found:
-            yield choice, mask & case.allowed
+            static.usual[observed] = tuple([(one, mask & static.allowed) for one, mask in found])
+        if case.shared:
+            return static.usual[observed]
+        return tuple([(choice, mask & case.allowed) for choice, mask in found])
 
     def refusal(self, case: Case, ask: Ask | None) -> Refusal:
         """The refusal after no choice had a cluster; remembered where the case is the demand's."""
-        found = []
-        for at, static in enumerate(case.refusals):
-            room = static or (ask.refusal(at) if ask is not None else None)
-            found.append(room or self._not_asked(at))
-        refusal = refusal_of(tuple(found))
+        found = list(case.refusals)
+        open_at = [at for at, static in enumerate(found) if static is None]
+        answers = [None] * len(open_at) if ask is None else ask.refusals(open_at)
+        for at, answer in zip(open_at, answers, strict=True):
+            found[at] = answer or self._not_asked(at)
+        refusal = refusal_of(tuple([one for one in found if one is not None]))
         if case.shared:
             case.standing.dead = refusal
         return refusal
 
-    def revive(self) -> None:
-        """Room went back: no demand is refused for good."""
+    def mark(self) -> dict[Standing, Refusal]:
+        """Who is refused for good now, to go back to."""
+        return {one: one.dead for one in self._by_demand.values() if one.dead is not None}
+
+    def revive(self, dead: Mapping[Standing, Refusal] | None = None) -> None:
+        """Room has grown: no demand is refused for good, or only those of a mark gone back to."""
         for standing in self._by_demand.values():
-            standing.dead = None
+            standing.dead = None if dead is None else dead.get(standing)
 
     def _not_asked(self, at: int) -> ClusterVerdict:
         """It would do alone, but the clusters together do not."""

@@ -4,28 +4,35 @@ Everything that a cycle changes is in here: the clusters' room, what queues and 
 the actions. `mark` and `rollback` undo a trial; `plan` is the committed statement.
 """
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from global_sched.core.fairness import Amount, ShareKey
 from global_sched.core.ledger import Charge, Ledger
-from global_sched.core.offer import Offer
-from global_sched.core.plugins import TENANT_SCORES, WORKLOAD_SCORES
-from global_sched.core.rooms import Ask, Ints, Mask, Rooms, RoomsMark
-from global_sched.core.standing import Standings
-from global_sched.shared.model.cluster import Cluster
+from global_sched.core.offer import Offer, Refusal
+from global_sched.core.ranking import Ranking
+from global_sched.core.rooms import Rooms, RoomsMark
+from global_sched.core.sharing import Ratio
+from global_sched.core.standing import Standing, Standings
 from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
-from global_sched.shared.model.plan import Admission, Confirmation, Outcome, Plan, Withdrawal
+from global_sched.shared.model.plan import (
+    Admission,
+    Claiming,
+    Confirmation,
+    Outcome,
+    Plan,
+    Withdrawal,
+)
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import ClusterVerdict, Verdict
 from global_sched.shared.model.workload import Target, Workload, lacking
+from global_sched.shared.placement import Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,9 @@ class Mark:
     """A point that a statement can go back to."""
 
     rooms: RoomsMark
+    dead: Mapping[Standing, Refusal]
     admissions: int
+    withdrawals: int
     charges: int
     order: int
 
@@ -43,17 +52,19 @@ class Statement:
 
     def __init__(self, snapshot: Snapshot, policy: Policy, now: Instant) -> None:
         self.snapshot, self.policy, self.now = snapshot, policy, now
-        self.ledger = Ledger(snapshot)
+        self.ledger = Ledger(snapshot, policy)
         self.rooms = Rooms(snapshot.clusters, self)
+        self.rooms.expect(one.demand for bucket in snapshot.pending for one in bucket.workloads)
         self.standings = Standings(self, self.rooms)
+        self.ranking = Ranking(self, self.rooms, self.ledger)
         self.admissions: list[Admission] = []
         self.withdrawals: list[Withdrawal] = []
         self.confirmations: list[Confirmation] = []
+        self.claims: list[Claiming] = []
         self.outcomes: list[Outcome] = []
         self.decided: set[WorkloadKey] = set()
-        self._charges: list[Charge] = []
+        self._charges: list[tuple[Charge, int]] = []
         self._order = 0
-        self._tenant_scores: dict[TenantName, Ints] = {}
 
     # The view
 
@@ -61,13 +72,39 @@ class Statement:
         """The queue; one with defaults when there is none of that name."""
         return self.ledger.queue(name)
 
-    def queue_share(self, name: QueueName) -> ShareKey:
-        """How much the queue holds, weighted."""
-        return self.ledger.queue_share(name)
+    def queue_path(self, name: QueueName) -> tuple[QueueName, ...]:
+        """The queue and all above it, to the root."""
+        return self.ledger.entitlements.path(name)
+
+    def queue_standing(self, name: QueueName, wanted: Collection[str]) -> tuple[bool, Ratio]:
+        """Whether it has what it deserves of what it waits for (`wanted`), and its share."""
+        return self.ledger.entitlements.standing(self.ledger.node(name), wanted)
+
+    def touched_queues(self) -> set[QueueName]:
+        """Queues whose amounts changed since this was last asked."""
+        return self.ledger.take_touched()
+
+    def shares_fallen(self) -> int:
+        """How often anything was given back: shares may be less than before."""
+        return self.ledger.given_back
 
     def tenant_share(self, name: TenantName) -> ShareKey:
         """How much the tenant holds, weighted."""
         return self.ledger.tenant_share(name)
+
+    def tenant_share_in(self, queue: QueueName, name: TenantName) -> ShareKey:
+        """How much the tenant holds through one queue, weighted."""
+        return self.ledger.tenant_share_in(queue, name)
+
+    def capped_clusters(self, queue: QueueName) -> frozenset[ClusterName]:
+        """Clusters in which the queue or one above it has a limit of its own."""
+        return self.ledger.capped_clusters(queue)
+
+    def refusal(
+        self, workload: Workload, cluster: ClusterName, amount: Resources
+    ) -> Verdict | None:
+        """Why the limits do not let it hold that much more in a cluster, None when they do."""
+        return self.ledger.refusal(workload, cluster, amount)
 
     def held(self, tenant: TenantName, cluster: ClusterName) -> Amount:
         """What the tenant holds in a cluster."""
@@ -77,81 +114,35 @@ class Statement:
         """What a cluster's nodes have in all."""
         return self.rooms.rooms[self.rooms.position[cluster]].total
 
-    # Ranking
-
-    def scores(self, workload: Workload, ask: Ask) -> Ints:
-        """The weighted sums by cluster position, valid where the ask just fitted."""
-        scores: Ints = ask.base + self._balance(workload)
-        for target in workload.targets:
-            at = self.rooms.position.get(target.cluster)
-            if at is not None:
-                scores[at] += self._local(workload, self.rooms.rooms[at].cluster)
-        return scores
-
-    def place_score(self, workload: Workload, cluster: Cluster) -> int:
-        """The weighted sum of the scores that depend on tenant and workload, in one cluster."""
-        at = self.rooms.position[cluster.name]
-        return int(self._balance(workload)[at]) + self._local(workload, cluster)
-
-    def _local(self, workload: Workload, cluster: Cluster) -> int:
-        weights = self.policy.score_weights
-        return sum(
-            getattr(weights, name) * score(workload, cluster, self)
-            for name, score in WORKLOAD_SCORES.items()
-        )
-
-    def ranked(self, workload: Workload, ask: Ask, fits: Mask) -> list[tuple[int, int]]:
-        """The fitting clusters as (position, score), best first, ties by name."""
-        scores = self.scores(workload, ask)
-        found = [(at, int(scores[at])) for at in np.flatnonzero(fits).tolist()]
-        return sorted(found, key=lambda one: (-one[1], one[0]))
-
-    def best(self, workload: Workload, ask: Ask, fits: Mask) -> tuple[int, int] | None:
-        """The best fitting cluster as (position, score); None when none fits."""
-        if not fits.any():
-            return None
-        scores = np.where(fits, self.scores(workload, ask), -1)
-        at = int(scores.argmax())
-        return at, int(scores[at])
-
-    def _balance(self, workload: Workload) -> Ints:
-        """The weighted scores that depend on what the tenant holds, by cluster position."""
-        scores = self._tenant_scores.get(workload.tenant)
-        moved = self.ledger.moved(workload.tenant)
-        if scores is None:
-            scores = np.zeros(len(self.rooms.rooms), dtype=np.int64)
-            self._tenant_scores[workload.tenant] = scores
-            moved = set(self.rooms.position)
-        for name in moved:
-            at = self.rooms.position.get(name)
-            if at is not None:
-                scores[at] = sum(
-                    getattr(self.policy.score_weights, key)
-                    * score(workload, self.rooms.rooms[at].cluster, self)
-                    for key, score in TENANT_SCORES.items()
-                )
-        return scores
-
     # The transaction
 
     def mark(self) -> Mark:
-        """A point to go back to; one at a time."""
-        return Mark(self.rooms.mark(), len(self.admissions), len(self._charges), self._order)
+        """A point to go back to. Marks nest: the last one is ended first, by either way."""
+        return Mark(
+            rooms=self.rooms.mark(),
+            dead=self.standings.mark(),
+            admissions=len(self.admissions),
+            withdrawals=len(self.withdrawals),
+            charges=len(self._charges),
+            order=self._order,
+        )
 
     def rollback(self, mark: Mark) -> None:
-        """Undo every admission since the mark."""
-        for charge in reversed(self._charges[mark.charges :]):
-            self.ledger.charge(charge, -1)
+        """Undo everything since the mark: admissions, withdrawals, charges, releases, room."""
+        for charge, times in reversed(self._charges[mark.charges :]):
+            self.ledger.charge(charge, -times)
         del self._charges[mark.charges :]
-        for admission in self.admissions[mark.admissions :]:
-            self.decided.discard(admission.workload)
+        undone = [one.workload for one in self.admissions[mark.admissions :]]
+        undone += [one.workload for one in self.withdrawals[mark.withdrawals :]]
+        self.decided.difference_update(undone)
         del self.admissions[mark.admissions :]
+        del self.withdrawals[mark.withdrawals :]
         self._order = mark.order
         self.rooms.rollback(mark.rooms)
-        self.standings.revive()
+        self.standings.revive(mark.dead)
 
     def commit(self) -> None:
-        """Keep everything since the mark."""
+        """Keep everything since the last mark."""
         self.rooms.commit()
 
     def admit(self, workload: Workload, offer: Offer) -> Admission:
@@ -160,13 +151,20 @@ class Statement:
         for part in offer.parts:
             if part.placed is None or gang is None:
                 continue
-            amount = gang.requests(part.placed.amounts)
+            amount = self.standings.of(workload).requests(gang, part.placed.amounts)
             self.rooms.take(part.at, part.placed, amount)
             self.charge(workload, part.cluster, amount)
         decision = self.decide(workload, offer.grants)
         return self.write(workload, decision, offer.affinity)
 
-    def write(self, workload: Workload, decision: Decision, affinity: str) -> Admission:
+    def write(
+        self,
+        workload: Workload,
+        decision: Decision,
+        affinity: str,
+        *,
+        makes_room_for: WorkloadKey | None = None,
+    ) -> Admission:
         """Plan the write of a decision and the clusters that it grants."""
         admission = Admission(
             workload=workload.key,
@@ -175,15 +173,27 @@ class Statement:
             decision=decision,
             targets=targets_of(decision.grants),
             affinity=affinity,
+            makes_room_for=makes_room_for,
         )
         self.admissions.append(admission)
         self.decided.add(workload.key)
         return admission
 
     def withdraw(
-        self, workload: Workload, grant: Grant, decision: Decision, reason: str, message: str
+        self,
+        workload: Workload,
+        grant: Grant,
+        decision: Decision,
+        reason: str,
+        message: str,
+        others: tuple[Grant, ...] = (),
+        *,
+        makes_room_for: WorkloadKey | None = None,
     ) -> None:
-        """Plan to take the workload back from one cluster; the decision says what stays."""
+        """Plan to take the workload back from one cluster; the decision says what stays.
+
+        `others` are further clusters that it leaves with the same write.
+        """
         self.withdrawals.append(
             Withdrawal(
                 workload=workload.key,
@@ -195,6 +205,8 @@ class Statement:
                 decision=decision,
                 reason=reason,
                 message=message,
+                others=targets_of(others),
+                makes_room_for=makes_room_for,
             )
         )
         self.decided.add(workload.key)
@@ -214,13 +226,27 @@ class Statement:
 
     def charge(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
         """The workload holds that much more."""
-        charge = Charge(workload.queue, workload.tenant, cluster, amount)
-        self._charges.append(charge)
-        self.ledger.charge(charge)
+        self._book(Charge(workload.queue, workload.tenant, cluster, amount), 1)
 
     def release(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
-        """The workload holds that much less, from now on in this cycle."""
-        self.ledger.charge(Charge(workload.queue, workload.tenant, cluster, amount), -1)
+        """The workload holds that much less, from now on in this cycle.
+
+        This is quota only: room is made with `make_room`, where it can be used in this cycle.
+        """
+        self._book(Charge(workload.queue, workload.tenant, cluster, amount), -1)
+
+    def _book(self, charge: Charge, times: int) -> None:
+        self._charges.append((charge, times))
+        self.ledger.charge(charge, times)
+
+    def make_room(self, at: int, change: Callable[[Space], object], amount: Resources) -> None:
+        """Make room in a cluster, as `Rooms.give` says; whoever was refused is asked again.
+
+        Between `mark` and `rollback` this is a trial, and costs one question per workload that is
+        asked in between; who was refused for good before is so again after the rollback.
+        """
+        self.rooms.give(at, change, amount)
+        self.standings.revive()
 
     def decide(
         self,
@@ -229,7 +255,8 @@ class Statement:
         backoffs: tuple[Backoff, ...] | None = None,
     ) -> Decision:
         """A new decision, next in the order in which room is given."""
-        grants = tuple(sorted(grants, key=lambda grant: grant.cluster))
+        if len(grants) > 1:
+            grants = tuple(sorted(grants, key=lambda grant: grant.cluster))
         order, self._order = self._order, self._order + 1
         return Decision(
             id=decision_id(workload.binding_id, grants, self.now, order),
@@ -237,9 +264,18 @@ class Statement:
             at=self.now,
             order=order,
             grants=grants,
-            pending=lacking(workload.demand, grants) if grants else Amounts(),
+            pending=self._pending(workload, grants),
             backoffs=self.backoffs(workload) if backoffs is None else backoffs,
+            priority=workload.priority if grants else None,
         )
+
+    def _pending(self, workload: Workload, grants: tuple[Grant, ...]) -> Amounts:
+        """Growth that these grants leave out; most leave out nothing."""
+        if not grants or (
+            len(grants) == 1 and grants[0].amounts == self.standings.of(workload).wanted
+        ):
+            return Amounts()
+        return lacking(workload.demand, grants)
 
     def redecide(self, workload: Workload, grants: tuple[Grant, ...]) -> Decision:
         """The decision with fewer grants, at its old place in the order in which room was given.
@@ -269,6 +305,7 @@ class Statement:
             admissions=tuple(self.admissions),
             withdrawals=tuple(self.withdrawals),
             confirmations=tuple(self.confirmations),
+            claims=tuple(self.claims),
             outcomes=tuple(self.outcomes),
         )
 

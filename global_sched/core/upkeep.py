@@ -5,6 +5,7 @@ nobody asks for any more. What is asked for in addition joins the line with ever
 what is left unsaid by then is written at the end.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from global_sched.core.divided import resized, shrink_divided
@@ -61,8 +62,8 @@ def _look_at(workload: Workload, statement: Statement) -> Keeping | None:
     if lost and (workload.demand.division == Division.WHOLE or not kept):
         _withdraw(workload, lost, kept, reason, statement)
         return None
-    late = next((grant for grant in kept if _late(workload, decision, grant, statement)), None)
-    if late is not None:
+    late = tuple(grant for grant in kept if _late(workload, decision, grant, statement))
+    if late:
         _withdraw_late(workload, late, statement)
         return None
     if reschedule_due(workload) and workload.problem is None and rebalance(workload, statement):
@@ -147,38 +148,42 @@ def _late(workload: Workload, decision: Decision, grant: Grant, statement: State
     return capacity.observed > decision.at
 
 
-def _withdraw_late(workload: Workload, late: Grant, statement: Statement) -> None:
-    """Take it back from a cluster that could not place it, which is left out for a while."""
+def _withdraw_late(workload: Workload, late: tuple[Grant, ...], statement: Statement) -> None:
+    """Take it back from the clusters that could not place it; they are left out for a while."""
     decision = workload.decision
     assert decision is not None
-    progress = workload.progress_in(late.cluster)
-    why = progress.reason if progress is not None else ""
-    kept = tuple(grant for grant in decision.grants if grant is not late)
+    kept = tuple(grant for grant in decision.grants if grant not in late)
     _release(workload, decision.grants, kept, statement)
-    left = statement.decide(workload, kept, _backed_off(workload, late.cluster, why, statement))
+    why = {grant.cluster: _why_late(workload, grant) for grant in late}
+    left = statement.decide(workload, kept, _backed_off(workload, why, statement))
     seconds = statement.policy.placement_timeout_seconds
-    text = f"{late.cluster} did not place the minimum within {seconds} s"
-    text = f"{text}: {why}" if why else text
-    statement.withdraw(workload, late, left, Reason.PLACEMENT_TIMEOUT, text)
-    _waits(workload, late, Reason.PLACEMENT_TIMEOUT, text, statement)
+    text = "; ".join(
+        f"{cluster} did not place the minimum within {seconds} s" + (f": {told}" if told else "")
+        for cluster, told in why.items()
+    )
+    statement.withdraw(workload, late[0], left, Reason.PLACEMENT_TIMEOUT, text, late[1:])
+    _waits(workload, late[0], Reason.PLACEMENT_TIMEOUT, text, statement)
+
+
+def _why_late(workload: Workload, grant: Grant) -> str:
+    progress = workload.progress_in(grant.cluster)
+    return progress.reason if progress is not None else ""
 
 
 def _backed_off(
-    workload: Workload, cluster: ClusterName, why: str, statement: Statement
+    workload: Workload, why: Mapping[ClusterName, str], statement: Statement
 ) -> tuple[Backoff, ...]:
-    """The back-offs with one more failure of the cluster: each doubles the time, to the limit."""
+    """The back-offs with one more failure of each: it doubles the time, to the limit."""
     policy = statement.policy
     before = statement.backoffs(workload)
-    failures = 1 + next((one.failures for one in before if one.cluster == cluster), 0)
-    doublings = min(failures - 1, 32)
-    seconds = min(policy.backoff_limit_seconds, policy.backoff_seconds << doublings)
-    new = Backoff(
-        cluster=cluster,
-        until=Instant(statement.now + seconds * SECOND),
-        failures=failures,
-        reason=why,
-    )
-    return tuple(sorted([*(one for one in before if one.cluster != cluster), new]))
+    found = [one for one in before if one.cluster not in why]
+    for cluster, told in why.items():
+        failures = 1 + next((one.failures for one in before if one.cluster == cluster), 0)
+        doublings = min(failures - 1, 32)
+        seconds = min(policy.backoff_limit_seconds, policy.backoff_seconds << doublings)
+        until = Instant(statement.now + seconds * SECOND)
+        found.append(Backoff(cluster=cluster, until=until, failures=failures, reason=told))
+    return tuple(sorted(found))
 
 
 def _waits(

@@ -1,13 +1,17 @@
 """What an order, a filter or a score may look at besides its own arguments."""
 
+from collections.abc import Collection
 from typing import Protocol
 
 from global_sched.core.fairness import Amount, ShareKey
+from global_sched.core.sharing import Ratio
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.verdict import Verdict
+from global_sched.shared.model.workload import Workload
 
 
 class View(Protocol):
@@ -19,11 +23,31 @@ class View(Protocol):
     def queue(self, name: QueueName) -> Queue:
         """The queue; one with defaults when there is none of that name."""
 
-    def queue_share(self, name: QueueName) -> ShareKey:
-        """How much the queue holds, weighted."""
+    def queue_path(self, name: QueueName) -> tuple[QueueName, ...]:
+        """The queue and all above it, to the root."""
+
+    def queue_standing(self, name: QueueName, wanted: Collection[str]) -> tuple[bool, Ratio]:
+        """Whether it has what it deserves of what it waits for (`wanted`), and its share."""
+
+    def touched_queues(self) -> set[QueueName]:
+        """Queues whose amounts changed since this was last asked."""
+
+    def shares_fallen(self) -> int:
+        """How often anything was given back: shares may be less than before."""
 
     def tenant_share(self, name: TenantName) -> ShareKey:
         """How much the tenant holds, weighted."""
+
+    def tenant_share_in(self, queue: QueueName, name: TenantName) -> ShareKey:
+        """How much the tenant holds through one queue, weighted."""
+
+    def capped_clusters(self, queue: QueueName) -> frozenset[ClusterName]:
+        """Clusters in which the queue or one above it has a limit of its own."""
+
+    def refusal(
+        self, workload: Workload, cluster: ClusterName, amount: Resources
+    ) -> Verdict | None:
+        """Why the limits do not let it hold that much more in a cluster, None when they do."""
 
     def held(self, tenant: TenantName, cluster: ClusterName) -> Amount:
         """What the tenant holds in a cluster."""

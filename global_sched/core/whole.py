@@ -1,15 +1,15 @@
 """A gang goes whole to one cluster: its minimum or nothing, then as much surplus as fits."""
 
-from global_sched.core.fairness import Amount
 from global_sched.core.offer import Offer, Part, Refusal, grant_of
-from global_sched.core.quota import cut_to_capability, over_capability
+from global_sched.core.quota import Bounds, cut, over
 from global_sched.core.spread import minimum_clusters
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang
-from global_sched.shared.model.queue import Queue
+from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
+from global_sched.shared.placement import Placed
 
 
 def offer_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
@@ -20,36 +20,51 @@ def offer_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
     assert gang is not None
     if minimum_clusters(workload.demand.rule) > 1:
         return Refusal(_cannot_spread(workload))
-    queue = statement.queue(workload.queue)
-    held = statement.ledger.queue_held(workload.queue)
-    if queue.capability:
-        over = over_capability(queue, held, standing.minimum_requests)
-        if over is not None:
-            return Refusal(over)
-        wanted = cut_to_capability(queue, held, gang, standing.minimum, standing.wanted)
+    bounds, wanted = statement.ledger.bounds(workload.queue, workload.tenant), standing.wanted
+    if bounds:
+        refused = statement.ledger.refusal_of_equal(workload, standing.minimum_requests)
+        if refused is not None:
+            return Refusal(refused)
+        if wanted != standing.minimum:
+            wanted = cut(bounds, gang, standing.minimum, wanted)
         if standing.wanted.entries and not wanted.entries:
-            return Refusal(_not_one(queue, held, gang, standing.wanted))
-    else:
-        wanted = standing.wanted
+            return Refusal(_not_one(bounds, gang, standing.wanted))
     case = standings.case(workload)
     if case.shared and standing.dead is not None:
         return standing.dead
     ask = statement.rooms.ask(gang, wanted, standing.minimum)
     for choice, mask in standings.tries(case, workload.observed_affinity):
-        best = statement.best(workload, ask, ask.fitting(mask))
+        best = statement.ranking.best(workload, ask, ask.fitting(mask))
         if best is not None:
             at, score = best
             cluster = statement.rooms.rooms[at].cluster.name
-            part = Part(at, cluster, ask.placed(at), score)
+            placed = _within(workload, statement, cluster, ask.placed(at))
+            part = Part(at, cluster, placed, score)
             return Offer((grant_of(workload.demand, part),), (part,), choice.name)
     return standings.refusal(case, ask)
 
 
-def _not_one(queue: Queue, held: Amount, gang: Gang, wanted: Amounts) -> Verdict:
-    """The capability leaves no room for any of the wanted pods."""
-    over = over_capability(queue, held, gang.requests(wanted))
-    assert over is not None
-    return over
+def _within(
+    workload: Workload, statement: Statement, cluster: ClusterName, placed: Placed
+) -> Placed:
+    """The placement without the surplus that a limit in this cluster does not let in."""
+    gang, ledger = workload.demand.gang, statement.ledger
+    assert gang is not None
+    if cluster not in ledger.capped_clusters(workload.queue):
+        return placed
+    bounds = ledger.bounds(workload.queue, workload.tenant, cluster)
+    minimum = statement.standings.of(workload).minimum
+    amounts = cut(bounds, gang, minimum, placed.amounts)
+    if amounts == placed.amounts:
+        return placed
+    return statement.rooms.ask(gang, amounts, minimum).placed(statement.rooms.position[cluster])
+
+
+def _not_one(bounds: Bounds, gang: Gang, wanted: Amounts) -> Verdict:
+    """The limits leave no room for any of the wanted pods."""
+    refused = over(bounds, gang.requests(wanted))
+    assert refused is not None
+    return refused
 
 
 def _cannot_spread(workload: Workload) -> Verdict:
@@ -67,11 +82,14 @@ def grow_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
     decision, gang = workload.decision, workload.demand.gang
     assert decision is not None
     assert gang is not None
-    queue, held = statement.queue(workload.queue), statement.ledger.queue_held(workload.queue)
     lacking = workload.lacking()
-    wanted = cut_to_capability(queue, held, gang, Amounts(), lacking)
+    places = [grant.cluster for grant in decision.grants]
+    bounds = statement.ledger.bounds(
+        workload.queue, workload.tenant, places[0] if len(places) == 1 else None
+    )
+    wanted = cut(bounds, gang, Amounts(), lacking)
     if not wanted.entries:
-        return Refusal(_not_one(queue, held, gang, lacking))
+        return Refusal(_not_one(bounds, gang, lacking))
     case = statement.standings.case(workload)
     refusals = []
     for grant in decision.grants:

@@ -1,10 +1,14 @@
-"""The writes of one action, in order, with the answers taken into the state."""
+"""The writes of one action, with the answers taken into the state."""
 
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from global_sched.dispatch.patches import (
     Body,
     admission_patch,
+    claiming_patch,
+    eviction_status,
     failure_status,
     generation_status,
     success_status,
@@ -23,16 +27,34 @@ from global_sched.shared.api.resource import (
 )
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.errors import ApiError, Conflict, Forbidden
+from global_sched.shared.kube.errors import Conflict, Forbidden
 from global_sched.shared.model.decision_text import DecisionError, parse_decision
 from global_sched.shared.model.ids import DecisionId, WorkloadKey, split_key
-from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.plan import Admission, Confirmation, Withdrawal
-from global_sched.shared.telemetry.logs import get_logger
+from global_sched.shared.model.instant import Instant, InstantError, parse_instant
+from global_sched.shared.model.plan import Admission, Claiming, Confirmation, Withdrawal
 
-log = get_logger(__name__)
 
-Work = Admission | Withdrawal | Confirmation | ReasonWrite
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saying:
+    """What the status still has to say of a placement that is written."""
+
+    workload: WorkloadKey
+    binding: ResourceBinding
+    """As the write of the placement returned it."""
+    decision: DecisionId
+    affinity: str | None
+
+
+Work = Admission | Withdrawal | Claiming | Confirmation | Saying | ReasonWrite
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How a write ended, and what has to follow it."""
+
+    result: Result
+    then: Saying | None = None
+
 
 STATUS_TRIES: Final = 4
 """A status write that meets another writer is made again on the newer object, so often."""
@@ -41,8 +63,8 @@ STATUS_TRIES: Final = 4
 class BindingWriter:
     """Sends patches of bindings.
 
-    Raises the ApiError of the first write of an action; a status that could not be written after
-    it is left to the next cycle.
+    A placement and its status are two pieces of work, so that a burst's placements need not wait
+    for its statuses.
     """
 
     def __init__(self, client: Client, source: Source, *, clock: Clock) -> None:
@@ -50,17 +72,26 @@ class BindingWriter:
         self._source = source
         self._clock = clock
 
-    async def write(self, work: Work) -> Result:
-        """Do all that one action needs. Raises ApiError when nothing was written."""
+    async def write(self, work: Work) -> Written:
+        """Do one piece of work. Raises ApiError when nothing was written."""
         match work:
             case Admission():
                 return await self._admit(work)
             case Withdrawal():
-                return await self._withdraw(work)
+                return Written(await self._withdraw(work))
+            case Claiming():
+                await self._patch(work.workload, claiming_patch(work))
+                return Written(Result.OK)
             case Confirmation():
-                return await self._confirm(work)
+                return Written(await self._confirm(work))
+            case Saying():
+                return Written(
+                    await self._succeed(
+                        work.workload, work.binding, work.decision, affinity=work.affinity
+                    )
+                )
             case ReasonWrite():
-                return await self._explain(work)
+                return Written(await self._explain(work))
 
     async def read(self, key: WorkloadKey) -> ResourceBinding:
         """The binding as the server has it now."""
@@ -84,10 +115,10 @@ class BindingWriter:
 
     # --- placements -----------------------------------------------------------------------
 
-    async def _admit(self, admission: Admission) -> Result:
+    async def _admit(self, admission: Admission) -> Written:
         workload = self._source.workload(admission.workload)
         if workload is None:
-            return Result.GONE
+            return Written(Result.GONE)
         body = admission_patch(admission, workload.placement_json)
         try:
             written = await self._patch(admission.workload, body)
@@ -100,10 +131,13 @@ class BindingWriter:
                 )
             )
             raise
-        await self._succeed(
-            admission.workload, written, admission.decision.id, affinity=admission.affinity
+        saying = Saying(
+            workload=admission.workload,
+            binding=written,
+            decision=admission.decision.id,
+            affinity=admission.affinity,
         )
-        return Result.OK
+        return Written(Result.OK, saying)
 
     async def _withdraw(self, withdrawal: Withdrawal) -> Result:
         resource, namespace, name = _address(withdrawal.workload)
@@ -112,7 +146,9 @@ class BindingWriter:
             return Result.CONFLICT
         tasks: list[Any] = (raw.get("spec") or {}).get("gracefulEvictionTasks") or []
         await self._patch(withdrawal.workload, withdrawal_patch(withdrawal, tasks))
-        if not withdrawal.targets:
+        if withdrawal.makes_room_for is not None:
+            await self._tell_evicted(withdrawal)
+        elif not withdrawal.targets:
             await self._explain(
                 ReasonWrite(
                     workload=withdrawal.workload,
@@ -125,6 +161,20 @@ class BindingWriter:
             )
         return Result.OK
 
+    async def _tell_evicted(self, withdrawal: Withdrawal) -> None:
+        """Say on the binding who took the place; a status that meets another writer waits."""
+        workload = self._source.workload(withdrawal.workload)
+        if workload is None:
+            return
+        body = eviction_status(
+            workload.resource_version,
+            self._source.conditions(withdrawal.workload),
+            withdrawal,
+            now=self._clock.now(),
+        )
+        with suppress(Conflict):
+            await self._patch(withdrawal.workload, body, status=True)
+
     async def _confirm(self, confirmation: Confirmation) -> Result:
         if not confirmation.scheduled_now:
             version, generation = confirmation.resource_version, confirmation.generation
@@ -136,8 +186,7 @@ class BindingWriter:
         if found.metadata.resource_version != confirmation.resource_version:
             self._source.refresh(found)
             return Result.CONFLICT
-        await self._succeed(confirmation.workload, found, None, affinity=None)
-        return Result.OK
+        return await self._succeed(confirmation.workload, found, None, affinity=None)
 
     async def _succeed(
         self,
@@ -146,7 +195,7 @@ class BindingWriter:
         decision: DecisionId | None,
         *,
         affinity: str | None,
-    ) -> None:
+    ) -> Result:
         """Step two.
 
         Another writer of the status is no reason to decide again: read and repeat, as long as the
@@ -159,7 +208,7 @@ class BindingWriter:
                 binding.metadata.resource_version,
                 binding.status.conditions or (),
                 generation=generation,
-                now=self._stamp(key),
+                now=self._stamp(binding),
                 affinity=affinity if affinity or known else None,
             )
             try:
@@ -168,18 +217,18 @@ class BindingWriter:
                 binding = await self.read(key)
                 self._source.refresh(binding)
                 if binding.metadata.generation != generation or not _carries(binding, decision):
-                    return
-            except ApiError as error:
-                log.info("status_left_behind", workload=key, error=str(error))
-                return
+                    return Result.OK  # it moved on, and what it is now is decided anew
             else:
-                return
+                return Result.OK
+        return Result.CONFLICT
 
-    def _stamp(self, key: WorkloadKey) -> Instant:
+    def _stamp(self, binding: ResourceBinding) -> Instant:
         """Now, and not before the reschedule that this answers."""
-        now, workload = self._clock.now(), self._source.workload(key)
-        asked = workload.reschedule_at if workload is not None else None
-        return now if asked is None else max(now, asked)
+        now, asked = self._clock.now(), binding.spec.reschedule_triggered_at
+        try:
+            return max(now, parse_instant(asked)) if asked else now
+        except InstantError:
+            return now
 
     # --- reasons --------------------------------------------------------------------------
 

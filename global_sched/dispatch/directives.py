@@ -27,6 +27,9 @@ from global_sched.shared.telemetry.registry import Metrics
 PREFIX: Final = "directive-"
 RETRY: Final = 5.0
 """Seconds after which a Directive that could not be written is tried again."""
+PACE: Final = 0.1
+"""Seconds between two rounds of writes: a stream of single decisions does not rewrite a large
+Directive for each."""
 AT_ONCE: Final = 8
 """Members that are written to at the same time."""
 
@@ -121,6 +124,7 @@ class DirectiveWriter:
                     group.create_task(self._write(cluster, limit))
             if not self._wanted:
                 self._idle.set()
+            await self._clock.sleep(PACE)
 
     async def _write(self, cluster: ClusterName, limit: asyncio.Semaphore) -> None:
         async with limit:

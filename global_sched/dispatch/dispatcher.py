@@ -1,23 +1,23 @@
-"""Executes plans: placements first, then confirmations, then reasons."""
+"""Executes plans: placements first, then what statuses say of them, then reasons."""
 
 import asyncio
-import heapq
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
 from functools import partial
-from itertools import count
 from typing import Final
 
-from global_sched.dispatch.binding_writer import BindingWriter, Work
+from global_sched.dispatch.binding_writer import BindingWriter, Saying, Work
+from global_sched.dispatch.penalties import PENALTY, Penalties
 from global_sched.dispatch.reasons import ReasonBook, ReasonWrite, needs_reason
 from global_sched.dispatch.results import Result, result_of
 from global_sched.dispatch.source import Source, Term
+from global_sched.dispatch.write_queue import PLACEMENT, REASON, STATUS, WriteQueue
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.kube.retry import retry
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import SECOND
-from global_sched.shared.model.plan import Admission, Plan, Withdrawal
+from global_sched.shared.model.plan import Admission, Claiming, Plan, Withdrawal
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
@@ -31,26 +31,12 @@ from global_sched.shared.telemetry.metrics import (
 )
 from global_sched.shared.telemetry.registry import Metrics
 
-PENALTY: Final = 30.0
-"""Seconds for which a binding that the server refuses is left alone; doubles up to the limit."""
-PENALTY_LIMIT: Final = 600.0
+Action = Admission | Withdrawal | Claiming
+"""What is decided on one version of a binding, and counts as done before it is written."""
 
 _OUTCOMES: Final = {Result.OK: "committed", Result.CONFLICT: "conflict"}
 
 log = get_logger(__name__)
-
-
-@dataclass(order=True, slots=True)
-class _Item:
-    rank: int
-    serial: int
-    work: Work = field(compare=False)
-
-
-@dataclass(slots=True)
-class _Penalty:
-    until: float
-    seconds: float
 
 
 class Dispatcher:
@@ -78,17 +64,13 @@ class Dispatcher:
         self._metrics = metrics
         self._wake = wake
         self._concurrency = concurrency
-        self._heap: list[_Item] = []
-        self._serial = count()
+        self._writes = WriteQueue()
         self._reasons = ReasonBook()
         self._queued_reasons: dict[WorkloadKey, ReasonWrite] = {}
         self._busy: set[WorkloadKey] = set()
-        self._penalties: dict[WorkloadKey, _Penalty] = {}
-        self._held_until = 0.0
-        self._available = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._writing = 0
+        self._penalties = Penalties()
+        self._missed: set[WorkloadKey] = set()
+        self._followers: dict[WorkloadKey, list[Action]] = {}
         self._stopping = False
         self._doubts: set[asyncio.Task[None]] = set()
 
@@ -99,19 +81,46 @@ class Dispatcher:
         if self._stopping:
             return
         now = self._clock.monotonic()
-        held = now < self._held_until
-        actions: tuple[Admission | Withdrawal, ...] = (*plan.admissions, *plan.withdrawals)
+        held = self._penalties.held(now)
+        actions: tuple[Action, ...] = (*plan.claims, *plan.admissions, *plan.withdrawals)
+        fresh = {one.workload for one in plan.claims}
         for action in actions:
+            claim = _claim_of(action)
+            if claim in fresh and claim not in self._followers:
+                continue
+            if action.workload in self._busy:
+                self._missed.add(action.workload)
             if held or not self._may_write(action.workload, action.uid, action.resource_version):
                 continue
-            self._observe_wait(action)
             self._source.assume(action, self._clock.now())
-            self._queue(0, action)
+            if claim is not None and claim in self._followers:
+                self._follow(claim, action)
+                continue
+            if isinstance(action, Claiming):
+                self._followers[action.workload] = []
+            else:
+                self._observe_wait(action)
+            self._queue(PLACEMENT, action)
         for confirmation in plan.confirmations:
             key, version = confirmation.workload, confirmation.resource_version
             if not held and self._may_write(key, confirmation.uid, version):
-                self._queue(1, confirmation)
+                self._queue(STATUS, confirmation)
         self._queue_reasons(plan, policy, now)
+
+    def _follow(self, claim: WorkloadKey, action: Action) -> None:
+        """Nobody leaves before the claim is written: else it would be for nothing."""
+        self._followers[claim].append(action)
+        self._busy.add(action.workload)
+        self._writes.begin_placement()
+
+    def _let_follow(self, claim: Claiming, result: Result | None) -> None:
+        """The claim was written, so those who leave for it go; or it was not, and they stay."""
+        for action in self._followers.pop(claim.workload, ()):
+            if result is Result.OK:
+                self._queue(PLACEMENT, action)
+            else:
+                self._release(action)
+            self._writes.end_placement()
 
     def _observe_wait(self, action: Admission | Withdrawal) -> None:
         """How long a workload waited for its first decision."""
@@ -124,8 +133,7 @@ class Dispatcher:
     def _may_write(self, key: WorkloadKey, uid: str, version: str) -> bool:
         """False when a write is under way, was refused lately, or the binding moved on."""
         workload = self._source.workload(key)
-        penalty = self._penalties.get(key)
-        if penalty is not None and self._clock.monotonic() < penalty.until:
+        if self._penalties.out(key, self._clock.monotonic()):
             return False
         return (
             key not in self._busy
@@ -136,15 +144,17 @@ class Dispatcher:
 
     def _queue(self, rank: int, work: Work) -> None:
         self._busy.add(work.workload)
-        heapq.heappush(self._heap, _Item(rank, next(self._serial), work))
-        self._available.set()
-        self._idle.clear()
+        if rank == PLACEMENT:
+            self._writes.begin_placement()
+        self._writes.push(rank, work)
 
     def _queue_reasons(self, plan: Plan, policy: Policy, now: float) -> None:
         pending = []
         for outcome in plan.outcomes:
+            if not needs_reason(outcome):
+                continue
             workload = self._source.workload(outcome.workload)
-            if workload is None or workload.targets or not needs_reason(outcome):
+            if workload is None or workload.targets:
                 continue
             pending.append((outcome, workload.reported))
         for write in self._reasons.choose(pending, policy, now):
@@ -153,18 +163,12 @@ class Dispatcher:
                 continue
             self._queued_reasons[write.workload] = write
             if not waits:
-                self._queue(2, write)
+                self._queue(REASON, write)
         self._metrics.set(STATUS_DEFERRED, self._reasons.deferred)
 
     def next_due(self) -> float | None:
         """When a cycle is wanted for what was put off (monotonic), None when nothing was."""
-        now = self._clock.monotonic()
-        self._penalties = {
-            key: one for key, one in self._penalties.items() if now < one.until + one.seconds
-        }
-        dues = [one.until for one in self._penalties.values() if one.until > now]
-        if self._held_until > now:
-            dues.append(self._held_until)
+        dues = self._penalties.dues(self._clock.monotonic())
         if self._reasons.due is not None:
             dues.append(self._reasons.due)
         return min(dues, default=None)
@@ -172,7 +176,7 @@ class Dispatcher:
     @property
     def in_flight(self) -> Mapping[str, int]:
         """Counts for people: queued and being written."""
-        return {"queued": len(self._heap), "writing": self._writing}
+        return {"queued": len(self._writes), "writing": self._writes.writing}
 
     # --- writing --------------------------------------------------------------------------
 
@@ -190,82 +194,109 @@ class Dispatcher:
                 self._source.forget(key)
 
     async def drain(self) -> None:
-        """Take no more plans, drop what is not being written, and wait for what is."""
+        """Take no more plans, drop what is not begun, and wait for what is.
+
+        A placement that is written is begun: its status is still said.
+        """
         self._stopping = True
-        for item in self._heap:
-            self._release(item.work, forget=True)
-        self._heap.clear()
-        self._check_idle()
-        await self._idle.wait()
+        for work in self._writes.drop(unless=lambda one: isinstance(one, Saying)):
+            if isinstance(work, Claiming):
+                self._let_follow(work, None)
+            self._ended(work)
+            self._release(work)
+        await self._writes.idle()
 
     async def settle(self) -> None:
         """Return when everything that was queued has been written."""
-        await self._idle.wait()
+        await self._writes.idle()
+
+    async def placed(self) -> None:
+        """Return when every placement and withdrawal that was queued has been written."""
+        await self._writes.placed()
+
+    def deciding(self) -> AbstractContextManager[None]:
+        """While a long cycle runs, only placements are written."""
+        return self._writes.deciding()
 
     async def _worker(self) -> None:
         while True:
-            while not self._heap:
-                self._available.clear()
-                await self._available.wait()
-            work = heapq.heappop(self._heap).work
-            self._writing += 1
-            self._metrics.set(DISPATCH_IN_FLIGHT, self._writing)
+            work = await self._writes.pop()
+            self._metrics.set(DISPATCH_IN_FLIGHT, self._writes.writing)
             try:
                 await self._execute(work)
             finally:
-                self._writing -= 1
-                self._metrics.set(DISPATCH_IN_FLIGHT, self._writing)
-                self._check_idle()
-
-    def _check_idle(self) -> None:
-        if not self._heap and not self._writing:
-            self._idle.set()
+                self._writes.done()
+                self._metrics.set(DISPATCH_IN_FLIGHT, self._writes.writing)
 
     async def _execute(self, work: Work) -> None:
         if isinstance(work, ReasonWrite):
             work = self._queued_reasons.pop(work.workload, work)
         if not self._term.valid():
-            self._release(work, forget=True)
-            self._metrics.inc(DECISIONS, kind="admit", outcome="fenced")
+            self._ended(work)
+            self._release(work)
+            if isinstance(work, Claiming):
+                self._let_follow(work, None)
+            if isinstance(work, Action):
+                self._metrics.inc(DECISIONS, kind=_kind(work), outcome="fenced")
             return
+        then: Saying | None = None
         try:
-            result = await self._writer.write(work)
+            written = await self._writer.write(work)
+            result, then = written.result, written.then
         except ApiError as error:
             result = self._failed(work, error)
+        if isinstance(work, Claiming):
+            self._let_follow(work, result)
+        self._ended(work)
         self._count(work, result)
         if result is Result.IN_DOUBT:
             self._look_up(work)
-            return
-        self._release(work, forget=True)
+        elif then is not None:
+            # The binding stays busy until its status is said; what is held is what was written.
+            self._source.forget(work.workload)
+            self._queue(STATUS, then)
+        else:
+            self._release(work)
+            self._conclude(work, result)
+
+    def _conclude(self, work: Work, result: Result) -> None:
         if result is Result.OK:
-            self._penalties.pop(work.workload, None)
+            self._penalties.forgive(work.workload)
+            if isinstance(work, Withdrawal):
+                self._wake()  # what it has left, and where it goes now, no event will ask
             if isinstance(work, ReasonWrite):
                 self._reasons.written(work.workload, self._clock.monotonic())
         elif not isinstance(work, ReasonWrite):
             self._wake()
 
+    def _ended(self, work: Work) -> None:
+        """A placement or withdrawal is not under way any more."""
+        if isinstance(work, Action):
+            self._writes.end_placement()
+
     def _failed(self, work: Work, error: ApiError) -> Result:
         result = result_of(error)
         log.warning("write_failed", workload=work.workload, result=result.value, error=str(error))
         if error.retry_after is not None:
-            until = self._clock.monotonic() + error.retry_after
-            self._held_until = max(self._held_until, until)
+            self._penalties.hold(self._clock.monotonic() + error.retry_after)
         elif result is Result.INVALID:
-            last = self._penalties.get(work.workload)
-            seconds = PENALTY if last is None else min(PENALTY_LIMIT, last.seconds * 2)
-            self._penalties[work.workload] = _Penalty(self._clock.monotonic() + seconds, seconds)
+            self._penalties.refused(work.workload, self._clock.monotonic())
         return result
 
-    def _release(self, work: Work, *, forget: bool) -> None:
+    def _release(self, work: Work) -> None:
         self._busy.discard(work.workload)
         self._queued_reasons.pop(work.workload, None)
-        if forget and isinstance(work, Admission | Withdrawal):
+        if isinstance(work, Action):
             self._source.forget(work.workload)
+        if work.workload in self._missed:
+            # A cycle wanted to write it meanwhile, and no event will tell that it still does.
+            self._missed.discard(work.workload)
+            self._wake()
 
     def _count(self, work: Work, result: Result) -> None:
-        kind = "binding" if isinstance(work, Admission | Withdrawal) else "binding_status"
+        kind = "binding" if isinstance(work, Action) else "binding_status"
         self._metrics.inc(DISPATCH_WRITES, object=kind, verb="patch", outcome=result.value)
-        if not isinstance(work, Admission | Withdrawal):
+        if not isinstance(work, Action):
             return
         if result is Result.CONFLICT:
             self._metrics.inc(DISPATCH_CONFLICTS)
@@ -273,7 +304,7 @@ class Dispatcher:
             self._metrics.inc(WITHDRAWN, cluster=work.cluster)
         self._metrics.inc(
             DECISIONS,
-            kind="withdraw" if isinstance(work, Withdrawal) else "admit",
+            kind=_kind(work),
             outcome=_OUTCOMES.get(result, "failed"),
         )
 
@@ -297,5 +328,17 @@ class Dispatcher:
             else:
                 self._source.refresh(found)
                 break
-        self._release(work, forget=True)
+        self._release(work)
         self._wake()
+
+
+def _claim_of(action: Action) -> WorkloadKey | None:
+    """The claim that it makes room for."""
+    return None if isinstance(action, Claiming) else action.makes_room_for
+
+
+def _kind(work: Action) -> str:
+    """The word of the metrics."""
+    if isinstance(work, Claiming):
+        return "claim"
+    return "withdraw" if isinstance(work, Withdrawal) else "admit"

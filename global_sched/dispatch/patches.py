@@ -7,12 +7,14 @@ each is sent whole. Every body carries the resourceVersion that it was decided o
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from global_sched.shared.api.base import Condition
 from global_sched.shared.api.names import APPLIED_PLACEMENT, DECISION, GLOBAL_SCHEDULER
 from global_sched.shared.api.reasons import ConditionType, KarmadaReason
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.instant import Instant, format_instant
-from global_sched.shared.model.plan import Admission, Withdrawal
+from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
 from global_sched.shared.model.scheduled_text import SUCCESS
 from global_sched.shared.model.workload import Target
 
@@ -37,16 +39,10 @@ def admission_patch(admission: Admission, placement_json: str) -> Body:
 
 def withdrawal_patch(withdrawal: Withdrawal, tasks: list[Body]) -> Body:
     """Out of `spec.clusters` and into the eviction tasks, in one step; `tasks` are those there."""
-    task: Body = {
-        "fromCluster": withdrawal.cluster,
-        "purgeMode": "Directly",
-        "reason": withdrawal.reason[:_REASON_LIMIT],
-        "message": withdrawal.message[:_MESSAGE_LIMIT],
-        "producer": GLOBAL_SCHEDULER,
-    }
-    if withdrawal.replicas:
-        task["replicas"] = withdrawal.replicas
-    others = [one for one in tasks if one.get("fromCluster") != withdrawal.cluster]
+    first = Target(cluster=withdrawal.cluster, replicas=withdrawal.replicas)
+    leaving = (first, *withdrawal.others)
+    names = {target.cluster for target in leaving}
+    others = [one for one in tasks if one.get("fromCluster") not in names]
     return {
         "metadata": {
             "resourceVersion": withdrawal.resource_version,
@@ -54,8 +50,31 @@ def withdrawal_patch(withdrawal: Withdrawal, tasks: list[Body]) -> Body:
         },
         "spec": {
             "clusters": _targets(withdrawal.targets),
-            "gracefulEvictionTasks": [*others, task],
+            "gracefulEvictionTasks": [*others, *(_task(withdrawal, one) for one in leaving)],
         },
+    }
+
+
+def _task(withdrawal: Withdrawal, target: Target) -> Body:
+    task: Body = {
+        "fromCluster": target.cluster,
+        "purgeMode": "Directly",
+        "reason": withdrawal.reason[:_REASON_LIMIT],
+        "message": withdrawal.message[:_MESSAGE_LIMIT],
+        "producer": GLOBAL_SCHEDULER,
+    }
+    if target.replicas:
+        task["replicas"] = target.replicas
+    return task
+
+
+def claiming_patch(claiming: Claiming) -> Body:
+    """Only the decision annotation: what room is kept for a workload that waits."""
+    return {
+        "metadata": {
+            "resourceVersion": claiming.resource_version,
+            "annotations": {DECISION: render_decision(claiming.decision)},
+        }
     }
 
 
@@ -86,7 +105,7 @@ def success_status(
         "schedulerObservedGeneration": generation,
         "lastScheduledTime": format_instant(now),
         "conditions": with_scheduled(
-            conditions,
+            _back_in_place(conditions, now),
             Condition(
                 type=ConditionType.SCHEDULED,
                 status="True",
@@ -99,6 +118,22 @@ def success_status(
     if affinity is not None:
         status["schedulerObservingAffinityName"] = affinity
     return {"metadata": {"resourceVersion": version}, "status": status}
+
+
+def _back_in_place(conditions: Iterable[Condition], now: Instant) -> list[Condition]:
+    """What was evicted is admitted again."""
+    return [
+        msgspec.structs.replace(
+            one,
+            status="False",
+            reason="Admitted",
+            message="admitted again",
+            last_transition_time=format_instant(now),
+        )
+        if one.type == ConditionType.EVICTED and one.status == "True"
+        else one
+        for one in conditions
+    ]
 
 
 def generation_status(version: str, generation: int) -> Body:
@@ -117,6 +152,31 @@ def failure_status(
     return {
         "metadata": {"resourceVersion": version},
         "status": {"conditions": with_scheduled(conditions, failed, now)},
+    }
+
+
+def eviction_status(
+    version: str, conditions: Iterable[Condition], withdrawal: Withdrawal, *, now: Instant
+) -> Body:
+    """Scheduled=False and Evicted=True: who took the place, and why."""
+    text = withdrawal.message[:_MESSAGE_LIMIT]
+    waits = f"WAIT {withdrawal.reason}, nearest {withdrawal.cluster}: {withdrawal.message}"
+    failed = Condition(
+        type=ConditionType.SCHEDULED,
+        status="False",
+        reason=KarmadaReason.UNSCHEDULABLE,
+        message=waits[:_MESSAGE_LIMIT],
+    )
+    evicted = Condition(
+        type=ConditionType.EVICTED, status="True", reason=withdrawal.reason, message=text
+    )
+    listed = list(conditions)
+    found = with_scheduled(listed, failed, now)
+    rest = [one for one in found if one["type"] != ConditionType.EVICTED]
+    before = [one for one in listed if one.type == ConditionType.EVICTED]
+    return {
+        "metadata": {"resourceVersion": version},
+        "status": {"conditions": [*rest, *with_scheduled(before, evicted, now)]},
     }
 
 

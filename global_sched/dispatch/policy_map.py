@@ -1,6 +1,10 @@
-"""The Policy in force, published for `explain` and `whatif` in a ConfigMap, with its hash."""
+"""What is in force, published in a ConfigMap: the Policy with its hash, and our scheduler names.
+
+`explain`, `whatif` and the completion read it.
+"""
 
 import hashlib
+from collections.abc import Iterable
 
 from global_sched.dispatch.bodies import new_object
 from global_sched.shared.api.names import POLICY_CONFIG_MAP
@@ -11,18 +15,25 @@ from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.policy import Policy
 
 POLICY_KEY = "policy.json"
+SCHEDULERS_KEY = "schedulerNames"
 HASH_KEY = "hash"
 
 
-def policy_data(policy: Policy) -> dict[str, str]:
-    """The ConfigMap's data: the policy as JSON, and the SHA-256 of that text."""
+def policy_data(policy: Policy, scheduler_names: Iterable[str]) -> dict[str, str]:
+    """The ConfigMap's data: the policy as JSON, its SHA-256, and the names that we answer for."""
     text = to_json(policy)
-    return {POLICY_KEY: text.decode(), HASH_KEY: hashlib.sha256(text).hexdigest()}
+    return {
+        POLICY_KEY: text.decode(),
+        HASH_KEY: hashlib.sha256(text).hexdigest(),
+        SCHEDULERS_KEY: ",".join(sorted(scheduler_names)),
+    }
 
 
-async def publish_policy(client: Client, namespace: str, policy: Policy) -> bool:
-    """Make the ConfigMap say this policy; whether it had to be written. Raises ApiError."""
-    data = policy_data(policy)
+async def publish_policy(
+    client: Client, namespace: str, policy: Policy, scheduler_names: Iterable[str]
+) -> bool:
+    """Make the ConfigMap say what is in force; whether it had to be written. Raises ApiError."""
+    data = policy_data(policy, scheduler_names)
     try:
         found = await client.get(CONFIGMAPS, POLICY_CONFIG_MAP, namespace=namespace)
     except NotFound:

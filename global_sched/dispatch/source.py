@@ -7,7 +7,7 @@ from global_sched.shared.api.federation import DirectiveSpec
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.plan import Admission, Withdrawal
+from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
 from global_sched.shared.model.workload import Workload
 
 
@@ -22,7 +22,7 @@ class Source(Protocol):
         """All conditions of a binding, other writers' included."""
         ...
 
-    def assume(self, action: Admission | Withdrawal, now: Instant) -> None:
+    def assume(self, action: Admission | Withdrawal | Claiming, now: Instant) -> None:
         """Count a write as done before it is sent."""
         ...
 

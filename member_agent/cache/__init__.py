@@ -22,8 +22,9 @@ from member_agent.cache.records import (
     Unit,
     count_pods,
 )
-from member_agent.cache.room import room_of
+from member_agent.cache.room import owner_of, room_of
 from member_agent.cache.state import ClusterCache, NodeRecord, owner_key
+from member_agent.cache.surplus import last_first
 from member_agent.cache.units import SERVICES, Root, find_root, gang_minimum, units_of
 
 __all__ = [
@@ -47,7 +48,9 @@ __all__ = [
     "count_pods",
     "find_root",
     "gang_minimum",
+    "last_first",
     "owner_key",
+    "owner_of",
     "room_of",
     "units_of",
 ]

@@ -53,12 +53,17 @@ class PodTable:
         """Nodes with bound pods whose requests cannot be read: their room is unknown."""
         self._pod_uids: dict[Key, PodUid] = {}
         self._used: dict[str, dict[str, int]] = {}
+        self._ports: dict[str, dict[str, int]] = {}
         self._assumed: dict[PodUid, str] = {}
         self._shapes: dict[PodShape, PodShape] = {}
 
     def used(self, node: str) -> Mapping[str, int]:
         """What the pods that are bound to a node ask for."""
         return self._used.get(node, {})
+
+    def ports(self, node: str) -> tuple[str, ...]:
+        """Host ports that pods on a node have taken, ascending."""
+        return tuple(sorted(self._ports.get(node, ())))
 
     def upsert_pod(self, pod: Pod) -> None:
         """A pod is new or changed."""
@@ -133,6 +138,11 @@ class PodTable:
                 del used[name]
         if not used:
             del self._used[node]
+        for port in record.shape.ports:
+            taken = self._ports.setdefault(node, {})
+            taken[port] = taken.get(port, 0) + sign
+            if not taken[port]:
+                del taken[port]
 
     def _pod_problem(self, key: Key, node: str, error: str) -> None:
         self.problems[Kind.POD, key] = error

@@ -16,7 +16,7 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import MAIN, BindingId, DecisionId, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
 from global_sched.shared.model.pods import PodShape
-from global_sched.shared.placement import SpecError, pod_requests, shape_of
+from global_sched.shared.placement import SpecError, host_ports, pod_requests, shape_of
 from member_agent.cache.records import (
     Directed,
     GroupRecord,
@@ -87,7 +87,8 @@ def binding_of(meta: Meta) -> BindingId | None:
 def notes_of(meta: Meta) -> Notes:
     """The agent's own annotations."""
     reached = DecisionId(meta.annotation(names.MINIMUM_REACHED))
-    return Notes(plan=meta.annotation(names.PLAN), reached=reached)
+    memory = meta.annotation(names.MEMORY)
+    return Notes(plan=meta.annotation(names.PLAN), reached=reached, memory=memory)
 
 
 def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
@@ -131,7 +132,9 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
 def _shape(spec: PodSpec) -> PodShape:
     """What a waiting pod asks for; of a bound one only what it takes, whoever bound it by what."""
     try:
-        return PodShape(requests=pod_requests(spec)) if spec.node_name else shape_of(spec)
+        if not spec.node_name:
+            return shape_of(spec)
+        return PodShape(requests=pod_requests(spec), ports=host_ports(spec))
     except SpecError as error:
         raise ReadError(f"spec.{error}") from error
 
@@ -198,6 +201,7 @@ def read_group(group: PodGroup) -> GroupRecord:
         topology=spec.network_topology,
         subgroups=tuple(spec.sub_group_policy or ()),
         notes=notes_of(meta),
+        together=meta.annotation(names.PARTITIONS_TOGETHER),
     )
 
 
@@ -289,6 +293,7 @@ def read_entry(entry: DirectiveEntry) -> Directed:
         raise ReadError("an entry names no binding or no decision")
     try:
         at = parse_instant(entry.at)
+        until = parse_instant(entry.held_until) if entry.held_until else Instant(0)
         gang = _gang(entry)
     except (InstantError, msgspec.ValidationError) as error:
         raise ReadError(f"entry {entry.workload or entry.binding}: {error}") from error
@@ -303,6 +308,11 @@ def read_entry(entry: DirectiveEntry) -> Directed:
         tier=entry.tier,
         admitted=_amounts(entry.admitted or {}),
         gang=gang,
+        give_up=_amounts(entry.give_up or {}),
+        held=_amounts(entry.held or {}),
+        held_domain=DomainId(entry.held_domain) if entry.held_domain else None,
+        held_until=until,
+        leaving=tuple(sorted({BindingId(one) for one in entry.leaving or ()})),
     )
 
 

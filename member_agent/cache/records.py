@@ -91,6 +91,7 @@ class Notes:
 
     plan: str = ""
     reached: DecisionId = DecisionId("")
+    memory: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +111,8 @@ class GroupRecord:
     topology: NetworkTopology | None
     subgroups: tuple[SubGroupPolicy, ...]
     notes: Notes
+    together: str = ""
+    """Tasks whose partitions lie together, as the annotation says."""
 
     @property
     def key(self) -> Key:
@@ -164,6 +167,14 @@ class Directed:
     tier: int | None
     admitted: Amounts
     gang: Gang | None
+    give_up: Amounts = Amounts()
+    """Surplus pods that leave, as long as more than `admitted` are bound."""
+    held: Amounts = Amounts()
+    """Pods of a workload that is not admitted yet, for which room is kept until `held_until`."""
+    held_domain: DomainId | None = None
+    held_until: Instant = Instant(0)
+    leaving: tuple[BindingId, ...] = ()
+    """Whose pods leave for it; none with `held`: the domain drains by itself."""
 
     @property
     def turn(self) -> tuple[Instant, int, BindingId]:
@@ -206,6 +217,14 @@ class Unit:
     """Scheduler names of pods without a node that are not ours to bind."""
     problem: str = ""
     """Why nothing of it can be placed: a field that cannot be read, something not seen yet."""
+    root: "Holder | None" = None
+    """Its root owner, which carries the memory of its placement."""
+    together: str = ""
+    """Tasks whose partitions lie together, as an annotation says."""
+    failed: tuple[PodRecord, ...] = ()
+    """Pods that ended in failure on a node and still exist."""
+    pod_sets: tuple[PodSetName, ...] = ()
+    """The template's order, as far as it is known."""
 
     def active(self) -> Amounts:
         """Bound pods that have not ended, by pod set: all that hold room."""

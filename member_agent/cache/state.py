@@ -10,7 +10,7 @@ from global_sched.shared.api.volcano import HyperNode, PodGroup
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.quantity import QuantityError, parse_quantity
 from global_sched.shared.model.topology import NodeClass
-from global_sched.shared.placement import Tree, allocatable, build_tree, node_class, usable
+from global_sched.shared.placement import LiveTree, Tree, allocatable, node_class, usable
 from member_agent.cache.pods import Kind, PodTable
 from member_agent.cache.read import OwnerObject, ReadError, read_entry, read_group, read_owner
 from member_agent.cache.records import Directed, GroupRecord, Key, OwnerRecord
@@ -44,7 +44,7 @@ class ClusterCache(PodTable):
         self._label_keys: dict[Key, tuple[str, ...]] = {}
         self._owner_uids: dict[Key, str] = {}
         self._entries: dict[BindingId, Directed] | None = None
-        self._tree: Tree | None = None
+        self._tree: LiveTree | None = None
 
     # --- nodes and HyperNodes ---------------------------------------------------------------
 
@@ -57,8 +57,9 @@ class ClusterCache(PodTable):
             self.nodes[name] = record  # a heartbeat: nothing to place or report by it
             return
         self.changes += 1
-        if known is None or known.node_class.labels != record.node_class.labels:
-            self._tree = None
+        changed = known is None or known.node_class.labels != record.node_class.labels
+        if changed and self._tree is not None:
+            self._tree.put_node(name, dict(record.node_class.labels))
         if problem := amounts_problem(node.status.allocatable or {}, "status.allocatable"):
             self.problems[Kind.NODE, ("", name)] = problem
         else:
@@ -69,15 +70,20 @@ class ClusterCache(PodTable):
         """A HyperNode is new or changed."""
         self.changes += 1
         self.problems.pop((Kind.HYPER_NODE, ("", hyper_node.metadata.name)), None)
+        known = self.hyper_nodes.get(hyper_node.metadata.name)
         self.hyper_nodes[hyper_node.metadata.name] = hyper_node
-        self._tree = None
+        if known is None or known.spec != hyper_node.spec:
+            self._tree = None
 
     def tree(self) -> Tree:
-        """The HyperNode tree over the nodes; made anew only when one of the two changed."""
+        """The HyperNode tree over the nodes. Nodes change it one by one, HyperNodes make it anew.
+
+        It shares parts with later answers: read it before the next event.
+        """
         if self._tree is None:
             labels = {name: dict(r.node_class.labels) for name, r in self.nodes.items()}
-            self._tree = build_tree(list(self.hyper_nodes.values()), labels)
-        return self._tree
+            self._tree = LiveTree(list(self.hyper_nodes.values()), labels)
+        return self._tree.tree()
 
     # --- PodGroups and owners ---------------------------------------------------------------
 
@@ -177,7 +183,8 @@ class ClusterCache(PodTable):
         match kind:
             case Kind.NODE:
                 self.nodes.pop(key[1], None)
-                self._tree = None
+                if self._tree is not None:
+                    self._tree.drop_node(key[1])
             case Kind.POD:
                 self.delete_pod(key)
             case Kind.POD_GROUP:

@@ -82,7 +82,7 @@ def units_of(
     schedulers: frozenset[str],
     leave: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[Unit]:
-    """Every unit that has pods for us to bind or that came through Karmada, by key."""
+    """Every unit with pods for us to bind, that came through Karmada or that we placed, by key."""
     drafts: dict[str, _Draft] = {}
     for source, pods in cache.sources.items():
         draft = _draft(cache, source, next(iter(pods.values())), leave)
@@ -91,9 +91,14 @@ def units_of(
         kept.problem = kept.problem or draft.problem
     units = (_unit(cache, draft, schedulers) for draft in drafts.values())
     return sorted(
-        (unit for unit in units if unit.waiting or unit.binding is not None),
+        (unit for unit in units if unit.waiting or unit.binding is not None or _planned(unit)),
         key=lambda unit: unit.key,
     )
+
+
+def _planned(unit: Unit) -> bool:
+    """Whether we placed it: what happens to it is remembered on its root owner."""
+    return unit.holder is not None and bool(unit.holder.notes.plan)
 
 
 def _draft(
@@ -137,6 +142,7 @@ def _root_of_group(
 def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> Unit:
     waiting: list[PodRecord] = []
     placed: list[PodRecord] = []
+    failed = tuple(pod for pod in draft.pods if pod.phase == "Failed" and pod.node)
     succeeded = count_pods(pod for pod in draft.pods if pod.phase == "Succeeded")
     unbound: list[PodRecord] = []
     for pod in draft.pods:
@@ -172,6 +178,10 @@ def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> Uni
         unbound=count_pods(unbound),
         others=tuple(sorted({pod.scheduler for pod in unbound} - schedulers)),
         problem=draft.problem,
+        root=_root_holder(owner),
+        together=group.together if group else "",
+        failed=failed,
+        pod_sets=tuple(sorted(ranks, key=lambda name: ranks[name])),
     )
 
 
@@ -198,7 +208,10 @@ def _holder(draft: _Draft) -> Holder | None:
             resource_version=group.resource_version,
             notes=_both(group.notes, draft.root.owner),
         )
-    owner = draft.root.owner
+    return _root_holder(draft.root.owner)
+
+
+def _root_holder(owner: OwnerRecord | None) -> Holder | None:
     if owner is None:
         return None
     return Holder(
@@ -216,7 +229,7 @@ def _both(notes: Notes, owner: OwnerRecord | None) -> Notes:
     """A PodGroup that was made anew (a restarted Job) has no notes; its owner may have some."""
     if notes.reached or owner is None:
         return notes
-    return Notes(plan=notes.plan, reached=owner.notes.reached)
+    return Notes(plan=notes.plan, reached=owner.notes.reached, memory=owner.notes.memory)
 
 
 # --- what must run together -----------------------------------------------------------------

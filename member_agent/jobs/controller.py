@@ -5,10 +5,12 @@ of the Job that the step saw; when somebody wrote in between, the step is thrown
 """
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from global_sched.shared.api.core import Pod
-from global_sched.shared.api.names import AGENT_SCHEDULER, JOB_NAME
+from global_sched.shared.api.names import AGENT_SCHEDULER, BINDING_ID, JOB_NAME
 from global_sched.shared.api.resource import POD_GROUPS, PODS, VOLCANO_JOBS
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.clock import Clock
@@ -17,7 +19,9 @@ from global_sched.shared.kube.errors import ApiError, Conflict
 from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.objects import ObjectKey
+from global_sched.shared.kube.retry import retry
 from global_sched.shared.kube.workqueue import WorkQueue
+from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.telemetry.logs import get_logger
 from member_agent.jobs.memory import Memory
@@ -31,6 +35,10 @@ from member_agent.jobs.writes import JobWriter, WriteRefusedError
 
 WORKERS: Final = 8
 """Jobs that are worked on at once."""
+ASK_AGAIN: Final = 30.0
+"""Seconds after which it is asked again who runs Volcano Jobs here."""
+REASON_LIMIT: Final = 300
+"""Characters of what is told of a refusal."""
 GATHER: Final = 0.05
 """Seconds in which changes of one Job's pods are gathered to one step."""
 
@@ -42,6 +50,8 @@ class JobController:
 
     `default_scheduler` stands on pods whose template and Job name none. `group_status` False
     leaves the PodGroups' status to Volcano's scheduler, where it runs without its controllers.
+    `refused` is told what the API server refuses of the Job of a binding, and (without a reason)
+    that it refuses nothing any more.
     """
 
     def __init__(
@@ -53,12 +63,16 @@ class JobController:
         default_scheduler: str = AGENT_SCHEDULER,
         group_status: bool = True,
         workers: int = WORKERS,
+        refused: Callable[[BindingId, str], None] = lambda _binding, _reason: None,
     ) -> None:
         self._client = client
         self._clock = clock
         self._recorder = recorder
         self._default_scheduler = default_scheduler
         self._workers = workers
+        self._refused = refused
+        self._bindings: dict[ObjectKey, BindingId] = {}
+        """Of Jobs that were refused something."""
         self._queue: WorkQueue[ObjectKey] = WorkQueue(clock=clock, base=0.5, cap=60.0)
         self.store = JobStore(self._queue.add, lambda key: self._queue.add_after(key, GATHER))
         self._writer = JobWriter(client, self.store, group_status=group_status)
@@ -92,7 +106,7 @@ class JobController:
 
         Raises:  VolcanoRunsError at once when Volcano's controllers run here.
         """
-        if (line := await volcano_controller_lease(self._client, clock=self._clock)) is not None:
+        if (line := await self._who_runs_jobs()) is not None:
             raise VolcanoRunsError(line)
         async with asyncio.TaskGroup() as group:
             for informer in self.informers:
@@ -101,6 +115,16 @@ class JobController:
                 await informer.synced.wait()
             for _ in range(self._workers):
                 group.create_task(self._work())
+
+    async def _who_runs_jobs(self) -> str | None:
+        """Volcano's controllers, as one line; asked until there is an answer."""
+        ask = partial(volcano_controller_lease, self._client, clock=self._clock)
+        while True:
+            try:
+                return await retry(ask, clock=self._clock)
+            except ApiError as error:
+                log.warning("jobs_not_run_yet", error=str(error))
+                await self._clock.sleep(ASK_AGAIN)
 
     async def _work(self) -> None:
         while True:
@@ -124,6 +148,8 @@ class JobController:
     async def _process(self, key: ObjectKey) -> None:
         job = self.store.job(key)
         if job is None:
+            if (gone := self._bindings.pop(key, None)) is not None:
+                self._refused(gone, "")
             return
         before = self.store.memory(job.metadata.uid)
         owned = self.store.owned(job, group_name(job))
@@ -140,8 +166,21 @@ class JobController:
         notes = await self._writer.carry_out(job, view, outcome)
         for note in notes:
             self._record(job, note)
-        if any(note.warning for note in notes):
-            raise WriteRefusedError(notes[-1].message)
+        warnings = [note.message for note in notes if note.warning]
+        self._tell_refused(key, job, warnings)
+        if warnings:
+            raise WriteRefusedError(warnings[-1])
+
+    def _tell_refused(self, key: ObjectKey, job: RunJob, warnings: list[str]) -> None:
+        binding = BindingId(job.metadata.label(BINDING_ID))
+        if not binding:
+            return
+        if warnings:
+            self._bindings[key] = binding
+            more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
+            self._refused(binding, f"the member refuses it: {warnings[0]}{more}"[:REASON_LIMIT])
+        elif self._bindings.pop(key, None) is not None:
+            self._refused(binding, "")
 
     def _keep(self, uid: str, before: Memory, outcome: Outcome) -> None:
         """Take the step's memory, and what happened while its status was written."""

@@ -222,7 +222,10 @@ def _add_row(part: _Slice, leaf: Leaf) -> None:
 
 def _render_row(leaf: Leaf, node_class: int, free: int) -> ReportRow:
     occupants = [
-        ReportOccupant(binding=o.binding, pod_set=o.pod_set, pods=o.pods) for o in leaf.occupants
+        ReportOccupant(
+            binding=o.binding, pod_set=o.pod_set, pods=o.pods, surplus=list(o.surplus) or None
+        )
+        for o in leaf.occupants
     ]
     return ReportRow(
         domain=leaf.domain or "",

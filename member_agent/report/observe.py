@@ -90,7 +90,9 @@ def _totals(cache: ClusterCache) -> ReportNodes:
 def _workloads(
     cache: ClusterCache, units: Sequence[Unit], placing: Placing
 ) -> Iterable[ReportWorkload]:
-    by_binding: dict[BindingId, list[Unit]] = {binding: [] for binding in cache.entries()}
+    by_binding: dict[BindingId, list[Unit]] = {
+        binding: [] for binding, entry in cache.entries().items() if not entry.held.entries
+    }
     for unit in units:
         if unit.binding is not None:
             by_binding.setdefault(unit.binding, []).append(unit)

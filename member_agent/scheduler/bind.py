@@ -6,13 +6,13 @@ decides where a pod goes.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from global_sched.shared.api.core import Pod
-from global_sched.shared.api.names import MINIMUM_REACHED, PLAN
+from global_sched.shared.api.names import MEMORY, MINIMUM_REACHED, PLAN
 from global_sched.shared.api.resource import POD_GROUPS, PODS, Resource
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.kube.client import Client
@@ -193,6 +193,10 @@ class Binder:
         """Write down that the minimum was bound under this decision; True when written."""
         return not await self._annotate(holder, {MINIMUM_REACHED: decision})
 
+    async def note_memory(self, root: Holder, text: str) -> bool:
+        """Write down on a root owner where its gang runs; True when written."""
+        return not await self._annotate(root, {MEMORY: text})
+
     async def _annotate(self, holder: Holder, annotations: Mapping[str, str | None]) -> str:
         """Write annotations on a holder that has not changed since; what went wrong, or empty."""
         resource = self._resource_of(holder.api_version, holder.kind)
@@ -231,20 +235,27 @@ class Binder:
 
         The plan goes last: a crash in between finds it, and decides again.
         """
-        deleted = 0
-        for pod in rollback.pods:
-            if not self._may_write():
-                return deleted
-            try:
-                async with self._slots:
-                    await self._client.delete(PODS, pod.name, namespace=pod.namespace, uid=pod.uid)
-                deleted += 1
-            except (NotFound, Conflict):
-                continue  # gone, or another pod has its name by now
-            except ApiError as error:
-                log.warning("rollback_incomplete", pod=pod.name, error=str(error))
-                return deleted
+        gone = await self.delete_pods(rollback.pods)
+        if len(gone) < len(rollback.pods):
+            return len(gone)
         self._metrics.inc(ROLLBACKS)
         if rollback.unit.holder is not None:
             await self._annotate(rollback.unit.holder, {PLAN: None})
-        return deleted
+        return len(gone)
+
+    async def delete_pods(self, pods: Sequence[PodRecord]) -> list[PodRecord]:
+        """Delete these very pods, in order; those that are gone now. It ends at the first error."""
+        gone: list[PodRecord] = []
+        for pod in pods:
+            if not self._may_write():
+                return gone
+            try:
+                async with self._slots:
+                    await self._client.delete(PODS, pod.name, namespace=pod.namespace, uid=pod.uid)
+            except (NotFound, Conflict):
+                pass  # gone, or another pod has its name by now
+            except ApiError as error:
+                log.warning("pod_not_deleted", pod=pod.name, error=str(error))
+                return gone
+            gone.append(pod)
+        return gone

@@ -10,8 +10,11 @@ from global_sched.shared.placement import SpecError
 from member_agent.cache import ClusterCache, Directed, PodRecord, Unit, count_pods
 from member_agent.scheduler.demand import Demand, allowed_pods, directed_demand, reached
 from member_agent.scheduler.ground import Ground
+from member_agent.scheduler.holding import closed_nodes, draining_for, holds_of
+from member_agent.scheduler.memory import failed_nodes, memory_of, renewed
 from member_agent.scheduler.plan import BindPlan, PlanError, parse_plan
 from member_agent.scheduler.round import (
+    GivingUp,
     Placement,
     Reservation,
     Rollback,
@@ -43,11 +46,13 @@ class Books:
         self.cache = cache
         self.units = units
         self.situation = situation
-        self.ground = Ground(cache, units, situation.closed, situation.label_keys)
         self.by_binding: dict[BindingId, list[Unit]] = {}
         for unit in units:
             if unit.binding is not None:
                 self.by_binding.setdefault(unit.binding, []).append(unit)
+        self.holds = holds_of(cache.entries().values(), situation.now)
+        closed = closed_nodes(self.holds, cache.entries(), self.by_binding)
+        self.ground = Ground(cache, units, situation.closed | closed, situation.label_keys)
         self.pins: dict[str, dict[str, str]] = {}
         """By unit key: waiting pods (by uid) whose node an earlier plan names."""
         self.reservations: dict[BindingId, Reservation] = {}
@@ -56,6 +61,7 @@ class Books:
         self._placements: list[Placement] = []
         self._waits: list[Wait] = []
         self._rollbacks: list[Rollback] = []
+        self._given: list[GivingUp] = []
         self._broken: list[str] = []
         self._reasons: dict[BindingId, str] = {}
 
@@ -65,11 +71,15 @@ class Books:
             placements=tuple(self._placements),
             waits=tuple(self._waits),
             rollbacks=tuple(self._rollbacks),
+            given=tuple(self._given),
             notes=tuple(self._notes()),
             reservations=self.reservations,
             reached=self.reached,
             broken=tuple(self._broken),
             reasons=self._reasons,
+            memories=tuple(self._memories()),
+            held_until=tuple(hold.held_until for hold in self.holds),
+            unproven=self.ground.unproven,
         )
 
     # --- what is held from before -----------------------------------------------------------
@@ -150,6 +160,11 @@ class Books:
                 return
         self.wait(unit, unit.waiting, reason)
 
+    def give_up(self, giving: GivingUp) -> None:
+        """These pods leave, unless the unit backs off."""
+        if giving.unit.key not in self.situation.paused:
+            self._given.append(giving)
+
     def wait(self, unit: Unit, pods: Sequence[PodRecord], reason: str) -> None:
         """These pods get no node now."""
         if pods:
@@ -182,6 +197,20 @@ class Books:
             if bound and unit.holder.notes.reached != decision:
                 yield unit, decision
 
+    def _memories(self) -> Iterable[tuple[Unit, str]]:
+        """What root owners do not remember yet: where their gang runs, and nodes that failed."""
+        for unit in self.units:
+            if unit.floor < 2 or unit.root is None:
+                continue
+            place = None
+            if reached(unit) and unit.staying():
+                nodes = [self.cache.node_of(pod) for pod in unit.staying()]
+                place = self.decision(unit), self.ground.enclosing(nodes)
+            failed = failed_nodes(self.cache, unit)
+            text = renewed(unit, now=self.situation.now, failed=failed, place=place)
+            if text:
+                yield unit, text
+
     # --- look-ups ---------------------------------------------------------------------------
 
     def flies(self, unit: Unit) -> bool:
@@ -203,6 +232,20 @@ class Books:
         """Nodes where pods of the unit are, or are planned to be."""
         nodes = [self.cache.node_of(pod) for pod in unit.staying()]
         return [*nodes, *self.pins.get(unit.key, {}).values()]
+
+    def home(self, unit: Unit) -> DomainId | None:
+        """Where the unit ran before under its present decision."""
+        memory = memory_of(unit)
+        return memory.domain if memory.decision == self.decision(unit) else None
+
+    def avoided(self, units: Iterable[Unit]) -> frozenset[str]:
+        """Nodes that failed under these units a while ago."""
+        now = self.situation.now
+        return frozenset(node for unit in units for node in memory_of(unit).avoided(now))
+
+    def barred(self, entry: Directed | None) -> frozenset[str]:
+        """Nodes that drain for somebody else; without an entry all that drain."""
+        return self.ground.nodes_in(draining_for(self.holds, entry, self.ground.lies_in))
 
     def left(self, entry: Directed) -> Amounts:
         """Admitted pods that are not bound and not being bound."""

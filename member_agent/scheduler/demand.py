@@ -1,15 +1,25 @@
 """What a unit asks for now: its waiting pods by equal shape, and how many make its minimum."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement
 from global_sched.shared.api.volcano import SubGroupPolicy
 from global_sched.shared.model.gang import Amounts, Gang, Partition, PodSet, TopologyConstraint
 from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.placement import annotations_constraint, constraint_of
 from member_agent.cache import Directed, PodRecord, Unit, count_pods
+from member_agent.scheduler.subgroups import (
+    Key,
+    by_index,
+    constraint_of_policy,
+    family_of,
+    key_of,
+    oversized,
+    policy_of,
+    required,
+    size_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +38,8 @@ class Lot:
     partition: Partition | None = None
     mates: tuple[PodRecord, ...] = ()
     """Bound pods of the same subgroup: these pods belong beside them, under its constraint."""
+    in_order: bool = False
+    """Whether places are for the pods in their order: groups go by labels, not by index."""
 
     @property
     def count(self) -> int:
@@ -82,91 +94,75 @@ def unit_constraint(unit: Unit) -> TopologyConstraint | None:
 def lots_of(unit: Unit, pods: Sequence[PodRecord]) -> list[Lot]:
     """These waiting pods by pod set and shape, in the order in which they come.
 
+    Pods of a subgroup are neighbours. Where a subgroup holds pods of several sets or shapes, or
+    more pods than its size, its parts are lots of their own that lie together.
+
     Raises:  SpecError for a subgroup's constraint that cannot be read.
     """
-    running: dict[tuple[str, ...], list[PodRecord]] = {}
+    running: dict[Key, list[PodRecord]] = {}
     for pod in unit.staying():
-        if subgroup := subgroup_of(unit.subgroups, pod):
+        if subgroup := key_of(unit, pod):
             running.setdefault(subgroup, []).append(pod)
-    grouped: dict[tuple[PodSetName, PodShape, tuple[str, ...]], list[PodRecord]] = {}
-    for pod in pods:
-        subgroup = subgroup_of(unit.subgroups, pod)
-        beside = subgroup if subgroup in running else ()
-        grouped.setdefault((pod.pod_set, pod.shape, beside), []).append(pod)
+    mixed = _mixed(unit, pods) | set(oversized(unit, pods))
+    grouped: dict[tuple[PodSetName, PodShape, Key, Key], list[PodRecord]] = {}
+    for pod in _neighbours(unit, pods):
+        key = key_of(unit, pod)
+        beside = key if key in running else ()
+        alone = key if key in mixed and not beside else ()
+        grouped.setdefault((pod.pod_set, pod.shape, beside, alone), []).append(pod)
     seen: dict[PodSetName, int] = {}
     lots: list[Lot] = []
-    for (pod_set, shape, beside), alike in grouped.items():
+    for (pod_set, shape, beside, alone), alike in grouped.items():
         seen[pod_set] = number = seen.get(pod_set, 0) + 1
+        policy = policy_of(unit.subgroups, alike[0])
         lots.append(
             Lot(
                 name=pod_set if number == 1 else PodSetName(f"{pod_set}~{number}"),
                 pod_set=pod_set,
                 shape=shape,
                 pods=tuple(alike),
-                partition=partition_of(unit.subgroups, alike),
+                partition=None if policy is None else _partition(unit, policy, alike, alone),
                 mates=tuple(running.get(beside, ())),
+                in_order=policy is not None and not by_index(policy),
             )
         )
     return lots
 
 
-def partition_of(policies: Iterable[SubGroupPolicy], pods: Sequence[PodRecord]) -> Partition | None:
-    """The partition that a PodGroup's subgroup policies make of these pods."""
-    policy = _policy_of(policies, pods[0])
-    if policy is None:
-        return None
-    size = max(1, policy.sub_group_size or 1)
+def _neighbours(unit: Unit, pods: Sequence[PodRecord]) -> list[PodRecord]:
+    """The pods in their order, but those of one subgroup next to each other."""
+    first: dict[Key, int] = {}
+    ranks: list[tuple[int, int, PodRecord]] = []
+    for at, pod in enumerate(pods):
+        policy = policy_of(unit.subgroups, pod)
+        key = key_of(unit, pod)
+        plain = policy is None or by_index(policy)
+        ranks.append((at if plain else first.setdefault(key, at), at, pod))
+    return [pod for _, _, pod in sorted(ranks, key=lambda item: item[:2])]
+
+
+def _mixed(unit: Unit, pods: Sequence[PodRecord]) -> set[Key]:
+    """Subgroups of one policy that hold pods of several sets or shapes."""
+    kinds: dict[Key, set[tuple[PodSetName, PodShape]]] = {}
+    for pod in pods:
+        policy = policy_of(unit.subgroups, pod)
+        if policy is not None and not family_of(unit, policy):
+            kinds.setdefault(key_of(unit, pod), set()).add((pod.pod_set, pod.shape))
+    return {key for key, held in kinds.items() if len(held) > 1}
+
+
+def _partition(
+    unit: Unit, policy: SubGroupPolicy, pods: Sequence[PodRecord], alone: Key
+) -> Partition:
+    """The partition that a subgroup policy makes of these pods; `alone`: they are in one group."""
+    size = len(pods) if alone else size_of(policy)
     return Partition(
         size=size,
         total=len(pods) // size,
         minimum=max(0, policy.min_sub_groups or 0),
-        constraint=constraint_of(policy.network_topology),
+        constraint=constraint_of_policy(policy),
+        together="/".join(alone) if alone else family_of(unit, policy),
     )
-
-
-def subgroup_of(policies: Iterable[SubGroupPolicy], pod: PodRecord) -> tuple[str, ...]:
-    """The subgroup that a pod belongs to: its policy and label values; empty for none."""
-    policy = _policy_of(policies, pod)
-    if policy is None:
-        return ()
-    labels = dict(pod.labels)
-    return (policy.name, *(labels[key] for key in policy.match_label_keys or ()))
-
-
-def _policy_of(policies: Iterable[SubGroupPolicy], pod: PodRecord) -> SubGroupPolicy | None:
-    """The first policy that matches; one without `matchLabelKeys` never does (Volcano's rule)."""
-    labels = dict(pod.labels)
-    for policy in policies:
-        keys = policy.match_label_keys or []
-        matches = bool(keys) and selects(policy.label_selector, labels)
-        if matches and all(key in labels for key in keys):
-            return policy
-    return None
-
-
-def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """Whether a selector matches a label set; none matches nothing, an empty one everything."""
-    if selector is None:
-        return False
-    wanted = selector.match_labels or {}
-    return all(labels.get(key) == value for key, value in wanted.items()) and all(
-        _holds(expression, labels) for expression in selector.match_expressions or ()
-    )
-
-
-def _holds(expression: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(expression.key)
-    match expression.operator:
-        case "In":
-            return value in (expression.values or ())
-        case "NotIn":
-            return value not in (expression.values or ())
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False
 
 
 # --- the minimum ----------------------------------------------------------------------------
@@ -186,8 +182,8 @@ def reached(unit: Unit) -> bool:
 def lacking(unit: Unit, pods: Sequence[PodRecord]) -> Amounts | str:
     """How many of these waiting pods, by pod set, the minimum lacks; or why they do not suffice.
 
-    Each pod set's own minimum comes first; the rest is made up by the first pods in the template's
-    order, which is the order of `pods`.
+    Each pod set's own minimum comes first, and the subgroups that must be whole; the rest is made
+    up by the first pods in the template's order, which is the order of `pods`.
     """
     have, here = have_of(unit), count_pods(pods)
     least = unit.minimum.minus(have)
@@ -196,6 +192,12 @@ def lacking(unit: Unit, pods: Sequence[PodRecord]) -> Amounts | str:
             total = unit.minimum.get(name)
             got = have.get(name) + here.get(name)
             return f"the minimum needs {total} pods of {name}, and {got} may start"
+    groups = required(unit, pods)
+    if isinstance(groups, str):
+        return groups
+    least = Amounts.of(
+        {n: max(least.get(n), groups.get(n)) for n, _ in (*least.entries, *groups.entries)}
+    )
     amounts = dict(least.entries)
     more = unit.floor - have.pods() - least.pods()
     for pod in pods:

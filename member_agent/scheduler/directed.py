@@ -7,8 +7,8 @@ from global_sched.shared.model.gang import Amounts
 from member_agent.cache import SERVICES, Directed, PodRecord, Unit
 from member_agent.scheduler.books import Books, Origin, seat
 from member_agent.scheduler.demand import Demand, allowed_pods, have_of, lacking, reached
-from member_agent.scheduler.ground import Seats
-from member_agent.scheduler.round import Reservation, Slot, Where
+from member_agent.scheduler.ground import Seats, Wish
+from member_agent.scheduler.round import HELD, Reservation, Slot, Where
 
 
 def keep_reservation(books: Books, entry: Directed) -> None:
@@ -19,8 +19,13 @@ def keep_reservation(books: Books, entry: Directed) -> None:
     """
     old = books.situation.reservations.get(entry.binding)
     demand = books.demand(entry)
-    if demand is None or old is None or old.decision != entry.decision:
+    if demand is None or old is None or old.decision not in (entry.decision, HELD):
         return
+    if old.decision == HELD:
+        there = entry.domain is None or books.ground.lies_in(old.domain, entry.domain)
+        old = replace(old, decision=entry.decision)
+        if not there:
+            return
     wanted = {lot.name: lot for lot in demand.lots}
     kept: list[Slot] = []
     counts: dict[str, int] = {}
@@ -40,6 +45,28 @@ def keep_reservation(books: Books, entry: Directed) -> None:
         return
     for slot in kept:
         books.ground.release(slot.node, slot.shape)
+
+
+def hold_room(books: Books, hold: Directed) -> None:
+    """Keep places for a workload that is not admitted yet: as many as are free in its domain.
+
+    They are chosen anew in every round, in the order of the decisions; with the admission they
+    become its own.
+    """
+    for unit in books.by_binding.get(hold.binding, ()):
+        books.wait(unit, unit.waiting, "it is not admitted yet: room is being made for it")
+    demand = books.demand(hold)
+    if demand is None:
+        return
+    inside = books.ground.nodes_in(frozenset({hold.domain}))
+    outside = books.ground.nodes_in(frozenset({None})) - inside
+    wish = Wish(prefer=hold.domain, never=outside | books.barred(hold))
+    seats = books.ground.place(
+        demand, demand.amounts(), wish, least=Amounts(), binding=hold.binding
+    )
+    if isinstance(seats, Seats) and seats.slots:
+        kept = _reservation(books, hold, seats)
+        books.reservations[hold.binding] = replace(kept, decision=HELD)
 
 
 def place_directed(books: Books, entry: Directed) -> None:
@@ -69,10 +96,16 @@ def _reserve(books: Books, entry: Directed, units: Sequence[Unit], demand: Deman
     if services and tries[0].pods():
         tries.append(Amounts())
     seats: Seats | str = ""
+    home = next((place for unit in units if (place := books.home(unit))), None)
+    wish = Wish(
+        prefer=home or entry.domain,
+        nearby=home is not None,
+        around=tuple(around),
+        avoid=books.avoided(units),
+        never=books.barred(entry),
+    )
     for least in tries:
-        seats = books.ground.place(
-            demand, missing, least=least, prefer=entry.domain, around=around, binding=entry.binding
-        )
+        seats = books.ground.place(demand, missing, wish, least=least, binding=entry.binding)
         if isinstance(seats, Seats):
             break
     if isinstance(seats, str):
@@ -144,7 +177,8 @@ def _wait_surplus(
 def _cap_text(entry: Directed, pods: Iterable[PodRecord]) -> str:
     sets = sorted({pod.pod_set for pod in pods})
     parts = [f"{entry.admitted.get(name)} pods of {name}" for name in sets]
-    return f"the Directive admits {' and '.join(parts)}, which are placed already"
+    admits = f"the Directive admits {' and '.join(parts)}, which are placed already"
+    return f"growth not admitted: {admits}"
 
 
 def _renumbered(new: Sequence[Slot], kept: Sequence[Slot]) -> list[Slot]:

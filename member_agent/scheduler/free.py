@@ -1,9 +1,11 @@
 """Units that did not come through Karmada: placed freely, by priority and age."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
 
 from global_sched.shared.placement import SpecError
-from member_agent.cache import PodRecord, Unit, count_pods
+from member_agent.cache import PodRecord, Unit, count_pods, owner_of
 from member_agent.scheduler.books import Books, Origin, seat
 from member_agent.scheduler.demand import (
     Demand,
@@ -12,7 +14,11 @@ from member_agent.scheduler.demand import (
     spread_over_lots,
     unit_constraint,
 )
-from member_agent.scheduler.ground import Seats
+from member_agent.scheduler.ground import Seats, Wish
+from member_agent.scheduler.subgroups import cut, oversized
+
+_TRIES: Final = 8
+"""So many sizes are tried of a subgroup that no domain holds whole."""
 
 
 def free_order(units: Iterable[Unit]) -> list[Unit]:
@@ -48,6 +54,21 @@ def place_free(books: Books, unit: Unit) -> None:
 
 
 def _seats(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> Seats | str:
+    """Places for these pods: all of each subgroup, else as many of one as a domain holds."""
+    first = _placed(books, unit, rest)
+    if not isinstance(first, str):
+        return first
+    most = max(oversized(unit, rest).values(), default=0)
+    step = max(1, most // _TRIES)
+    for fewer in range(most - step, 0, -step):
+        part = cut(unit, rest, fewer)
+        seats = _placed(books, unit, part)
+        if not isinstance(seats, str):
+            return replace(seats, short=seats.short or "no domain holds more of its subgroup now")
+    return first
+
+
+def _placed(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> Seats | str:
     pinned = [pod for pod in unit.waiting if pod.uid in books.pins.get(unit.key, {})]
     try:
         demand = _demand(unit, rest, pinned)
@@ -57,8 +78,16 @@ def _seats(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> Seats | str:
         return demand
     if not rest or unit.key in books.situation.paused:
         return Seats()
+    home = books.home(unit)
+    wish = Wish(
+        prefer=home,
+        nearby=home is not None,
+        around=tuple(books.around(unit)),
+        avoid=books.avoided([unit]),
+        never=books.barred(None),
+    )
     return books.ground.place(
-        demand, demand.amounts(), least=demand.least, prefer=None, around=books.around(unit)
+        demand, demand.amounts(), wish, least=demand.least, binding=owner_of(unit)
     )
 
 

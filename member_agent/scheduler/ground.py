@@ -24,6 +24,22 @@ class Seats:
     """Why surplus pods have no place, empty when all have one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """Where a demand should lie, besides its own constraint.
+
+    `prefer` is tried first, then with `nearby` the domains around it. `around` are nodes with pods
+    of the unit already: under a constraint the others lie in one allowed domain with them. Nodes to
+    `avoid` are only used when it does not fit without them, those of `never` not at all.
+    """
+
+    prefer: DomainId | None = None
+    nearby: bool = False
+    around: tuple[str, ...] = ()
+    avoid: frozenset[str] = frozenset()
+    never: frozenset[str] = frozenset()
+
+
 class Ground:
     """Room that is held is gone for everybody else in the round.
 
@@ -45,6 +61,8 @@ class Ground:
         self._held: dict[str, dict[str, int]] = {}
         self._space: Space | None = None
         self._topology = Topology(axis=())
+        self.unproven = 0
+        """Answers that the search limit ended before they were certain."""
 
     # --- single nodes -----------------------------------------------------------------------
 
@@ -82,40 +100,61 @@ class Ground:
         self,
         demand: Demand,
         amounts: Amounts,
+        wish: Wish,
         *,
         least: Amounts,
-        prefer: DomainId | None,
-        around: Iterable[str],
         binding: BindingId | None = None,
     ) -> Seats | str:
-        """Take room for `amounts` of a demand, at least for `least`; or the reason why not.
+        """Take room for `amounts` of a demand, at least for `least`; or the reason why not."""
+        seats: Seats | str = ""
+        tries = [wish.never] if wish.avoid <= wish.never else [wish.avoid | wish.never, wish.never]
+        for shut in tries:
+            seats = self._place(demand, amounts, wish, shut, (least, binding))
+            if isinstance(seats, Seats):
+                break
+        return seats
 
-        `around` are nodes with pods of the unit already: under a constraint the others lie in one
-        allowed domain with them.
-        """
+    def _place(
+        self,
+        demand: Demand,
+        amounts: Amounts,
+        wish: Wish,
+        shut_nodes: frozenset[str],
+        asked: tuple[Amounts, BindingId | None],
+    ) -> Seats | str:
+        """One try, with these nodes shut for it."""
+        least, binding = asked
         space = self._opened()
         mark = space.mark()
+        shut = space.shut(shut_nodes)
+        if shut.takes:
+            space.take(shut)
         beside = self._beside_mates(demand, amounts, least, binding)
         if isinstance(beside, str):
             space.rollback(mark)
             return beside
-        around = [*around, *(slot.node for slot in beside)]
+        around = [*wish.around, *(slot.node for slot in beside)]
         placed = space.place(
             demand.gang(),
             amounts=amounts,
             minimum=least,
-            prefer=prefer,
+            prefer=wish.prefer,
             bound=self._domains(around) if demand.constraint is not None else (),
             binding=binding,
+            nearby=wish.nearby,
         )
         if isinstance(placed, NotPlaced):
             space.rollback(mark)
+            self.unproven += not placed.proven
             return placed.verdict.detail or placed.verdict.reason.value
+        self.unproven += not placed.exact
+        if shut.takes:
+            space.give_back(shut)
         space.take(placed)
         seats = self._seats(demand, amounts, beside, placed)
         if placed.amounts.pods() or not beside:
             return seats
-        domain = self._enclosing(around)
+        domain = self.enclosing(around)
         tiers = {d.name: d.tier for d in self._topology.domains}
         return replace(seats, domain=domain, tier=tiers.get(domain) if domain else None)
 
@@ -150,12 +189,16 @@ class Ground:
         return slots
 
     def _domains(self, nodes: Iterable[str]) -> tuple[DomainId | None, ...]:
+        """The domains of these nodes; one that is gone holds nobody to any place."""
         leaf_of = self._cache.tree().leaf_of
-        return tuple(sorted({leaf_of.get(n) for n in nodes}, key=lambda domain: domain or ""))
+        there = {leaf_of.get(n) for n in nodes if n in self._cache.nodes}
+        return tuple(sorted(there, key=lambda domain: domain or ""))
 
     def _opened(self) -> Space:
         if self._space is None:
-            self._topology = room_of(self._cache, self._units, held=self._held, closed=self._closed)
+            self._topology = room_of(
+                self._cache, self._units, held=self._held, closed=self._closed, placing=True
+            )
             self._space = Space(self._topology, order_keys=sorted(self._label_keys))
         return self._space
 
@@ -170,13 +213,15 @@ class Ground:
     def _seats(
         self, demand: Demand, amounts: Amounts, beside: Sequence[Slot], placed: Placed
     ) -> Seats:
-        shapes = {lot.name: lot.shape for lot in demand.lots}
+        lots = {lot.name: lot for lot in demand.lots}
         positions: dict[PodSetName, int] = {}
         slots: list[Slot] = list(beside)
-        for lot, node in self._nodes(placed):
-            position = positions.get(lot, 0)
-            positions[lot] = position + 1
-            slots.append(Slot(lot, position, node, shapes[lot]))
+        for name, node in self._nodes(placed):
+            position = positions.get(name, 0)
+            positions[name] = position + 1
+            lot = lots[name]
+            pod = lot.pods[position].uid if lot.in_order and position < len(lot.pods) else ""
+            slots.append(Slot(name, position, node, lot.shape, pod))
         found = placed.amounts.plus(
             Amounts.of({lot.name: sum(s.lot == lot.name for s in beside) for lot in demand.lots})
         )
@@ -191,7 +236,7 @@ class Ground:
 
     # --- the tree ---------------------------------------------------------------------------
 
-    def _enclosing(self, nodes: Iterable[str]) -> DomainId | None:
+    def enclosing(self, nodes: Iterable[str]) -> DomainId | None:
         """The smallest domain around these nodes; None when there is none."""
         common: list[DomainId] | None = None
         for domain in self._domains(nodes):
@@ -208,6 +253,20 @@ class Ground:
             domain = parents.get(domain)
         return chain
 
-    def lies_in(self, domain: DomainId | None, around: DomainId) -> bool:
-        """Whether a domain is within another, or the same."""
-        return around in self._chain(domain)
+    def lies_in(self, domain: DomainId | None, around: DomainId | None) -> bool:
+        """Whether a domain is within another, or the same; None is the whole cluster."""
+        return around is None or around in self._chain(domain)
+
+    def nodes_in(self, domains: frozenset[DomainId | None]) -> frozenset[str]:
+        """The nodes of these domains; None is the whole cluster."""
+        if None in domains:
+            return frozenset(self._cache.nodes)
+        if not domains:
+            return frozenset()
+        leaf_of = self._cache.tree().leaf_of
+        inside = {
+            leaf
+            for leaf in set(leaf_of.values())
+            if any(self.lies_in(leaf, domain) for domain in domains)
+        }
+        return frozenset(name for name, leaf in leaf_of.items() if leaf in inside)

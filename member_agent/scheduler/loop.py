@@ -8,6 +8,7 @@ from typing import Final
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.events import EventKind, EventRecorder
 from global_sched.shared.model.ids import BindingId, DecisionId
+from global_sched.shared.model.instant import SECOND
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
     GANG_TIER,
@@ -15,12 +16,15 @@ from global_sched.shared.telemetry.metrics import (
     GANGS_PLACED,
     LOOP_FAILURES,
     PLACE_DURATION,
+    PLACEMENTS_UNPROVEN,
 )
 from global_sched.shared.telemetry.registry import Metrics
 from member_agent.cache import ClusterCache, PodUid, Unit, units_of
 from member_agent.scheduler.bind import Binder, Outcome
+from member_agent.scheduler.noting import Noter
 from member_agent.scheduler.place import plan_round
 from member_agent.scheduler.round import (
+    GivingUp,
     Placement,
     Reservation,
     Rollback,
@@ -80,6 +84,7 @@ class Scheduler:
     ) -> None:
         self._cache = cache
         self._binder = binder
+        self._noter = Noter(binder)
         self._teller = teller
         self._recorder = recorder
         self._clock = clock
@@ -95,7 +100,6 @@ class Scheduler:
         self._units_of: tuple[int, frozenset[tuple[str, str]]] | None = None
         self._flying: dict[str, Placement] = {}
         self._rolling: set[str] = set()
-        self._noting: set[str] = set()
         self._units_paused: dict[str, _Pause] = {}
         self._nodes_paused: dict[str, _Pause] = {}
         self._broken_since: dict[str, float] = {}
@@ -164,10 +168,13 @@ class Scheduler:
                 for key, since in self._broken_since.items()
                 if now - since >= self._tuning.rollback
             ),
+            now=self._clock.now(),
             label_keys=self._label_keys(),
         )
         self.last = plan_round(self._cache, self.units(), situation)
         self._metrics.observe(PLACE_DURATION, self._clock.monotonic() - started)
+        if self.last.unproven:
+            self._metrics.inc(PLACEMENTS_UNPROVEN, self.last.unproven)
         self._keep(self.last, now)
         assert self._tasks is not None
         for placement in self.last.placements:
@@ -176,7 +183,10 @@ class Scheduler:
         for rollback in self.last.rollbacks:
             self._rolling.add(rollback.unit.key)
             self._tasks.create_task(self._roll_back(rollback))
-        self._write_reached()
+        for giving in self.last.given:
+            self._rolling.add(giving.unit.key)
+            self._tasks.create_task(self._give_up(giving))
+        self._noter.write(self.last, self._tasks, self._flying)
         self._tell(self.last)
         return self._next_due(now)
 
@@ -193,6 +203,7 @@ class Scheduler:
         """When a back-off or a deadline ends."""
         times = [p.until for p in (*self._units_paused.values(), *self._nodes_paused.values())]
         times += [since + self._tuning.rollback for since in self._broken_since.values()]
+        times += [now + (at - self._clock.now()) / SECOND for at in self.last.held_until]
         ahead = [at - now for at in times if at > now]
         return min(ahead) + 0.001 if ahead else None
 
@@ -282,20 +293,24 @@ class Scheduler:
                 note=f"{deleted} bound pods were deleted, since {rollback.reason}",
             )
 
-    def _write_reached(self) -> None:
-        """Bring notes up to date: a minimum that was reached stays so, also after a restart."""
-        assert self._tasks is not None
-        for unit, decision in self.last.notes:
-            if unit.key not in self._flying and unit.key not in self._noting:
-                self._noting.add(unit.key)
-                self._tasks.create_task(self._note(unit, decision))
-
-    async def _note(self, unit: Unit, decision: DecisionId) -> None:
-        assert unit.holder is not None
+    async def _give_up(self, giving: GivingUp) -> None:
+        key = giving.unit.key
         try:
-            await self._binder.note_reached(unit.holder, decision)
+            deleted = await self._binder.delete_pods(giving.pods)
         finally:
-            self._noting.discard(unit.key)
+            self._rolling.discard(key)
+            self.poke()
+        if len(deleted) < len(giving.pods):
+            self._back_off(key)
+        for pod in deleted:
+            log.info("pod_given_up", unit=key, pod=pod.name)
+            self._recorder.record(
+                pod_reference(pod),
+                kind=EventKind.NORMAL,
+                reason="GivenUp",
+                action="Deleting",
+                note=giving.reason,
+            )
 
     # --- saying why ---------------------------------------------------------------------------
 

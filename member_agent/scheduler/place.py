@@ -2,16 +2,18 @@
 
 Order of claims on the room: pods that are being bound; plans that a crash or a failed bind left;
 places reserved in earlier rounds; directed workloads without one, in the order in which the
-leader admitted them; then everybody else, by priority and age. A directed workload keeps its
-reservation until its pods are bound, so that the order in which pods arrive does not matter.
+leader admitted them, those that room is only held for among them; then everybody else, by priority
+and age. A directed workload keeps its reservation until its pods are bound, so that the order in
+which pods arrive does not matter.
 """
 
 from collections.abc import Sequence
 
 from member_agent.cache import ClusterCache, Unit
 from member_agent.scheduler.books import Books
-from member_agent.scheduler.directed import keep_reservation, place_directed
+from member_agent.scheduler.directed import hold_room, keep_reservation, place_directed
 from member_agent.scheduler.free import free_order, place_free
+from member_agent.scheduler.giving import pods_to_give_up
 from member_agent.scheduler.round import Round, Situation
 
 
@@ -25,10 +27,17 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     books.hold_flying()
     for unit in units:
         books.pin(unit)
+    holds = {hold.binding: hold for hold in books.holds}
     entries = sorted(cache.entries().values(), key=lambda entry: entry.turn)
     for entry in entries:
-        keep_reservation(books, entry)
+        if entry.binding not in holds:
+            keep_reservation(books, entry)
     for entry in entries:
+        if entry.binding in holds:
+            hold_room(books, holds[entry.binding])
+            continue
+        for giving in pods_to_give_up(entry, books.by_binding.get(entry.binding, ())):
+            books.give_up(giving)
         place_directed(books, entry)
     for unit in units:
         if unit.binding is not None and unit.binding not in cache.entries():

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId, PodSetName
+from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
 from member_agent.cache import PodRecord, Unit
 from member_agent.scheduler.plan import BindPlan
@@ -61,6 +62,15 @@ class Rollback:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivingUp:
+    """Bound pods of a unit that leave for good: the Directive admits fewer."""
+
+    unit: Unit
+    pods: tuple[PodRecord, ...]
+    reason: str
+
+
 class Slot(NamedTuple):
     """A place for one pod of a lot."""
 
@@ -93,6 +103,9 @@ class Reservation:
         return Amounts.of(counts)
 
 
+HELD: Final = DecisionId("held")
+"""The decision of a reservation for a workload that is not admitted yet."""
+
 Reservations = Mapping[BindingId, Reservation]
 
 
@@ -110,6 +123,7 @@ class Situation:
     """By unit key: pods that are being bound."""
     given_up: frozenset[str] = frozenset()
     """Keys of units whose bind stopped midway too long ago."""
+    now: Instant = Instant(0)
     label_keys: frozenset[str] = frozenset()
     """Node label keys of the report: ties between nodes go by these first, as the leader sees."""
 
@@ -121,6 +135,7 @@ class Round:
     placements: tuple[Placement, ...] = ()
     waits: tuple[Wait, ...] = ()
     rollbacks: tuple[Rollback, ...] = ()
+    given: tuple[GivingUp, ...] = ()
     reservations: Reservations = field(default_factory=dict)
     reached: Mapping[BindingId, DecisionId] = field(default_factory=dict)
     """Managed units whose minimum is bound under their present decision."""
@@ -130,3 +145,9 @@ class Round:
     """Keys of units whose bind stopped midway and is not completed yet."""
     reasons: Mapping[BindingId, str] = field(default_factory=dict)
     """Why pods of managed units wait, for the report."""
+    memories: tuple[tuple[Unit, str], ...] = ()
+    """Units whose root owner is to remember this from now on."""
+    held_until: tuple[Instant, ...] = ()
+    """When holds end that this round honoured."""
+    unproven: int = 0
+    """Placements and refusals that the search limit ended before they were certain."""

@@ -65,7 +65,7 @@ async def test_an_absent_api_server_is_one_line(tmp_path):
     args = ["--cluster", CLUSTER, "--kubeconfig", str(tmp_path / "gone")]
     args += ["--control-kubeconfig", str(tmp_path / "gone")]
 
-    async with process(*args) as running:
+    async with process(*args, "--start-patience-seconds", "0") as running:
         output, _ = await running.communicate()
 
     assert running.returncode == 1

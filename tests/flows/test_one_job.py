@@ -1,5 +1,6 @@
 """One job from its binding to `spec.clusters`, over HTTP."""
 
+import asyncio
 import json
 
 from global_sched.shared.api import resource as kinds
@@ -39,6 +40,7 @@ async def test_a_gang_is_placed_and_directed(tmp_path):
             "True",
             "Success",
         )
+        await asyncio.sleep(0.2)  # the Directive follows behind the placement, at its own pace
         directives = await plane.client.list(kinds.DIRECTIVES, namespace="karmada-es-m1")
         [entry] = directives.items[0]["spec"]["entries"]
         assert entry["binding"] == "id-train-job"

@@ -14,7 +14,11 @@ from tests.virtual_time import virtual_time
 from tests.wire import batch_job, deployment, placement, pod_template, pytorch_job, stripped
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-FILES = ("global-sched/rbac.yaml", "member-agent/control-plane.yaml", "member-agent/member.yaml")
+FILES = (
+    "global-sched/rbac.yaml",
+    "member-agent/control-plane/access.yaml",
+    "member-agent/member.yaml",
+)
 CONTROL, MEMBER = "control-plane", "m1"
 
 IDLE = {
@@ -25,8 +29,8 @@ IDLE = {
     ("member-agent", CONTROL, "delete", "capacityreports.federation.global-sched.io"): (
         "when a report has fewer slices than before"
     ),
-    ("member-agent", MEMBER, "patch", "jobs.batch.volcano.sh"): (
-        "the plan is written on a Job whose pods name no PodGroup"
+    ("member-agent", MEMBER, "update", "jobs.batch.volcano.sh/finalizers"): (
+        "asked for by the admission plugin OwnerReferencesPermissionEnforcement, not by a request"
     ),
     ("member-agent", MEMBER, "patch", "replicasets.apps"): (
         "the plan is written on a ReplicaSet without a Deployment"

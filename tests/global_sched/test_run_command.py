@@ -64,7 +64,8 @@ def test_wrong_arguments_are_one_line(arguments, want):
 @pytest.mark.slow
 def test_a_server_that_is_not_there(tmp_path):
     """The line says that nobody answers and what to check."""
-    done = run("--kubeconfig", kubeconfig(tmp_path / "config", "http://127.0.0.1:9"))
+    config = kubeconfig(tmp_path / "config", "http://127.0.0.1:9")
+    done = run("--kubeconfig", config, "--set", "start_patience_seconds=1")
 
     assert done.returncode == 1
     assert "the control plane cannot be used: " in done.stderr

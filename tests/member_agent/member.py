@@ -280,8 +280,9 @@ def entry(
     decision: str = "",
     gang: Gang | None = None,
     epoch: int = 1,
+    **fields: Any,
 ) -> Object:
-    """A Directive's entry; `at` is in seconds after NOW."""
+    """A Directive's entry; `at` is in seconds after NOW, `fields` are further ones of its spec."""
     found: Object = {
         "binding": binding,
         "workload": f"team/{binding}",
@@ -296,7 +297,30 @@ def entry(
         found["tier"] = tier
     if gang is not None:
         found["gang"] = msgspec.json.decode(to_json(gang))
-    return found
+    return found | fields
+
+
+def hold(
+    binding: str,
+    pods: Mapping[str, int],
+    *,
+    gang: Gang,
+    domain: str = "",
+    until: int = 600,
+    leaving: Sequence[str] = (),
+    at: int = 0,
+) -> Object:
+    """An entry that keeps room for a workload which is not admitted; times in seconds after NOW."""
+    return entry(
+        binding,
+        {},
+        gang=gang,
+        at=at,
+        held=dict(pods),
+        heldDomain=domain,
+        heldUntil=format_micro(Instant(NOW + until * SECOND)),
+        leaving=list(leaving),
+    )
 
 
 def directive(

@@ -1,5 +1,6 @@
 """Kinds with one pod template: batch/v1 Job, Deployment, StatefulSet."""
 
+from global_sched.cache.readers.leaving import leaving_of
 from global_sched.cache.readers.reading import (
     HeldError,
     Reading,
@@ -32,6 +33,9 @@ def read_batch_job(job: BatchJob) -> Reading:
     if pods == 0:
         raise HeldError("spec.parallelism or spec.completions is 0; raise it to start the Job")
     minimum = _min_parallelism(job.metadata.annotation(MIN_PARALLELISM), pods)
+    leaving = leaving_of(
+        job.metadata, [spec.template.metadata], deadline=spec.active_deadline_seconds
+    )
     pod_set = PodSet(
         name=MAIN,
         count=pods,
@@ -44,6 +48,9 @@ def read_batch_job(job: BatchJob) -> Reading:
         pod_sets=(pod_set,),
         minimum=minimum,
         constraint=template_constraint(spec.template),
+        preemptable=leaving.preemptable,
+        run_limit=leaving.run_limit,
+        checkpoint=leaving.checkpoint,
         queue=queue_of(spec.template.metadata, job.metadata),
         priority_class=spec.template.spec.priority_class_name,
         scheduling=scheduling([SchedulerField(PATH, spec.template.spec.scheduler_name)]),
@@ -57,6 +64,7 @@ def read_replicated(app: Deployment, kind: str) -> Reading:
     """
     spec = app.spec
     replicas = whole_number(spec.replicas, "spec.replicas", default=1)
+    leaving = leaving_of(app.metadata, [spec.template.metadata])
     pod_set = PodSet(
         name=MAIN,
         count=replicas,
@@ -70,6 +78,9 @@ def read_replicated(app: Deployment, kind: str) -> Reading:
         minimum=replicas,
         constraint=template_constraint(spec.template),
         divisible=True,
+        preemptable=leaving.preemptable,
+        run_limit=leaving.run_limit,
+        checkpoint=leaving.checkpoint,
         queue=queue_of(spec.template.metadata, app.metadata),
         priority_class=spec.template.spec.priority_class_name,
         scheduling=scheduling([SchedulerField(PATH, spec.template.spec.scheduler_name)]),

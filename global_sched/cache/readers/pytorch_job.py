@@ -1,5 +1,6 @@
 """PyTorchJobs: one pod set per replica type, in lower case."""
 
+from global_sched.cache.readers.leaving import leaving_of
 from global_sched.cache.readers.pod_templates import template_constraint
 from global_sched.cache.readers.reading import (
     HeldError,
@@ -44,6 +45,11 @@ def read_pytorch_job(job: PyTorchJob) -> Reading:
             "the pod templates carry different topology constraints",
             "use the same annotations on all of them",
         )
+    leaving = leaving_of(
+        job.metadata,
+        [one.metadata for one in templates],
+        deadline=run.active_deadline_seconds if run is not None else None,
+    )
     policy = run.scheduling_policy if run is not None else None
     owner = job.metadata
     queues = [queue_of(one.metadata, Meta()) for one in templates]
@@ -54,6 +60,9 @@ def read_pytorch_job(job: PyTorchJob) -> Reading:
         minimum=sum(pod_set.minimum for pod_set in pod_sets),
         constraint=constraints[0] if constraints else None,
         carries_replicas=False,
+        preemptable=leaving.preemptable,
+        run_limit=leaving.run_limit,
+        checkpoint=leaving.checkpoint,
         queue=next(filter(None, queues), "")
         or queue_of(Meta(), owner)
         or (policy.queue if policy else ""),

@@ -9,6 +9,7 @@ from global_sched.shared.api.core import PodSpec
 from global_sched.shared.api.names import OBJECT_QUEUE_NAME, QUEUE_NAME
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import PodSet, TopologyConstraint
+from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.quantity import QuantityError
 from global_sched.shared.model.verdict import Code, Verdict
@@ -87,6 +88,9 @@ class Reading:
     queue: str = ""
     priority_class: str = ""
     scheduling: Scheduling = NOBODY
+    preemptable: bool = True
+    run_limit: int | None = None
+    checkpoint: Instant | None = None
     problem: Verdict | None = None
 
     def scheduler_name(self) -> str | None:

@@ -10,7 +10,14 @@ from global_sched.cache.readers.pod_templates import read_batch_job, read_replic
 from global_sched.cache.readers.pytorch_job import read_pytorch_job
 from global_sched.cache.readers.reading import HeldError, Reading, RefusedError, held, refused
 from global_sched.cache.readers.volcano_job import read_volcano_job
-from global_sched.shared.api.names import MIN_PARALLELISM, OBJECT_QUEUE_NAME
+from global_sched.shared.api.names import (
+    LAST_CHECKPOINT,
+    MIN_PARALLELISM,
+    OBJECT_QUEUE_NAME,
+    OWN_PREEMPTABLE,
+    PREEMPTABLE,
+    RUN_TIME_LIMIT,
+)
 from global_sched.shared.api.resource import (
     BATCH_JOBS,
     DEPLOYMENTS,
@@ -22,7 +29,15 @@ from global_sched.shared.api.resource import (
 from global_sched.shared.api.volcano import VolcanoJob
 from global_sched.shared.api.workloads import BatchJob, Deployment, PyTorchJob
 
-_READ_ANNOTATIONS: Final = (MIN_PARALLELISM, OBJECT_QUEUE_NAME)
+_READ_ANNOTATIONS: Final = (
+    MIN_PARALLELISM,
+    OBJECT_QUEUE_NAME,
+    OWN_PREEMPTABLE,
+    PREEMPTABLE,
+    RUN_TIME_LIMIT,
+    LAST_CHECKPOINT,
+)
+_READ_LABELS: Final = (OWN_PREEMPTABLE, PREEMPTABLE)
 _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -38,9 +53,12 @@ class KindReader:
         """All that `read` looks at: templates with the same content have equal readings."""
         annotations = obj.metadata.annotations
         spec = _ENCODE(obj.spec)
-        if not annotations:
-            return spec
-        return spec + _ENCODE([annotations.get(name) for name in _READ_ANNOTATIONS])
+        labels = obj.metadata.labels
+        if annotations:
+            spec += _ENCODE([annotations.get(name) for name in _READ_ANNOTATIONS])
+        if labels and any(name in labels for name in _READ_LABELS):
+            spec += _ENCODE({name: labels.get(name) for name in _READ_LABELS})
+        return spec
 
     def reading(self, obj: Any) -> Reading:
         """What the template says; a template that cannot be read gives a `problem`."""

@@ -5,6 +5,7 @@ Source:  Volcano's job admission: a task's minAvailable is its replicas (or minP
          scheduler `volcano`.
 """
 
+from global_sched.cache.readers.leaving import leaving_of
 from global_sched.cache.readers.reading import (
     Reading,
     RefusedError,
@@ -14,12 +15,12 @@ from global_sched.cache.readers.reading import (
     shape,
     whole_number,
 )
-from global_sched.shared.api.names import DEFAULT_QUEUE, VOLCANO_SCHEDULER
+from global_sched.shared.api.names import DEFAULT_QUEUE, PARTITIONS_TOGETHER, VOLCANO_SCHEDULER
 from global_sched.shared.api.resource import VOLCANO_JOBS
 from global_sched.shared.api.volcano import NetworkTopology, PartitionPolicy, Task, VolcanoJob
 from global_sched.shared.model.gang import Partition, PodSet, TopologyConstraint
 from global_sched.shared.model.ids import PodSetName
-from global_sched.shared.placement import SpecError, constraint_of
+from global_sched.shared.placement import SpecError, constraint_of, with_families
 
 
 def read_volcano_job(job: VolcanoJob) -> Reading:
@@ -31,6 +32,7 @@ def read_volcano_job(job: VolcanoJob) -> Reading:
     pod_sets = tuple(_pod_set(task, f"spec.tasks[{i}]") for i, task in enumerate(tasks))
     if len({p.name for p in pod_sets}) < len(pod_sets):
         raise RefusedError("spec.tasks", "has two tasks of one name", "give each its own name")
+    pod_sets = _together(pod_sets, job.metadata.annotation(PARTITIONS_TOGETHER))
     pods = sum(pod_set.count for pod_set in pod_sets)
     pods_total(pods, "spec.tasks[*].replicas")
     if pods == 0:
@@ -42,6 +44,14 @@ def read_volcano_job(job: VolcanoJob) -> Reading:
             f"is {minimum}, but the tasks have {pods} pods in all",
             "lower it or raise the tasks' replicas",
         )
+    templates = [task.template for task in tasks]
+    limits = [t.spec.active_deadline_seconds for t in templates]
+    every = [limit for limit in limits if limit is not None]
+    leaving = leaving_of(
+        job.metadata,
+        [template.metadata for template in templates],
+        deadline=max(every) if len(every) == len(limits) else None,
+    )
     return Reading(
         api_version=VOLCANO_JOBS.api_version,
         kind=VOLCANO_JOBS.kind,
@@ -49,6 +59,9 @@ def read_volcano_job(job: VolcanoJob) -> Reading:
         minimum=minimum or sum(pod_set.minimum for pod_set in pod_sets),
         constraint=_constraint(spec.network_topology, "spec.networkTopology"),
         carries_replicas=False,
+        preemptable=leaving.preemptable,
+        run_limit=leaving.run_limit,
+        checkpoint=leaving.checkpoint,
         queue=spec.queue or DEFAULT_QUEUE,
         priority_class=spec.priority_class_name
         or next((t.template.spec.priority_class_name for t in tasks if _has_class(t)), ""),
@@ -111,6 +124,17 @@ def _partition(policy: PartitionPolicy, replicas: int, field: str) -> Partition:
         raise RefusedError(f"{field}.minPartitions", f"is {least} of {total}", "lower it")
     constraint = _constraint(policy.network_topology, f"{field}.networkTopology")
     return Partition(size=size, total=total, minimum=least, constraint=constraint)
+
+
+def _together(pod_sets: tuple[PodSet, ...], text: str) -> tuple[PodSet, ...]:
+    if not text:
+        return pod_sets
+    try:
+        return with_families(pod_sets, text)
+    except SpecError as error:
+        raise RefusedError(
+            "metadata.annotations", str(error), "name tasks with equally many partitions"
+        ) from error
 
 
 def _constraint(topology: NetworkTopology | None, field: str) -> TopologyConstraint | None:

@@ -92,6 +92,14 @@ class TaintWire(Wire, frozen=True):
     effect: str = ""
 
 
+class TopologySpread(Wire, frozen=True):
+    """One topology spread constraint of a pod."""
+
+    max_skew: int = 1
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+
+
 class PodSpec(Wire, frozen=True):
     """What placement reads of a pod."""
 
@@ -101,10 +109,12 @@ class PodSpec(Wire, frozen=True):
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: list[TolerationWire] | None = None
+    topology_spread_constraints: list[TopologySpread] | None = None
     scheduler_name: str = ""
     priority_class_name: str = ""
     priority: int | None = None
     node_name: str = ""
+    active_deadline_seconds: int | None = None
     scheduling_gates: list[JsonMap] | None = None
     """While there are any, the pod may not be bound."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from global_sched.shared.api import federation, karmada, propagation, resource, volcano, workloads
+from global_sched.shared.api.crd_gang import GANG_RULE
 from global_sched.shared.api.crd_rules import BINDING_RULES, OVERRIDE_RULES, POLICY_RULES
 from global_sched.shared.api.resource import Resource
 
@@ -81,8 +82,17 @@ _OURS: Final = (
         type=federation.Directive,
         strict=True,
         status=False,
-        columns=(("EPOCH", ".spec.epoch", "integer"), AGE),
-        rules={"": {"required": ["spec"]}, "spec": {"required": ["cluster"]}},
+        columns=(
+            ("CLUSTER", ".spec.cluster", "string"),
+            ("ENTRIES", ".spec.size", "integer"),
+            ("EPOCH", ".spec.epoch", "integer"),
+            AGE,
+        ),
+        rules={
+            "": {"required": ["spec"]},
+            "spec": {"required": ["cluster"]},
+            "spec.entries[].gang": GANG_RULE,
+        },
     ),
 )
 
@@ -252,7 +262,16 @@ _VOLCANO: Final = (
         resource=resource.QUEUES,
         type=volcano.Queue,
         short_names=("q", "queue-v1beta1"),
-        columns=(("PARENT", ".spec.parent", "string"),),
+        columns=(
+            ("PARENT", ".spec.parent", "string"),
+            ("WEIGHT", ".spec.weight", "integer"),
+            ("PRIORITY", ".spec.priority", "integer"),
+            ("STATE", ".status.state", "string"),
+            ("RUNNING", ".status.running", "integer"),
+            ("PENDING", ".status.pending", "integer"),
+            ("ALLOCATED", ".status.allocated", "string", 1),
+            AGE,
+        ),
     ),
     CrdKind(
         resource=resource.HYPER_NODES,

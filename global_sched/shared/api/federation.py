@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta as Limits
 
-from global_sched.shared.api.base import Condition, JsonMap, Meta, Wire
+from global_sched.shared.api.base import Condition, JsonMap, Meta, Quantity, Wire
 from global_sched.shared.api.core import TaintWire
 
 Count = Annotated[int, Limits(ge=0, le=2**62)]
@@ -25,6 +25,12 @@ class TenantSpec(Wire, frozen=True):
     """Queues that its namespaces may use; empty allows all."""
     priority_classes: list[Name] | None = None
     """PriorityClasses that its namespaces may use; empty allows all."""
+    limits: dict[str, Quantity] | None = None
+    """The most that its workloads may hold over the whole federation, by resource; an amount of 0
+    allows none, and what is not named is unlimited."""
+    pending_limit: Annotated[int, Limits(ge=0, le=1_000_000)] | None = None
+    """At most so many of its waiting workloads are considered, oldest first; the others wait with
+    a reason."""
 
 
 class TenantStatus(Wire, frozen=True):
@@ -72,6 +78,9 @@ class ReportOccupant(Wire, frozen=True):
     binding: str = ""
     pod_set: str = ""
     pods: Count = 0
+    surplus: list[Count] | None = None
+    """Which of those pods may leave without breaking the gang, as their turns: 1 is the pod of its
+    pod set that goes first (the highest index bound). A node with such pods is a row of its own."""
 
 
 class ReportRow(Wire, frozen=True):
@@ -185,10 +194,18 @@ class DirectiveEntry(Wire, frozen=True):
     gang: JsonMap | None = None
     """What its pods ask for and how many make its minimum: `model.Gang` as JSON. The agent keeps
     room by it until the pods arrive; it may be left out once all admitted pods are counted."""
-    held_domain: str = ""
-    """A domain that is kept free for it."""
     give_up: dict[str, Count] | None = None
-    """Pods by pod set to delete, highest index first."""
+    """Pods by pod set to delete, highest index first, as long as more than `admitted` are bound: at
+    most so many, and never below `admitted`."""
+    held: dict[str, Count] | None = None
+    """Pods by pod set of a workload that is not admitted yet (`admitted` is empty then), for which
+    room is kept in `held_domain` (empty: anywhere in the cluster), from `at` to `held_until`."""
+    held_domain: str = ""
+    held_until: str = ""
+    leaving: list[str] | None = None
+    """Bindings whose pods leave for it: nodes that still have such pods take nothing else. Empty
+    with `held`: the domain drains by itself, and only what was admitted before `at`, and what the
+    leader admits into it on purpose, is placed there."""
 
 
 class DirectiveSpec(Wire, frozen=True):
@@ -200,6 +217,8 @@ class DirectiveSpec(Wire, frozen=True):
     slices: Annotated[int, Limits(ge=1, le=1024)] = 1
     label_keys: list[str] | None = None
     """Node label keys that workloads select on, for the next report."""
+    size: Count = 0
+    """How many entries this slice has, for people."""
     entries: list[DirectiveEntry] | None = None
 
 
@@ -232,6 +251,33 @@ class BackoffRecord(Wire, frozen=True):
     reason: str = ""
 
 
+class LeaverRecord(Wire, frozen=True):
+    """A workload of which pods leave."""
+
+    binding: str = ""
+    amounts: dict[str, Count] | None = None
+    whole: bool = False
+
+
+class ClaimRecord(Wire, frozen=True):
+    """Room that is kept for a workload that is not admitted yet."""
+
+    cluster: str = ""
+    amounts: dict[str, Count] | None = None
+    domain: str = ""
+    tier: int | None = None
+    victims: list[LeaverRecord] | None = None
+    since: str = ""
+    until: str = ""
+
+
+class GiveUpRecord(Wire, frozen=True):
+    """Surplus pods that leave a cluster."""
+
+    cluster: str = ""
+    amounts: dict[str, Count] | None = None
+
+
 class DecisionRecord(Wire, frozen=True):
     """The JSON of the annotation `decision.global-sched.io/decision`."""
 
@@ -242,3 +288,7 @@ class DecisionRecord(Wire, frozen=True):
     grants: list[GrantRecord] | None = None
     pending: dict[str, Count] | None = None
     backoffs: list[BackoffRecord] | None = None
+    claim: ClaimRecord | None = None
+    give_up: list[GiveUpRecord] | None = None
+    evicted: str = ""
+    priority: Annotated[int, Limits(ge=-(2**31), lt=2**31)] | None = None

@@ -152,6 +152,7 @@ class AggregatedStatusItem(Wire, frozen=True):
     cluster_name: str = ""
     status: JsonMap | None = None
     applied: bool = False
+    applied_message: str = ""
     health: str = ""
 
 

@@ -73,7 +73,10 @@ def _schema(kind: CrdKind) -> Schema:
         "metadata": {"type": "object"},
     }
     for path, rule in kind.rules.items():
-        at(schema, path).update(copy.deepcopy(dict(rule)))
+        part = at(schema, path)
+        if "properties" in rule:
+            part.pop(OPEN, None)  # the rule says what an open object holds
+        part.update(copy.deepcopy(dict(rule)))
     return schema
 
 

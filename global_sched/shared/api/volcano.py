@@ -155,23 +155,50 @@ class PodGroup(Wire, frozen=True):
     status: PodGroupStatus = PodGroupStatus()
 
 
+class Guarantee(Wire, frozen=True):
+    """What is kept for a queue."""
+
+    resource: dict[str, Quantity] | None = None
+
+
+class ExtendCluster(Wire, frozen=True):
+    """A cluster that a queue reaches to; `capacity` is its hard limit there."""
+
+    name: str = ""
+    weight: int | None = None
+    capacity: dict[str, Quantity] | None = None
+
+
 class QueueSpec(Wire, frozen=True):
     """scheduling.volcano.sh/v1beta1 Queue: the quota words."""
 
     weight: int | None = None
     priority: int | None = None
     capability: dict[str, Quantity] | None = None
+    deserved: dict[str, Quantity] | None = None
+    guarantee: Guarantee | None = None
     reclaimable: bool | None = None
     parent: str = ""
+    extend_clusters: list[ExtendCluster] | None = None
+
+
+class Reservation(Wire, frozen=True):
+    """What of the guarantee is kept while nobody uses it."""
+
+    nodes: list[str] | None = None
+    resource: dict[str, Quantity] | None = None
 
 
 class QueueStatus(Wire, frozen=True):
     """State and counts."""
 
     state: str = ""
+    unknown: int = 0
     pending: int = 0
     running: int = 0
     inqueue: int = 0
+    completed: int = 0
+    reservation: Reservation | None = None
     allocated: dict[str, Quantity] | None = None
 
 

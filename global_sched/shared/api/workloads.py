@@ -30,6 +30,7 @@ class BatchJobSpec(Wire, frozen=True):
     completion_mode: str | None = None
     backoff_limit: int | None = None
     suspend: bool | None = None
+    active_deadline_seconds: int | None = None
     selector: LabelSelector | None = None
     template: PodTemplate = PodTemplate()
 
@@ -81,6 +82,7 @@ class RunPolicy(Wire, frozen=True):
 
     scheduling_policy: SchedulingPolicy | None = None
     suspend: bool | None = None
+    active_deadline_seconds: int | None = None
 
 
 class PyTorchJobSpec(Wire, frozen=True):

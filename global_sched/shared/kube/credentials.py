@@ -164,13 +164,18 @@ class KubeconfigSource:
             return  # the context may be in another of the files
         names = [str(entry.get("name")) for entry in content.get("contexts") or ()]
         wanted = self._context or content.get("current-context")
+        if not names:
+            raise ConfigError(
+                f"kubeconfig {path} has no contexts: add one with `kubectl config set-context`, "
+                "or name another file"
+            )
         if not wanted:
             raise ConfigError(
                 f"kubeconfig {path} has no current-context: choose one of {', '.join(names)}"
             )
         if wanted not in names:
             raise ConfigError(
-                f"kubeconfig {path} has no context {wanted!r}; it has {', '.join(names) or 'none'}"
+                f"kubeconfig {path} has no context {wanted!r}; it has {', '.join(names)}"
             )
 
 

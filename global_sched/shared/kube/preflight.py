@@ -1,10 +1,13 @@
 """Does an API server answer, and does it serve what a program needs? Asked once, at the start."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
 from global_sched.shared.api.resource import Resource
+from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.decode import UNDECODABLE
 from global_sched.shared.kube.errors import (
@@ -14,6 +17,33 @@ from global_sched.shared.kube.errors import (
     NotFound,
     Unauthorized,
 )
+from global_sched.shared.kube.retry import retry
+from global_sched.shared.telemetry.logs import get_logger
+
+log = get_logger(__name__)
+T = TypeVar("T")
+
+_PAUSE = 5.0
+"""Seconds between two tries, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """For how many seconds a program that starts waits for a server that is not ready."""
+
+    clock: Clock
+    seconds: float
+
+    async def ask(self, call: Callable[[], Awaitable[T]], *, server: str) -> T:
+        """The answer of `call`; transient failures (no answer, 429, 5xx) are waited out.
+
+        Raises:  the ApiError of the last try; any that is not transient at once.
+        """
+
+        def tell(error: ApiError) -> None:
+            log.warning("server_not_ready", server=server, error=str(error))
+
+        return await retry(call, clock=self.clock, cap=_PAUSE, patience=self.seconds, failed=tell)
 
 
 class _ResourceName(msgspec.Struct):
@@ -49,14 +79,26 @@ async def _served(client: Client, prefix: str) -> frozenset[str]:
 
 
 async def require(
-    client: Client, resources: Iterable[Resource], *, server: str, remedy: str
+    client: Client,
+    resources: Iterable[Resource],
+    *,
+    server: str,
+    remedy: str,
+    patience: Patience | None = None,
 ) -> None:
     """Return when `server` (its role, in words) answers and serves all of these.
 
+    Without `patience` it is asked once.
+
     Raises:  ConfigError with one line: what is wrong, and the `remedy` for missing resources.
     """
+    wanted = tuple(resources)
+
+    async def ask() -> list[Resource]:
+        return await missing_resources(client, wanted)
+
     try:
-        missing = await missing_resources(client, resources)
+        missing = await (ask() if patience is None else patience.ask(ask, server=server))
     except Unauthorized as error:
         raise ConfigError(
             f"the {server} does not accept our credentials: {error.message}; "
@@ -68,9 +110,10 @@ async def require(
             "bind the ClusterRole system:discovery to our user"
         ) from error
     except ApiError as error:
+        tried = "" if patience is None else f" (tried for {patience.seconds:g} s)"
         raise ConfigError(
-            f"the {server} cannot be used: {error.message}; check the server address of the "
-            "kubeconfig's context, and that it runs"
+            f"the {server} cannot be used: {error.message}{tried}; check the server address of "
+            "the kubeconfig's context, and that it runs"
         ) from error
     except UNDECODABLE as error:
         raise ConfigError(

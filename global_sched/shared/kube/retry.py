@@ -26,10 +26,14 @@ async def retry(
     floor: float = 0.5,
     cap: float = 30.0,
     rng: random.Random | None = None,
+    patience: float | None = None,
+    failed: Callable[[ApiError], None] = lambda _: None,
 ) -> T:
     """The first answer of `call`, called again after transient failures.
 
-    Waits as long as the server asks (Retry-After), else a growing random time.
+    Waits as long as the server asks (Retry-After), else a growing random time. With `patience`
+    it is tried for so many seconds, however often; `failed` is told of every failure that another
+    try follows.
 
     Raises:  whatever the last attempt raised; anything that is not transient at once.
     """
@@ -39,11 +43,22 @@ async def retry(
         error = state.outcome.exception() if state.outcome is not None else None
         return backoff.next(at_least=error.retry_after if isinstance(error, ApiError) else None)
 
+    started = clock.monotonic()
+
+    def too_late(state: RetryCallState) -> bool:
+        return clock.monotonic() + state.upcoming_sleep - started > (patience or 0.0)
+
+    def tell(state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome is not None else None
+        if isinstance(error, ApiError):
+            failed(error)
+
     policy = AsyncRetrying(
         retry=retry_if_exception(is_transient),
-        stop=stop_after_attempt(attempts),
+        stop=stop_after_attempt(attempts) if patience is None else too_late,
         wait=wait,
         sleep=clock.sleep,
+        before_sleep=tell,
         reraise=True,
     )
 

@@ -35,6 +35,33 @@ class Backoff:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Leaver:
+    """A workload of which pods leave a cluster for a claim: `amounts` of them, all when `whole`."""
+
+    binding: BindingId
+    amounts: Amounts
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Claim:
+    """Room that is kept for a workload that is not admitted yet.
+
+    `amounts` are the pods that it is kept for, under `domain` (None: anywhere in the cluster).
+    With `victims` it is a wave: they leave, and their room goes to nobody else. Without any it is a
+    reservation: the whole domain drains. It ends with the admission, or at `until`.
+    """
+
+    cluster: ClusterName
+    amounts: Amounts
+    domain: DomainId | None = None
+    tier: int | None = None
+    victims: tuple[Leaver, ...] = ()
+    since: Instant
+    until: Instant
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """One decision about one workload.
@@ -43,6 +70,10 @@ class Decision:
     times differ. `order` counts the admissions of one cycle: (at, order) is the order in which
     room was given, which the agents follow. `pending` is growth that was asked for and not
     admitted. A withdrawn workload keeps its decision with no grants and the back-offs.
+
+    `claim` is room that is kept for a workload without grants. `give_up` are, by cluster, surplus
+    pods above the grant that leave to make room. `evicted` is when it last had to leave for another
+    one; a victim evicts nobody itself until `Policy.hold_seconds` after that.
     """
 
     id: DecisionId
@@ -52,6 +83,12 @@ class Decision:
     grants: tuple[Grant, ...] = ()
     pending: Amounts = Amounts()
     backoffs: tuple[Backoff, ...] = ()
+    claim: Claim | None = None
+    give_up: tuple[tuple[ClusterName, Amounts], ...] = ()
+    evicted: Instant | None = None
+    priority: int | None = None
+    """The job priority that it was admitted with, which counts while it runs: its PriorityClass may
+    go. None: not known, or not admitted."""
 
     def grant(self, cluster: ClusterName) -> Grant | None:
         """What was admitted in that cluster."""
@@ -59,11 +96,16 @@ class Decision:
 
 
 def decision_id(
-    binding: BindingId, grants: tuple[Grant, ...], at: Instant, order: int
+    binding: BindingId,
+    grants: tuple[Grant, ...],
+    at: Instant,
+    order: int,
+    claim: Claim | None = None,
 ) -> DecisionId:
     """The id that a decision with this content has: 20 hex digits of a SHA-256.
 
     Whoever decides writes it, and whoever reads a decision annotation checks it.
     """
-    content = to_json([binding, grants, at, order])
+    parts = [binding, grants, at, order]
+    content = to_json(parts if claim is None else [*parts, claim])
     return DecisionId(hashlib.sha256(content).hexdigest()[:20])

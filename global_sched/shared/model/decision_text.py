@@ -2,10 +2,18 @@
 
 import msgspec
 
-from global_sched.shared.api.federation import BackoffRecord, DecisionRecord, GrantRecord
-from global_sched.shared.model.decision import Backoff, Decision, Grant
+from global_sched.shared.api.federation import (
+    BackoffRecord,
+    ClaimRecord,
+    DecisionRecord,
+    GiveUpRecord,
+    GrantRecord,
+    LeaverRecord,
+)
+from global_sched.shared.model.decision import Backoff, Claim, Decision, Grant, Leaver
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import (
+    BindingId,
     ClusterName,
     DecisionId,
     DomainId,
@@ -40,6 +48,14 @@ def render_decision(decision: Decision) -> str:
             for one in decision.backoffs
         ]
         or None,
+        claim=None if decision.claim is None else _claim_record(decision.claim),
+        give_up=[
+            GiveUpRecord(cluster=cluster, amounts=amounts_map(amounts))
+            for cluster, amounts in decision.give_up
+        ]
+        or None,
+        evicted="" if decision.evicted is None else format_micro(decision.evicted),
+        priority=decision.priority,
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -47,6 +63,22 @@ def render_decision(decision: Decision) -> str:
 def amounts_map(amounts: Amounts) -> dict[str, int]:
     """Pods by pod set as JSON has them."""
     return {str(name): pods for name, pods in amounts.entries}
+
+
+def _claim_record(claim: Claim) -> ClaimRecord:
+    return ClaimRecord(
+        cluster=claim.cluster,
+        amounts=amounts_map(claim.amounts),
+        domain=claim.domain or "",
+        tier=claim.tier,
+        victims=[
+            LeaverRecord(binding=one.binding, amounts=amounts_map(one.amounts), whole=one.whole)
+            for one in claim.victims
+        ]
+        or None,
+        since=format_micro(claim.since),
+        until=format_micro(claim.until),
+    )
 
 
 def _grant_record(grant: Grant) -> GrantRecord:
@@ -68,6 +100,8 @@ def parse_decision(text: str) -> Decision:
         record = _DECODER.decode(text)
         at = parse_instant(record.at)
         backoffs = tuple(_backoff(one) for one in record.backoffs or ())
+        claim = None if record.claim is None else _claim(record.claim)
+        evicted = parse_instant(record.evicted) if record.evicted else None
     except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
         raise DecisionError(f"it cannot be read: {error}") from error
     if not record.id:
@@ -80,6 +114,12 @@ def parse_decision(text: str) -> Decision:
         grants=tuple(_grant(one) for one in record.grants or ()),
         pending=amounts_of(record.pending),
         backoffs=backoffs,
+        claim=claim,
+        give_up=tuple(
+            (ClusterName(one.cluster), amounts_of(one.amounts)) for one in record.give_up or ()
+        ),
+        evicted=evicted,
+        priority=record.priority,
     )
 
 
@@ -105,4 +145,19 @@ def _backoff(record: BackoffRecord) -> Backoff:
         until=parse_instant(record.until),
         failures=record.failures,
         reason=record.reason,
+    )
+
+
+def _claim(record: ClaimRecord) -> Claim:
+    return Claim(
+        cluster=ClusterName(record.cluster),
+        amounts=amounts_of(record.amounts),
+        domain=DomainId(record.domain) if record.domain else None,
+        tier=record.tier,
+        victims=tuple(
+            Leaver(binding=BindingId(one.binding), amounts=amounts_of(one.amounts), whole=one.whole)
+            for one in record.victims or ()
+        ),
+        since=parse_instant(record.since),
+        until=parse_instant(record.until),
     )

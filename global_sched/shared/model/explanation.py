@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.ids import ClusterName, QueueName, WorkloadKey
 from global_sched.shared.model.plan import Admission, Outcome
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import DomainVerdict
@@ -34,12 +34,20 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """What a queue or tenant holds, its share, and a queue's capability."""
+    """What a queue or tenant holds, its share, and a queue's capability or a tenant's limits.
+
+    Of a queue also what it deserves, what of that it does not use (`unused`), what it holds over it
+    (`borrowed`), and the queues above it, nearest first.
+    """
 
     name: str
     held: Resources
     share: Share
     capability: tuple[tuple[str, int], ...] = ()
+    deserved: Resources = Resources()
+    unused: Resources = Resources()
+    borrowed: Resources = Resources()
+    above: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +59,31 @@ class ClusterDomains:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Victim:
+    """Who would have to leave: `pods` of a workload, all of them when `whole`.
+
+    `workload` is named only to its own tenant; others learn the queue and the priority.
+    """
+
+    cluster: ClusterName
+    queue: QueueName
+    priority: int
+    pods: int
+    whole: bool
+    reclaim: bool
+    """Whether its queue holds more than it deserves; else it has the lower priority."""
+    workload: WorkloadKey | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """One workload's turn in a cycle.
 
     `outcome` holds every cluster's own verdict, and the score where it fits; `domains` those of
     the clusters that had no room. `admission` is what this cycle would write. `position` of
     `length` is its place in its queue's line, 0 when it does not stand in line. `queue` and
-    `tenant` are as they were when its turn came.
+    `tenant` are as they were when its turn came. `victims` would have to leave for it now;
+    `no_victims` says why nobody may, empty when it needs none.
     """
 
     outcome: Outcome
@@ -67,3 +93,5 @@ class Explanation:
     length: int = 0
     queue: Holding
     tenant: Holding
+    victims: tuple[Victim, ...] = ()
+    no_victims: str = ""

@@ -40,6 +40,9 @@ class Partition:
     total: int
     minimum: int = 0
     constraint: TopologyConstraint | None = None
+    together: str = ""
+    """Pod sets with equal names here share their groups: group i of each lies with group i of the
+    others in one domain, under the narrowest of their constraints."""
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -52,6 +55,10 @@ class PodSet:
     shape: PodShape
     partition: Partition | None = None
 
+    def least_in_groups(self) -> int:
+        """Pods of the groups that must be whole, whatever the gang's minimum is."""
+        return self.partition.minimum * self.partition.size if self.partition is not None else 0
+
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class Gang:
@@ -59,7 +66,8 @@ class Gang:
 
     `minimum` is the whole gang's (a Volcano Job's minAvailable). When it is below the sum of the
     pod sets' minimums, those do not bind and the first pods in template order make it up
-    (Volcano's rule); when above, pods beyond the pod sets' minimums make it up in that order.
+    (Volcano's rule; the groups that a partition needs whole do bind); when above, pods beyond the
+    pod sets' minimums make it up in that order.
     """
 
     pod_sets: tuple[PodSet, ...]
@@ -73,7 +81,8 @@ class Gang:
     def minimum_amounts(self) -> "Amounts":
         """How many pods of each pod set the minimum is, in template order."""
         floor = sum(pod_set.minimum for pod_set in self.pod_sets)
-        amounts = {p.name: p.minimum if self.minimum >= floor else 0 for p in self.pod_sets}
+        binds = self.minimum >= floor
+        amounts = {p.name: p.minimum if binds else p.least_in_groups() for p in self.pod_sets}
         lacking = self.minimum - sum(amounts.values())
         for pod_set in self.pod_sets:
             more = max(0, min(lacking, pod_set.count - amounts[pod_set.name]))

@@ -19,6 +19,8 @@ class Admission:
     targets: tuple[Target, ...]
     affinity: str = ""
     """The name of the affinity group that was used."""
+    makes_room_for: WorkloadKey | None = None
+    """It gives up surplus for this claim, and is written once the claim is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,23 @@ class Withdrawal:
     reason: str
     """CamelCase, at most 32 characters."""
     message: str
+    makes_room_for: WorkloadKey | None = None
+    """It leaves for this claim, and is written once the claim is."""
+    others: tuple[Target, ...] = ()
+    """Further clusters that it leaves with the same write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claiming:
+    """Write on a workload that waits what room is kept for it, or that none is any more.
+
+    One conditional PATCH of the decision annotation; `spec` stays as it is.
+    """
+
+    workload: WorkloadKey
+    uid: str
+    resource_version: str
+    decision: Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +89,9 @@ class Plan:
     admissions: tuple[Admission, ...] = ()
     withdrawals: tuple[Withdrawal, ...] = ()
     confirmations: tuple[Confirmation, ...] = ()
+    claims: tuple[Claiming, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
 
     def empty(self) -> bool:
         """Whether nothing has to be written but reasons."""
-        return not (self.admissions or self.withdrawals or self.confirmations)
+        return not (self.admissions or self.withdrawals or self.confirmations or self.claims)

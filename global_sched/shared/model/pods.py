@@ -78,6 +78,16 @@ class PodShape:
     tolerations: tuple[Toleration, ...] = ()
     anti_affine: bool = False
     """One pod of this pod set per node (required pod anti-affinity on the host name)."""
+    per_node: int = 0
+    """At most so many pods of this pod set per node (spread over host names); 0: any number."""
+    apart: str = ""
+    """Pods of pod sets with equal text here share no node: their anti-affinity's selector."""
+    ports: tuple[str, ...] = ()
+    """Host ports that it takes on its node, such as `TCP/8080`; sorted."""
+
+    def most_per_node(self) -> int:
+        """At most so many pods of this pod set go on one node, whatever the room; 0: any number."""
+        return 1 if self.anti_affine or self.ports else self.per_node
 
     def label_keys(self) -> tuple[str, ...]:
         """The node label keys that it selects on, ascending."""

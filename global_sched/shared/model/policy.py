@@ -42,3 +42,29 @@ class Policy:
     """At most so many node label keys are asked of the agents."""
     admissions_per_cycle: int = 5000
     """A cycle ends after so many admissions; the next one follows at once."""
+    searches_per_cycle: int = 16
+    """At most so many searches for victims per cycle, in the order of the line and one for each
+    equal shape; the others wait for a later cycle."""
+    hold_seconds: int = 300
+    """How long room is kept for a workload for which others leave, and how long a victim evicts
+    nobody itself."""
+    patience_seconds: int = 7200
+    """A gang without room for so long gets a domain reserved that drains for it; 0: none does."""
+    reservations: int = 4
+    """At most so many such reservations at a time in the federation, one in each queue."""
+    lend_guarantees: bool = False
+    """Whether others may use what a queue has guaranteed and does not use. They give it back by
+    reclaim, as far as that is possible; without it, it stays free."""
+    ageing_period_seconds: int = 0
+    """After each so many seconds of waiting a job ranks `ageing_step` higher within its queue;
+    0: never. Ageing orders the line only: it evicts nobody."""
+    ageing_step: int = 1
+    """By how much the priority rises with each period, in units of PriorityClass values."""
+    ageing_limit: int = 1000
+    """The most by which waiting raises a priority: a job that is more than this above another in
+    PriorityClass stays before it, however long that one waits."""
+    placement_search_limit: int = 20_000_000
+    """Additions that the exact search for one gang of several shapes or with partitions may take
+    (20 million: a tenth of a second); a fortieth of them to bring a placement that is known closer
+    together. Beyond it the best placement that was found is used, and a gang for which none was
+    found waits as not proven."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from global_sched.shared.model.cluster import Cluster
-from global_sched.shared.model.ids import QueueName, TenantName
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.queue import Queue, Tenant, Usage
 from global_sched.shared.model.workload import Workload
 
@@ -21,13 +21,25 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """The admitted, unfinished workloads with pods in one cluster, by key.
+
+    The object is the same as in the last snapshot as long as none of them changed.
+    """
+
+    cluster: ClusterName
+    workloads: tuple[Workload, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """One consistent view of the federation.
 
     `pending` holds every workload without clusters that is not finished; `unsettled` the admitted
     ones that a cycle must look at (minimum not reached yet, growth asked for, status behind,
     a target gone, a reschedule asked for). Admitted ones that need nothing are only in `usage`
-    and in the clusters' capacity, from which everything assumed is deducted already.
+    and in the clusters' capacity, from which everything assumed is deducted already; `running`
+    names them all, since any of them may have to leave for another one.
 
     Order:  every tuple ascends by name or key; input order does not matter to a cycle.
     """
@@ -38,4 +50,5 @@ class Snapshot:
     usage: tuple[Usage, ...] = ()
     pending: tuple[Bucket, ...] = ()
     unsettled: tuple[Workload, ...] = ()
+    running: tuple[Running, ...] = ()
     epoch: int = 0

@@ -30,15 +30,22 @@ class NodeClass:
     labels: tuple[tuple[str, str], ...] = ()
     taints: tuple[Taint, ...] = ()
     schedulable: bool = True
+    ports: tuple[str, ...] = ()
+    """Host ports that are taken there, as far as somebody waits for them; only the agent knows."""
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class Occupant:
-    """Pods of one pod set of a gang that sit on each node of a leaf."""
+    """Pods of one pod set of a gang that sit on each node of a leaf.
+
+    `surplus` are the turns of those that may leave without breaking the gang, ascending: 1 is the
+    pod of its pod set that goes first.
+    """
 
     binding: BindingId
     pod_set: PodSetName
     pods: int
+    surplus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)

@@ -119,6 +119,12 @@ class Workload:
     """Bindings of one group are admitted all or none; empty for none."""
     group_size: int = 1
     problem: Verdict | None = None
+    preemptable: bool = True
+    """Whether it may have to leave for another workload."""
+    run_limit: int | None = None
+    """After so many seconds its pods end, whatever they do; None: no limit is known."""
+    checkpoint: Instant | None = None
+    """When it last saved its work; what came after is lost when it has to leave."""
 
     decision: Decision | None = None
     forged: str = ""

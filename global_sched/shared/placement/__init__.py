@@ -8,17 +8,27 @@ a valid tree, nodes and pods to a topology and its histogram, a placement to nod
 Nothing in here does I/O, reads a clock, draws a random number, logs, or knows queues and tenants.
 Sizes are exact ints. Every choice is by value, so equal rooms give equal answers.
 
+A `Field` asks many clusters at once: its `Tally` counts all of them together.
+
 Read `space.Space.place` first, then `choose.choose` (one shape) and `pack.Packer` (several).
 """
 
 from global_sched.shared.placement.assign import assign
-from global_sched.shared.placement.constraints import annotations_constraint, constraint_of
+from global_sched.shared.placement.constraints import (
+    annotations_constraint,
+    constraint_of,
+    families_of,
+    with_families,
+)
+from global_sched.shared.placement.field import Field, Near
 from global_sched.shared.placement.histogram import (
     coarsen,
     histogram,
     round_down,
     without_occupants,
 )
+from global_sched.shared.placement.index import TreeIndex, tree_index
+from global_sched.shared.placement.live import LiveTree
 from global_sched.shared.placement.nodes import (
     NodeUse,
     PodOwner,
@@ -32,13 +42,19 @@ from global_sched.shared.placement.nodes import (
     usable,
 )
 from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed, Take
-from global_sched.shared.placement.shapes import SpecError, pod_requests, shape_of
+from global_sched.shared.placement.shapes import SpecError, host_ports, pod_requests, shape_of
 from global_sched.shared.placement.space import Space
+from global_sched.shared.placement.takes import class_takes
 from global_sched.shared.placement.tree import Tree, build_tree
+from global_sched.shared.placement.units import Limit, limit_of
 
 __all__ = [
+    "Field",
     "Glance",
     "Join",
+    "Limit",
+    "LiveTree",
+    "Near",
     "NodeUse",
     "NotPlaced",
     "Placed",
@@ -47,22 +63,29 @@ __all__ = [
     "SpecError",
     "Take",
     "Tree",
+    "TreeIndex",
     "allocatable",
     "annotations_constraint",
     "assemble",
     "assign",
     "axis_of",
     "build_tree",
+    "class_takes",
     "coarsen",
     "constraint_of",
+    "families_of",
     "histogram",
     "holds_room",
+    "host_ports",
+    "limit_of",
     "node_class",
     "node_leaf",
     "node_topology",
     "pod_requests",
     "round_down",
     "shape_of",
+    "tree_index",
     "usable",
+    "with_families",
     "without_occupants",
 ]

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from global_sched.shared.placement.closest import Closest, Ints, Part
+from global_sched.shared.placement.closest import Closest, Part
 from global_sched.shared.placement.index import TreeIndex
 from global_sched.shared.placement.placed import Glance
-from global_sched.shared.placement.table import Table
 from global_sched.shared.placement.units import Limit
+from global_sched.shared.placement.views import Ints, Measured, Room, Still
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ def top_of(index: TreeIndex, at: int, limit: Limit) -> int | None:
     return allowed[-1] if allowed else None
 
 
-def room_in(index: TreeIndex, table: Table, scope: Scope) -> int:
+def room_in(index: TreeIndex, table: Room, scope: Scope) -> int:
     """The most pods that any allowed domain holds."""
     if scope.around is not None:
         top = top_of(index, scope.around, scope.limit)
@@ -47,7 +47,7 @@ def room_in(index: TreeIndex, table: Table, scope: Scope) -> int:
     return best
 
 
-def glance(index: TreeIndex, table: Table, least: int, limit: Limit) -> Glance:
+def glance(index: TreeIndex, table: Room, least: int, limit: Limit) -> Glance:
     """The lowest tier with a domain for so many pods, as `choose` would find it."""
     sums = table.sums
     whole = int(sums[index.root])
@@ -66,13 +66,14 @@ def glance(index: TreeIndex, table: Table, least: int, limit: Limit) -> Glance:
 
 
 def choose(
-    index: TreeIndex, table: Table, least: int, most: int, scope: Scope
+    index: TreeIndex, room: Measured, least: int, most: int, scope: Scope
 ) -> list[Part] | None:
     """Pods per domain, for nodes that hang directly on it; None when `least` fits nowhere.
 
     The minimum decides the domain; surplus fills it and then spreads to the domains around it, as
     far as the limit allows.
     """
+    table = Still(room)
     if scope.around is not None:
         top = top_of(index, scope.around, scope.limit)
         if top is None or int(table.sums[top]) < least:
@@ -87,7 +88,7 @@ def choose(
     return _spread(index, table, domain, most, domain if top is None else top)
 
 
-def _domain(index: TreeIndex, table: Table, least: int, most: int, scope: Scope) -> int | None:
+def _domain(index: TreeIndex, table: Measured, least: int, most: int, scope: Scope) -> int | None:
     inside = None if scope.within == index.root else index.under(scope.within)
     for tier, first, after in index.slices:
         if scope.limit.tier is not None and tier > scope.limit.tier:
@@ -103,18 +104,16 @@ def _domain(index: TreeIndex, table: Table, least: int, most: int, scope: Scope)
     return None
 
 
-def _best(index: TreeIndex, table: Table, candidates: Ints, most: int) -> int:
+def _best(index: TreeIndex, table: Measured, candidates: Ints, most: int) -> int:
     """The best of several domains of one tier, which ascend by name."""
     if len(candidates) == 1:
         return int(candidates[0])
     holds = np.minimum(table.sums[candidates], most)
     target = int(holds.max())
     kept = candidates[holds == target]
-    if len(kept) > 1 and any(index.children[at] for at in kept.tolist()):
-        closest = Closest(index, table, target)
-        costs = [closest.cost(at, target) for at in kept.tolist()]
-        least = min(costs)
-        kept = kept[[cost == least for cost in costs]]
+    if len(kept) > 1 and not index.childless(int(kept[0]), int(kept[-1])):
+        costs = Closest(index, table, target).costs(kept, target)
+        kept = kept[costs == costs.min()]
     lean = table.lean[kept] >= target
     if lean.any():
         kept = kept[lean]
@@ -123,7 +122,7 @@ def _best(index: TreeIndex, table: Table, candidates: Ints, most: int) -> int:
     return int(kept[table.slack[kept].argmin()])
 
 
-def _spread(index: TreeIndex, table: Table, domain: int, most: int, top: int) -> list[Part]:
+def _spread(index: TreeIndex, table: Measured, domain: int, most: int, top: int) -> list[Part]:
     """Fill a domain, then the domains around it, up to the top."""
     here = min(most, int(table.sums[domain]))
     closest = Closest(index, table, most)
@@ -141,7 +140,7 @@ def _spread(index: TreeIndex, table: Table, domain: int, most: int, top: int) ->
 
 
 def _scatter(
-    index: TreeIndex, table: Table, least: int, most: int, within: int
+    index: TreeIndex, table: Measured, least: int, most: int, within: int
 ) -> list[Part] | None:
     """Nodes outside any domain first, then the fullest domains, so that large ones stay free.
 

@@ -3,18 +3,19 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from global_sched.shared.placement.index import TreeIndex
-from global_sched.shared.placement.table import Table
+from global_sched.shared.placement.merges import FAR, merge
+from global_sched.shared.placement.merges import pairs as pairs_of
+from global_sched.shared.placement.merges import together as together_of
+from global_sched.shared.placement.views import Ints, Room
 
-_FAR = np.int64(2**62)
 _MOST_CELLS = 40_000_000
 _MOST_EXACT_PODS = 16_384
 """Beyond so many steps or pods the split is made largest child first instead."""
-_BLOCK = 1 << 20
+MOST_COUNTED = 2**20
+"""More room than this in a domain counts as so much, where only better and worse matter."""
 
-Ints = NDArray[np.int64]
 Part = tuple[int, int]
 """(domain, pods on the nodes that hang directly on it)."""
 
@@ -36,8 +37,11 @@ class Closest:
     """
 
     index: TreeIndex
-    table: Table
+    room: Room
     most: int
+    exact: bool = True
+    """False once an answer was only a good one, because the exact one would take too long."""
+    _full: Ints | None = None
     _costs: dict[int, Ints] = field(default_factory=dict)
     _rooms: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     _large: dict[int, bool] = field(default_factory=dict)
@@ -49,14 +53,39 @@ class Closest:
         if self._flat(domain):
             return self._flat_cost(domain, pods)
         if self._too_large(domain):
+            self.exact = False
             return sum_of_pairs(self.index, self.largest_first(domain, pods))
         return int(self._vector(domain)[pods])
+
+    def costs(self, domains: Ints, pods: int) -> Ints:
+        """The least sums over pairs in several domains of one tier, which all hold these pods."""
+        fan = self.index.fan(self.index.tier[int(domains[0])])
+        rows = None if fan is None else [fan.row.get(at, -1) for at in domains.tolist()]
+        if fan is None or rows is None or min(rows) < 0:
+            return np.array([self.cost(at, pods) for at in domains.tolist()], dtype=np.int64)
+        sums = np.append(self.room.sums, 0)
+        rooms = np.minimum(sums[fan.children[rows]], pods)
+        rooms.sort(axis=1)
+        shares = rooms[:, ::-1].cumsum(axis=1)
+        np.minimum(shares, pods, out=shares)
+        shares[:, 1:] -= shares[:, :-1].copy()
+        gains = self.index.tier[int(domains[0])] - fan.tiers[rows]
+        pairs = (shares * (shares - 1)).sum(axis=1) // 2
+        whole = self.index.tier[int(domains[0])] * (pods * (pods - 1) // 2)
+        result: Ints = whole - gains * pairs
+        return result
 
     def split(self, domain: int, pods: int) -> list[Part]:
         """Where these pods go: the least sum over pairs, then the tightest children."""
         if pods <= 0:
             return []
-        if self._too_large(domain) or self._flat(domain):
+        if self._flat(domain):
+            return self.largest_first(domain, pods)
+        plain = self._plain(domain, pods)
+        if plain is not None:
+            return plain
+        if self._too_large(domain):
+            self.exact = False
             return self.largest_first(domain, pods)
         parts: list[Part] = []
         stack = [(domain, pods)]
@@ -68,6 +97,30 @@ class Closest:
                 parts.append((at, direct))
             stack.extend(reversed([item for item in shares if item[1]]))
         return parts
+
+    def _plain(self, domain: int, pods: int) -> list[Part] | None:
+        """The largest children first, where a bound shows that nothing is closer.
+
+        The bound takes every tier by itself: as many pairs as can be within domains of that tier.
+        """
+        if domain in self._costs:
+            return None
+        index, sums = self.index, self.room.sums
+        inside = None if domain == index.root else index.under(domain)
+        cost = index.tier[domain] * (pods * (pods - 1) // 2)
+        for tier, first, after in index.slices:
+            if tier >= index.tier[domain]:
+                break
+            rooms, above = sums[first:after], index.tiers_of[index.parents[first:after]]
+            if inside is not None:
+                rooms, above = rooms[inside[first:after]], above[inside[first:after]]
+            if len(rooms):
+                largest = -np.sort(-np.minimum(rooms, pods))[:pods]
+                shares = np.diff(np.minimum(np.cumsum(largest), pods), prepend=0)
+                saved = int(above.max()) - tier
+                cost -= saved * int((shares * (shares - 1) // 2).sum())
+        parts = self.largest_first(domain, pods)
+        return parts if sum_of_pairs(index, parts) <= cost else None
 
     def largest_first(self, domain: int, pods: int, *, without: int = -1) -> list[Part]:
         """Few children by filling the largest, the last one being the tightest that suffices.
@@ -95,12 +148,25 @@ class Closest:
             return []
         if known is None:
             below = self.index.below(domain)
-            room = self.table.sums[below]
-            order = np.argsort(-room, kind="stable")
+            room = self.room.sums[below]
+            if self.index.flat(domain):
+                order = np.argsort(-room, kind="stable")
+            else:
+                order = np.lexsort((-self._filled()[below], -room))
             order = order[: int(np.count_nonzero(room > 0))]
             known = list(zip(below[order].tolist(), room[order].tolist(), strict=True))
             self._rooms[domain] = known
         return known
+
+    def _filled(self) -> Ints:
+        """Per domain what all its pairs save when it is full: of equal rooms the better ones."""
+        if self._full is None:
+            index, sums = self.index, np.minimum(self.room.sums, MOST_COUNTED)
+            full = sums * (sums - 1) // 2 * (index.tiers_of[index.parents] - index.tiers_of)
+            for _, first, after in index.slices:
+                np.add.at(full, index.parents[first:after], full[first:after])
+            self._full = full
+        return self._full
 
     def _too_large(self, domain: int) -> bool:
         known = self._large.get(domain)
@@ -112,13 +178,13 @@ class Closest:
         """Steps of the dynamic program, all domains together."""
         if self._flat(domain):
             return 0
-        if min(self.most, int(self.table.sums[domain])) > _MOST_EXACT_PODS:
+        if min(self.most, int(self.room.sums[domain])) > _MOST_EXACT_PODS:
             return _MOST_CELLS + 1
         cells = 0
         for at in self._inner_first(domain):
             children = self._children(at)
             if not self._flat(at):
-                limit = min(self.most, int(self.table.sums[at])) + 1
+                limit = min(self.most, int(self.room.sums[at])) + 1
                 cells += limit * sum(min(room, self.most) + 1 for _, room in children)
         return cells
 
@@ -140,27 +206,34 @@ class Closest:
 
     def _combine(self, domain: int) -> Ints:
         tier = self.index.tier[domain]
-        limit = min(self.most, int(self.table.sums[domain]))
-        pairs = _pairs(limit)
+        limit = min(self.most, int(self.room.sums[domain]))
+        pairs = pairs_of(limit)
         children = self._children(domain)
         if not children:
-            return tier * pairs
+            return self._whole(domain, tier * pairs)
         if self._flat(domain):
-            return tier * pairs - (tier - self.index.tier[children[0][0]]) * _together(
-                [room for _, room in children], limit
-            )
+            inner = self.index.tier[children[0][0]]
+            together = together_of([room for _, room in children], limit)
+            return self._whole(domain, tier * pairs - (tier - inner) * together)
         gain: Ints = np.zeros(1, dtype=np.int64)
         stages: list[_Stage] = []
         for child, _ in children:
             vector = self._costs[child]
-            gain, share = _merge(gain, vector - tier * _pairs(len(vector) - 1), limit)
+            gain, share = merge(gain, vector - tier * pairs_of(len(vector) - 1), limit)
             stages.append(_Stage(child, share))
-        own = self.table.own(domain)
+        own = self.room.own(domain)
         direct: Ints = np.zeros(min(own, limit) + 1, dtype=np.int64)
-        gain, share = _merge(gain, direct, limit)
+        gain, share = merge(gain, direct, limit)
         stages.append(_Stage(-1, share))
         self._stages[domain] = stages
-        return tier * pairs + gain[: limit + 1]
+        return self._whole(domain, tier * pairs + gain[: limit + 1])
+
+    def _whole(self, domain: int, costs: Ints) -> Ints:
+        """The costs, but only for numbers in which pods leave the domain."""
+        step = self.room.step(domain)
+        if step > 1:
+            costs[np.arange(len(costs)) % step != 0] = FAR
+        return np.minimum(costs, FAR)
 
     def _flat(self, domain: int) -> bool:
         """Whether all children are leaves of one tier: then filling the largest is exact.
@@ -170,12 +243,15 @@ class Closest:
         """
         known = self._flats.get(domain)
         if known is None:
-            children = self._children(domain)
-            tiers = {self.index.tier[child] for child, _ in children}
-            inner = [child for child, _ in children if self.index.children[child]]
-            known = len(tiers) <= 1 and not any(self._has_room_below(c) for c in inner)
-            self._flats[domain] = known
+            known = not self.index.children[domain] or self.index.flat(domain)
+            self._flats[domain] = known = known or self._is_flat_now(domain)
         return known
+
+    def _is_flat_now(self, domain: int) -> bool:
+        children = self._children(domain)
+        tiers = {self.index.tier[child] for child, _ in children}
+        inner = [child for child, _ in children if self.index.children[child]]
+        return len(tiers) <= 1 and not any(self._has_room_below(c) for c in inner)
 
     def _flat_cost(self, domain: int, pods: int) -> int:
         tier = self.index.tier[domain]
@@ -185,7 +261,7 @@ class Closest:
         return cost
 
     def _has_room_below(self, domain: int) -> bool:
-        return bool((self.table.sums[self.index.below(domain)] > 0).any())
+        return bool((self.room.sums[self.index.below(domain)] > 0).any())
 
     def _shares(self, domain: int, pods: int) -> list[tuple[int, int]]:
         """(child, pods) for the best split of a domain; the rest goes on its own nodes."""
@@ -233,44 +309,3 @@ def _fill_largest(children: list[tuple[int, int]], pods: int) -> list[tuple[int,
         shares.append((child, room))
         left -= room
     return shares
-
-
-def _pairs(most: int) -> Ints:
-    """k(k-1)/2 for k from 0."""
-    k = np.arange(most + 1, dtype=np.int64)
-    return k * (k - 1) // 2
-
-
-def _together(rooms: list[int], limit: int) -> Ints:
-    """The most pairs that share a child, for 0 to `limit` pods over rooms, largest first."""
-    sizes = np.minimum(np.array(rooms, dtype=np.int64), limit)
-    filled = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
-    pairs = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes * (sizes - 1) // 2)))
-    k = np.minimum(np.arange(limit + 1, dtype=np.int64), filled[-1])
-    whole = np.searchsorted(filled, k, side="right") - 1
-    rest = k - filled[whole]
-    result: Ints = pairs[whole] + rest * (rest - 1) // 2
-    return result
-
-
-def _merge(left: Ints, right: Ints, limit: int) -> tuple[Ints, Ints]:
-    """(min, +) convolution up to `limit`, and how much of each sum is right's.
-
-    Ties give right the most: it is the smaller child, so larger ones stay free.
-    """
-    size = min(len(left) + len(right) - 2, limit) + 1
-    width = len(right)
-    padded = np.full(size + width - 1, _FAR, dtype=np.int64)
-    usable = min(len(left), size)
-    padded[width - 1 : width - 1 + usable] = left[:usable]
-    windows = np.lib.stride_tricks.sliding_window_view(padded, width)
-    flipped = right[::-1]
-    best = np.empty(size, dtype=np.int64)
-    share = np.empty(size, dtype=np.int64)
-    block = max(1, _BLOCK // width)
-    for first in range(0, size, block):
-        sums = windows[first : first + block] + flipped
-        at = sums.argmin(axis=1)
-        best[first : first + block] = sums[np.arange(len(at)), at]
-        share[first : first + block] = width - 1 - at
-    return best, share

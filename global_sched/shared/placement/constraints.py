@@ -1,10 +1,11 @@
 """Topology constraints as users write them, in the one form that placement reads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from global_sched.shared.api.names import TOPOLOGY_MODE, TOPOLOGY_TIER
+from global_sched.shared.api.names import PARTITIONS_TOGETHER, TOPOLOGY_MODE, TOPOLOGY_TIER
 from global_sched.shared.api.volcano import NetworkTopology
-from global_sched.shared.model.gang import Mode, TopologyConstraint
+from global_sched.shared.model.gang import Mode, PodSet, TopologyConstraint
 from global_sched.shared.placement.shapes import SpecError
 
 _LONGEST_NAME = 253
@@ -58,6 +59,43 @@ def annotations_constraint(annotations: Mapping[str, str] | None) -> TopologyCon
     if mode == Mode.SOFT:
         return TopologyConstraint(mode=mode)
     return TopologyConstraint(mode=mode, highest_tier=tier)
+
+
+def families_of(text: str) -> tuple[tuple[str, ...], ...]:
+    """The sets of tasks whose partitions lie together, as the annotation lists them, sorted.
+
+    `prefill,decode; a,b` are two sets. Sets of one task say nothing and are left out.
+    """
+    sets = ({name.strip() for name in part.split(",")} - {""} for part in text.split(";"))
+    return tuple(tuple(sorted(names)) for names in sets if len(names) > 1)
+
+
+def with_families(pod_sets: Sequence[PodSet], text: str) -> tuple[PodSet, ...]:
+    """The pod sets, with those that share their partitions marked so.
+
+    Raises:  SpecError when a set names what is no task with partitions, or tasks that differ in
+             how many they have, or one task twice.
+    """
+    field = f"annotation {PARTITIONS_TOGETHER}"
+    known = {str(pod_set.name): pod_set for pod_set in pod_sets}
+    families = families_of(text)
+    family_of: dict[str, str] = {}
+    for names in families:
+        for name in names:
+            if name not in known or known[name].partition is None:
+                raise SpecError(field, f"{name[:80]!r} is no task with a partitionPolicy")
+            if name in family_of:
+                raise SpecError(field, f"{name!r} is in two sets")
+            family_of[name] = "+".join(names)
+        totals = {p.total for name in names if (p := known[name].partition) is not None}
+        if len(totals) > 1:
+            raise SpecError(field, f"{', '.join(names)} differ in totalPartitions")
+    return tuple(
+        replace(one, partition=replace(one.partition, together=family_of[one.name]))
+        if one.partition is not None and one.name in family_of
+        else one
+        for one in pod_sets
+    )
 
 
 def _mode(text: str, field: str) -> Mode:

@@ -53,6 +53,24 @@ class Draft:
         if len(self.rows.log) > self._logged:
             self.rows.skips[self._logged] = len(self.rows.log)
 
+    def here(self) -> tuple[int, int, dict[tuple[int, PodSetName], int]]:
+        """A point to go back to."""
+        return len(self.steps), self.rows.here(), dict(self._placed)
+
+    def back_to(self, point: tuple[int, int, dict[tuple[int, PodSetName], int]]) -> None:
+        """Take back the steps since."""
+        steps, trail, placed = point
+        self.rows.back_to(trail)
+        del self.steps[steps:]
+        self._placed = placed
+
+    def redo(self) -> None:
+        """Put undone steps on the rows again, which must be as they were."""
+        self._start = self.rows.here()
+        self._logged = len(self.rows.log)
+        for step in self.steps:
+            self.rows.move(step.row, step.target, step.nodes)
+
     def count(self, unit: Unit) -> int:
         """Pods of a unit so far, in all its pod sets."""
         return sum(self._placed.get((unit.at, name), 0) for name, _, _ in unit.sets)
@@ -102,8 +120,8 @@ class Draft:
     def _step(
         self, unit: Unit, table: Table, name: PodSetName, row: int, nodes: int, pods: int
     ) -> int:
-        mark = name if unit.key[0].anti_affine else ""
-        target = self.rows.after(row, table.request or (), pods, mark)
+        added = table.marks_of(pods) if unit.key[1] else ()
+        target = self.rows.after(row, table.request or (), pods, added)
         if self.applied:
             self.rows.move(row, target, nodes)
         self.steps.append(Step(unit.at, row, target, name, nodes, pods))

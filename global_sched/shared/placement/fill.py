@@ -16,8 +16,9 @@ def fill(rows: Rows, table: Table, domain: int, pods: int, *, scatter: bool) -> 
     """Nodes for pods that fit on the domain's own nodes.
 
     Packed: as few nodes as possible, and for the last pods the tightest node that takes them.
-    Scattered (no constraint): the fullest nodes first, so that large ones stay whole. Nodes with
-    free devices that the shape does not ask for are left out when the others suffice.
+    Scattered (no constraint): the nodes that keep fewest devices first, then those whose CPU suits
+    what they keep, then the fullest, so that large pods find room. Nodes with free devices that the
+    shape does not ask for are left out when the others suffice.
 
     Order:  ties go by the row's value, never by how many nodes are alike.
     """
@@ -29,13 +30,16 @@ def fill(rows: Rows, table: Table, domain: int, pods: int, *, scatter: bool) -> 
     lean = [item for item in room if table.is_lean(item[2])]
     if sum(cap * nodes for cap, _, _, nodes in lean) >= pods:
         room = lean
-    return _scattered(room, pods) if scatter else _packed(room, pods)
+    if not scatter:
+        return _packed(room, pods)
+    room.sort(key=lambda item: (*table.leftover(item[2]), item[:2]))
+    return _scattered(room, pods)
 
 
 def _scattered(room: Sequence[_Room], pods: int) -> list[Chosen]:
     chosen: list[Chosen] = []
     left = pods
-    for cap, _, row, nodes in sorted(room):
+    for cap, _, row, nodes in room:
         whole = min(nodes, left // cap)
         _choose(chosen, row, whole, cap)
         left -= whole * cap

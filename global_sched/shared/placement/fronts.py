@@ -42,19 +42,24 @@ def join_all(fronts: Sequence[Front], shape: tuple[int, ...], most: int) -> Fron
     return result
 
 
-def powers(single: Front, places: int, most: int) -> list[Front]:
-    """Few fronts that together are so many alike places."""
-    if places <= 4:
-        return [single] * places
-    result: list[Front] = []
-    square = single
-    left = places
-    while left:
-        if left & 1:
-            result.append(square)
-        left >>= 1
-        if left:
-            square = join(square, square, most)
+def joined_each(
+    stacks: Sequence[Sequence[Front]], shape: tuple[int, ...], most: int
+) -> list[Front]:
+    """What fits in the places of each stack together, for many stacks at once."""
+    result = [nothing(shape)] * len(stacks)
+    sizes: dict[int, list[int]] = {}
+    for at, fronts in enumerate(stacks):
+        if fronts:
+            sizes.setdefault((len(fronts) - 1).bit_length(), []).append(at)
+    empty = nothing(shape)
+    for bits, chosen in sorted(sizes.items()):
+        width = 1 << bits
+        padded = [[*stacks[at], *([empty] * (width - len(stacks[at])))] for at in chosen]
+        stacked = np.array(padded, dtype=np.int64).reshape(len(chosen) * width, *shape)
+        while len(stacked) > len(chosen):
+            stacked = _join_pairs(stacked[0::2], stacked[1::2], most)
+        for at, front in zip(chosen, stacked, strict=True):
+            result[at] = np.minimum(front, most)
     return result
 
 

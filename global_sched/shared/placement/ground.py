@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,38 @@ class BaseTable:
     slack: NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, kw_only=True)
+class Kin:
+    """What grounds have in common that refuse the same gangs for good; equal ones are one object.
+
+    `tiers` are the (tier, tier name) pairs of the domains, in their order.
+    """
+
+    axis: tuple[str, ...]
+    classes: tuple[NodeClass, ...]
+    label_keys: tuple[str, ...] | None
+    empty: bool
+    tiers: tuple[tuple[int, str], ...]
+
+
+_KINS: "WeakValueDictionary[tuple[object, ...], Kin]" = WeakValueDictionary()
+
+
+def _kin(topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]) -> Kin:
+    tiers = tuple(dict.fromkeys((domain.tier, domain.tier_name) for domain in index.domains))
+    key = (topology.axis, classes, topology.label_keys, not topology.leaves, tiers)
+    found = _KINS.get(key)
+    if found is None:
+        found = _KINS[key] = Kin(
+            axis=topology.axis,
+            classes=classes,
+            label_keys=topology.label_keys,
+            empty=not topology.leaves,
+            tiers=tiers,
+        )
+    return found
+
+
 @dataclass(slots=True, kw_only=True)
 class Ground:
     """Rows of alike nodes (domain, class, free, occupants), their counts, and the tree.
@@ -51,6 +84,7 @@ class Ground:
 
     topology: Topology
     index: TreeIndex
+    kin: Kin
     order_keys: frozenset[str] | None
     classes: tuple[NodeClass, ...]
     occupants: tuple[tuple[Occupant, ...], ...]
@@ -73,6 +107,8 @@ class Ground:
     rank: dict[int, int]
     """The place of each named leaf in the order of names."""
     tables: dict[TableKey, BaseTable] = field(default_factory=dict)
+    tallies: dict[object, NDArray[np.int64]] = field(default_factory=dict)
+    """Per shape (as the tally keys it) the three counts of each domain at the start."""
     tasks: dict[int, tuple[Gang, "Task | Verdict"]] = field(default_factory=dict)
     """What gangs compile to here, by identity."""
     glances: dict[int, tuple[Gang, "Glance"]] = field(default_factory=dict)
@@ -82,8 +118,15 @@ class Ground:
     places: NDArray[np.int64] = field(init=False)
     sizes: NDArray[np.int64] = field(init=False)
     """Per row the class, the domain, and the number of nodes, to count with."""
+    _tenants: dict[tuple[Occupant, ...], int] = field(default_factory=dict)
     _nodes: list[int] = field(default_factory=list)
     _free: list[int] = field(default_factory=list)
+
+    def tenants(self) -> dict[tuple[Occupant, ...], int]:
+        """The number of each set of occupants."""
+        if not self._tenants:
+            self._tenants = {item: at for at, item in enumerate(self.occupants)}
+        return self._tenants
 
     def freeze(self) -> None:
         """Derive what counting needs, once all rows are there."""
@@ -131,6 +174,7 @@ def build_ground(topology: Topology, order_keys: frozenset[str] | None) -> Groun
     ground = Ground(
         topology=topology,
         index=index,
+        kin=_kin(topology, index, classes),
         order_keys=order_keys,
         classes=classes,
         occupants=occupants,

@@ -30,10 +30,10 @@ def class_order(kind: NodeClass, keys: frozenset[str] | None) -> ClassOrder:
 
 
 def reduce_class(kind: NodeClass, keys: frozenset[str]) -> NodeClass:
-    """The class with only the labels under these keys."""
-    if all(key in keys for key, _ in kind.labels):
+    """The class with only the labels under these keys, and without the host ports in use."""
+    if not kind.ports and all(key in keys for key, _ in kind.labels):
         return kind
-    return replace(kind, labels=tuple(item for item in kind.labels if item[0] in keys))
+    return replace(kind, labels=tuple(item for item in kind.labels if item[0] in keys), ports=())
 
 
 def histogram(topology: Topology, label_keys: Sequence[str]) -> Topology:

@@ -30,8 +30,16 @@ class TreeIndex:
     """Per position, the root included."""
     slices: tuple[tuple[int, int, int], ...]
     """(tier, first position, position after the last), ascending."""
+    parents: NDArray[np.int64]
+    """Per position its parent, the root's being itself, to index arrays with."""
+    tiers_of: NDArray[np.int64]
+    """`tier` to index with arrays."""
     _under: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
     _below: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    _cuts: dict[int, "Cut"] = field(default_factory=dict)
+    _parents_before: NDArray[np.int64] | None = None
+    _flats: dict[int, bool] = field(default_factory=dict)
+    _fans: dict[int, "Fan | None"] = field(default_factory=dict)
 
     @property
     def root(self) -> int:
@@ -73,10 +81,91 @@ class TreeIndex:
             found.extend(self.children[item])
         return found
 
+    def cut(self, tier: int) -> "Cut":
+        """The tree cut at a tier: the highest domains of at most that tier, and what is above."""
+        found = self._cuts.get(tier)
+        if found is None:
+            high = np.array([t > tier for t in self.tier], dtype=np.bool_)
+            high[self.root] = True
+            places = np.arange(self.root + 1)
+            tops = np.flatnonzero(~high & high[self.parents])
+            above = [
+                np.flatnonzero(high & (places >= first) & (places < after))
+                for _, first, after in self.slices
+            ]
+            found = Cut(high, tops, tuple(level for level in above if len(level)))
+            self._cuts[tier] = found
+        return found
+
+    def fan(self, tier: int) -> "Fan | None":
+        """The domains of a tier whose children are leaves of one tier, side by side.
+
+        None when there are none, or when their numbers of children differ too much for a table.
+        """
+        if tier not in self._fans:
+            self._fans[tier] = self._make_fan(tier)
+        return self._fans[tier]
+
+    def _make_fan(self, tier: int) -> "Fan | None":
+        bounds = next(((f, a) for t, f, a in self.slices if t == tier), (self.root, self.root + 1))
+        parents = [at for at in range(*bounds) if self.flat(at)]
+        listed = sum(len(self.children[at]) for at in parents)
+        width = max((len(self.children[at]) for at in parents), default=0)
+        if not parents or width * len(parents) > 4 * listed + 1024:
+            return None
+        table = np.full((len(parents), width), self.root + 1, dtype=np.int64)
+        for row, at in enumerate(parents):
+            table[row, : len(self.children[at])] = self.children[at]
+        tiers = np.array([self.tier[self.children[at][0]] for at in parents], dtype=np.int64)
+        return Fan({at: row for row, at in enumerate(parents)}, table, tiers)
+
+    def childless(self, first: int, last: int) -> bool:
+        """Whether no domain from one position to another has children."""
+        if self._parents_before is None:
+            has = np.array([bool(below) for below in self.children], dtype=np.int64)
+            object.__setattr__(self, "_parents_before", np.concatenate(([0], np.cumsum(has))))
+        before = self._parents_before
+        assert before is not None, "made above"
+        return bool(before[last + 1] == before[first])
+
+    def flat(self, position: int) -> bool:
+        """Whether a domain has children, all of them leaves of one tier."""
+        known = self._flats.get(position)
+        if known is None:
+            below = self.children[position]
+            known = self._flats[position] = (
+                bool(below)
+                and not any(self.children[at] for at in below)
+                and len({self.tier[at] for at in below}) == 1
+            )
+        return known
+
     def common(self, left: int, right: int) -> int:
         """The smallest domain around two."""
         around = set(self.chain[left])
         return next(item for item in self.chain[right] if item in around)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A tree cut at a tier, by positions."""
+
+    high: NDArray[np.bool_]
+    """Which positions are above the cut, the root among them."""
+    tops: NDArray[np.int64]
+    """The highest domains below the cut: none of them lies in another."""
+    levels: tuple[NDArray[np.int64], ...]
+    """The domains above the cut without the root, tier by tier, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """Domains with leaves as children: a row for each, padded with the position after the root."""
+
+    row: dict[int, int]
+    children: NDArray[np.int64]
+    tiers: NDArray[np.int64]
+    """Per row the tier of the children."""
 
 
 def tree_index(domains: Sequence[Domain]) -> TreeIndex:
@@ -97,14 +186,17 @@ def tree_index(domains: Sequence[Domain]) -> TreeIndex:
     children: list[list[int]] = [[] for _ in range(root + 1)]
     for at, above_at in enumerate(parent):
         children[above_at].append(at)
+    tiers = (*(d.tier for d in ordered), ordered[-1].tier + 1 if ordered else 1)
     return TreeIndex(
         domains=ordered,
         position=position,
         parent=(*parent, -1),
         chain=tuple(chain),
         children=tuple(tuple(sorted(below, key=lambda at: ordered[at].name)) for below in children),
-        tier=(*(d.tier for d in ordered), ordered[-1].tier + 1 if ordered else 1),
+        tier=tiers,
         slices=_slices(ordered),
+        parents=np.array([*parent, root], dtype=np.int64),
+        tiers_of=np.array(tiers, dtype=np.int64),
     )
 
 

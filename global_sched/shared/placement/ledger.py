@@ -1,10 +1,11 @@
 """What was taken from a Space and by whom, so that it can be given back or undone in any order."""
 
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from global_sched.shared.model.errors import InvariantError
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Topology
@@ -21,6 +22,9 @@ class _Move:
     source: int
     target: int
     fresh: bool
+    request: Request = ()
+    pods: int = 0
+    """What is put on each node: so many pods with this request."""
 
 
 @dataclass(slots=True)
@@ -56,6 +60,10 @@ class Ledger:
             known = self._members[row] = list(initial)
         return known
 
+    def row_of(self, node: int) -> int | None:
+        """The row of a node that can be told apart; None for one that is not there."""
+        return self._row_of.get(node)
+
     def order(self) -> Callable[[int], int]:
         """The order of nodes: by name where they have names."""
         return self._ground.rank.__getitem__ if self._ground.named else int
@@ -74,62 +82,113 @@ class Ledger:
         entry = _Entry(placed, [], taken=True)
         self._entries.append(entry)
         try:
-            for take in placed.takes:
-                self._take(entry, take)
+            if self._ground.named:
+                self._take_named(entry)
+            else:
+                for take in placed.takes:
+                    self._take(entry, take)
         except (InvariantError, KeyError, IndexError) as error:
             self.rollback(len(self._entries) - 1)
             raise InvariantError(f"{placed.amounts} is not from this Space: {error}") from error
         self._open.setdefault(id(placed), []).append(entry)
 
-    def _take(self, entry: _Entry, take: Take) -> None:
-        request = self.request(take.requests)
-        if self._ground.named:
-            row = self._row_of[take.leaf]
-            nodes, fresh = [take.leaf], False
+    def _take_named(self, entry: _Entry) -> None:
+        """Nodes in a row that were alike and get alike pods move together."""
+        row_of = self._row_of
+        takes = entry.placed.takes
+        at, end = 0, len(takes)
+        while at < end:
+            take = takes[at]
+            row = row_of[take.leaf]
+            nodes, known = [take.leaf], {take.leaf}
+            at += 1
+            while at < end:
+                other = takes[at]
+                if (
+                    other.pods_per_node != take.pods_per_node
+                    or row_of[other.leaf] != row
+                    or other.leaf in known
+                    or other.requests != take.requests
+                ):
+                    break
+                nodes.append(other.leaf)
+                known.add(other.leaf)
+                at += 1
+            request = self.request(take.requests)
             target = self._rows.after(row, request, take.pods_per_node)
-            self._move(entry, nodes, row, target, fresh=fresh)
-            return
+            move = _Move(nodes, row, target, fresh=False, request=request, pods=take.pods_per_node)
+            self._move(entry, move)
+
+    def _take(self, entry: _Entry, take: Take) -> None:
+        request, pods = self.request(take.requests), take.pods_per_node
         row = take.leaf
-        target = self._rows.after(row, request, take.pods_per_node)
+        target = self._rows.after(row, request, pods)
         known = self.members(row)
         unknown = min(take.nodes, self._rows.count[row] - len(known))
         if unknown > 0:
             nodes = list(range(self._next, self._next + unknown))
             self._next += unknown
-            self._move(entry, nodes, row, target, fresh=True)
+            self._move(entry, _Move(nodes, row, target, fresh=True, request=request, pods=pods))
         if take.nodes > unknown:
-            self._move(entry, known[: take.nodes - unknown], row, target, fresh=False)
+            nodes = known[: take.nodes - max(unknown, 0)]
+            self._move(entry, _Move(nodes, row, target, fresh=False, request=request, pods=pods))
 
-    def _move(
-        self, entry: _Entry, nodes: list[int], source: int, target: int, *, fresh: bool
-    ) -> None:
-        self._rows.move(source, target, len(nodes))
-        entry.moves.append(_Move(nodes, source, target, fresh))
-        self._carry(nodes, source, target, fresh=fresh)
+    def _move(self, entry: _Entry, move: _Move) -> None:
+        self._rows.move(move.source, move.target, len(move.nodes))
+        entry.moves.append(move)
+        self._carry(move.nodes, None if move.fresh else move.source, move.target)
 
-    def _carry(self, nodes: list[int], source: int, target: int, *, fresh: bool) -> None:
-        if not fresh:
-            gone = set(nodes)
-            self._members[source] = [n for n in self.members(source) if n not in gone]
-        order, members = self.order(), self.members(target)
+    def _carry(self, nodes: list[int], source: int | None, target: int) -> None:
+        """Nodes are members of another row from now on; None: of no row until now."""
+        if source is not None:
+            self._drop(nodes, source)
+        members, row_of = self.members(target), self._row_of
+        if len(nodes) == 1:
+            insort(members, nodes[0], key=self.order())
+        else:
+            members.extend(nodes)
+            members.sort(key=self.order())
         for node in nodes:
-            insort(members, node, key=order)
-            self._row_of[node] = target
+            row_of[node] = target
+
+    def _drop(self, nodes: list[int], row: int) -> None:
+        members = self.members(row)
+        if len(nodes) == len(members):
+            members.clear()
+        elif len(nodes) == 1:
+            members.remove(nodes[0])
+        else:
+            gone = set(nodes)
+            self._members[row] = [n for n in members if n not in gone]
+
+    def vacate(self, freed: Mapping[int, Request]) -> None:
+        """Nodes get back what pods of others hold there: amounts per node, by occupants."""
+        rows = self._rows
+        entry = _Entry(Placed(Amounts(), None, None, "", ()), [], taken=False)
+        found = [row for row, at in enumerate(rows.tenant) if rows.count[row] and at in freed]
+        for row in found:
+            target = rows.after(row, freed[rows.tenant[row]], -1)
+            nodes = list(self.members(row))
+            fresh = rows.count[row] - len(nodes)
+            if nodes:
+                self._move(entry, _Move(nodes, row, target, fresh=False))
+            if fresh > 0:
+                numbers = list(range(self._next, self._next + fresh))
+                self._next += fresh
+                self._move(entry, _Move(numbers, row, target, fresh=True))
+        self._entries.append(entry)
 
     def give_back(self, placed: Placed) -> None:
         """Undo one take, whatever came after it. Raises InvariantError when it is not taken."""
         origin = self._find(placed)
         entry = _Entry(placed, [], taken=False, origin=origin)
-        moved = [
-            (node, take)
-            for take, moves in _by_take(origin)
-            for move in moves
-            for node in move.nodes
-        ]
-        for node, take in reversed(moved):
-            row = self._row_of[node]
-            target = self._rows.after(row, self.request(take.requests), -take.pods_per_node)
-            self._move(entry, [node], row, target, fresh=False)
+        for move in reversed(origin.moves):
+            here: dict[int, list[int]] = {}
+            for node in move.nodes:
+                here.setdefault(self._row_of[node], []).append(node)
+            for row, nodes in here.items():
+                target = self._rows.after(row, move.request, -move.pods)
+                self._move(entry, _Move(nodes, row, target, fresh=False))
         self._entries.append(entry)
 
     def _find(self, placed: Placed) -> _Entry:
@@ -161,16 +220,12 @@ class Ledger:
                 self._forget(entry)
 
     def _return(self, move: _Move) -> None:
-        gone = set(move.nodes)
-        self._members[move.target] = [n for n in self.members(move.target) if n not in gone]
-        if move.fresh:
-            for node in move.nodes:
-                del self._row_of[node]
+        if not move.fresh:
+            self._carry(move.nodes, move.target, move.source)
             return
-        order, members = self.order(), self.members(move.source)
+        self._drop(move.nodes, move.target)
         for node in move.nodes:
-            insort(members, node, key=order)
-            self._row_of[node] = move.source
+            del self._row_of[node]
 
     def _forget(self, entry: _Entry) -> None:
         entries = self._open.get(id(entry.placed), [])
@@ -207,18 +262,3 @@ class Ledger:
                 )
                 counts[key] = counts.get(key, 0) + count
         return counted_leaves(counts)
-
-
-def _by_take(entry: _Entry) -> list[tuple[Take, list[_Move]]]:
-    """The moves of each take of an entry, in order."""
-    result: list[tuple[Take, list[_Move]]] = []
-    moves = iter(entry.moves)
-    for take in entry.placed.takes:
-        own: list[_Move] = []
-        left = take.nodes
-        while left > 0:
-            move = next(moves)
-            own.append(move)
-            left -= len(move.nodes)
-        result.append((take, own))
-    return result

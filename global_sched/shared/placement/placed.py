@@ -1,6 +1,7 @@
 """What placement answers: the nodes that were chosen, or why there are none."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import DomainId, PodSetName
@@ -8,8 +9,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
+class Take(NamedTuple):
     """`pods_per_node` pods of a pod set on each of `nodes` alike nodes.
 
     `leaf` is the leaf's position in the Space's topology where leaves are named nodes. Where they
@@ -51,6 +51,8 @@ class Placed:
     tier: int | None
     tier_name: str
     takes: tuple[Take, ...]
+    exact: bool = True
+    """Whether nothing closer exists; False when the search limit came first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +73,5 @@ class NotPlaced:
     """Why the minimum is not placed."""
 
     verdict: Verdict
+    proven: bool = True
+    """Whether it is certain; False when the search limit came first. The verdict is WAIT then."""

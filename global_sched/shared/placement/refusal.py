@@ -9,15 +9,19 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import NodeClass, Topology
-from global_sched.shared.model.verdict import Code, DomainVerdict, Verdict
+from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.placement.choose import Scope, top_of
 from global_sched.shared.placement.ground import Ground
 from global_sched.shared.placement.index import TreeIndex
-from global_sched.shared.placement.pack import Packer
+from global_sched.shared.placement.pack import Budget, Packer
 from global_sched.shared.placement.rows import Rows
-from global_sched.shared.placement.table import Table, class_problem
-from global_sched.shared.placement.units import Task
+from global_sched.shared.placement.table import Table
+from global_sched.shared.placement.takes import class_problem
+from global_sched.shared.placement.units import NOWHERE, Task
+from global_sched.shared.placement.views import Room, WholeGroups
 
+_MOST_ADDITIONS = 20_000_000
+"""What one refusal may spend on counting exactly."""
 _PASSING = "node.kubernetes.io/"
 """Taints that Kubernetes sets and takes away itself never rule a node out for good."""
 
@@ -83,14 +87,15 @@ def not_now(
     index = rows.index
     wants = task.least or 1
     grouped = any(unit.tier is not None for unit in task.units)
+    holding = Holding(rows, task, tables)
     hard = task.limit.tier is not None
     if hard:
-        nearest, holds = _nearest(rows, task, tables, scope)
+        nearest, holds = _nearest(rows, task, holding, scope)
         detail = _hard_text(index, task, scope, nearest, holds)
     else:
         nearest = None
         within = index.root if scope.around is None else (top_of(index, scope.around, scope.limit))
-        holds = _holds(rows, task, tables, index.root if within is None else within)
+        holds = holding.pods(index.root if within is None else within)
         groups = " in whole partitions" if grouped else ""
         detail = f"the cluster holds {holds} of {wants}{groups}"
     if not proven:
@@ -99,6 +104,23 @@ def not_now(
         code=Code.NO_FIT if proven else Code.WAIT,
         reason=(Reason.TOPOLOGY_DOES_NOT_FIT if hard or grouped else Reason.CAPACITY_DOES_NOT_FIT),
         detail=detail,
+        missing=max(1, wants - holds),
+        holds=holds,
+        wants=wants,
+        nearest=nearest,
+    )
+
+
+def too_little(index: TreeIndex, task: Task, nearest: DomainId | None, holds: int) -> Verdict:
+    """What `not_now` says of a task of one shape, from how many pods the nearest domain holds."""
+    hard, wants = task.limit.tier is not None, task.least or 1
+    anywhere = Scope(limit=task.limit, within=index.root)
+    return Verdict(
+        code=Code.NO_FIT,
+        reason=Reason.TOPOLOGY_DOES_NOT_FIT if hard else Reason.CAPACITY_DOES_NOT_FIT,
+        detail=_hard_text(index, task, anywhere, nearest, holds)
+        if hard
+        else f"the cluster holds {holds} of {wants}",
         missing=max(1, wants - holds),
         holds=holds,
         wants=wants,
@@ -121,7 +143,7 @@ def _hard_text(
 
 
 def _nearest(
-    rows: Rows, task: Task, tables: Sequence[Table], scope: Scope
+    rows: Rows, task: Task, holding: "Holding", scope: Scope
 ) -> tuple[DomainId | None, int]:
     """The allowed domain that holds most of the minimum; the lowest tier, then the name."""
     index = rows.index
@@ -129,101 +151,41 @@ def _nearest(
         top = top_of(index, scope.around, scope.limit)
         if top is None:
             return None, 0
-        return index.domains[top].name, _holds(rows, task, tables, top)
+        return index.domains[top].name, holding.pods(top)
     after = max((a for t, _, a in index.slices if t <= (task.limit.tier or 0)), default=0)
     if not after:
         return None, 0
-    bound = _upper(task, tables)[:after]
+    bound = holding.upper[:after]
     order = np.argsort(-bound, kind="stable").tolist()
-    if _simple(task):
-        return index.domains[order[0]].name, int(bound[order[0]])
     best, most = order[0], -1
     for at in order:
         if int(bound[at]) < most or most == int(bound[order[0]]):
             break
-        holds = _holds(rows, task, tables, at)
+        holds = holding.pods(at)
         if holds > most or (holds == most and at < best):
             best, most = at, holds
     return index.domains[best].name, most
 
 
-def _simple(task: Task) -> bool:
-    return len(task.units) == 1 and task.units[0].tier is None
+class Holding:
+    """How many pods of the minimum domains hold, exactly as far as a budget goes."""
 
+    def __init__(self, rows: Rows, task: Task, tables: Sequence[Table]) -> None:
+        self._least = tuple(unit.least for unit in task.units)
+        self.upper = np.zeros(rows.index.root + 1, dtype=np.int64)
+        """At most so many per domain: shape by shape, in whole groups."""
+        for unit, table in zip(task.units, tables, strict=True):
+            room: Room = table
+            if unit.tier is not None:
+                anchor = None if unit.anchor in (None, NOWHERE) else unit.anchor
+                room = WholeGroups(rows.index, table, tier=unit.tier, size=unit.size, anchor=anchor)
+            self.upper += np.minimum(room.sums, unit.least)
+        self._packer: Packer | None = None
+        if len(task.units) > 1:
+            budget = Budget(_MOST_ADDITIONS)
+            self._packer = Packer(rows, task.units, tables, self._least, budget)
 
-def _upper(task: Task, tables: Sequence[Table]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """At most so many pods of the minimum in every domain."""
-    total = np.zeros_like(tables[0].sums)
-    for unit, table in zip(task.units, tables, strict=True):
-        total += np.minimum(table.sums, unit.least)
-    return total
-
-
-def _holds(rows: Rows, task: Task, tables: Sequence[Table], domain: int) -> int:
-    """Pods of the minimum that a domain holds together; shape by shape where that is too much."""
-    least = [unit.least for unit in task.units]
-    if not _simple(task):
-        packer = Packer(rows, task.units, tables, tuple(least))
-        if packer.affordable(domain, rows.ground.nodes(domain)):
-            return packer.holds(domain)
-    return sum(min(n, int(table.sums[domain])) for n, table in zip(least, tables, strict=True))
-
-
-def domain_verdicts(rows: Rows, task: Task, tables: Sequence[Table]) -> tuple[DomainVerdict, ...]:
-    """Every domain of the allowed tiers, nearest miss first, then by tier and name."""
-    index = rows.index
-    wants = task.least
-    result = []
-    for at, domain in enumerate(index.domains):
-        if task.limit.tier is not None and domain.tier > task.limit.tier:
-            continue
-        holds = _holds(rows, task, tables, at)
-        detail = "" if holds >= wants else _why_not_more(rows, task, tables, at)
-        result.append(
-            DomainVerdict(
-                domain=domain.name, tier=domain.tier, holds=holds, wants=wants, detail=detail
-            )
-        )
-    return tuple(sorted(result, key=lambda v: (-v.holds, v.tier, v.domain)))
-
-
-def _why_not_more(rows: Rows, task: Task, tables: Sequence[Table], domain: int) -> str:
-    """What keeps the nodes of a domain from taking more pods, by how many nodes."""
-    scarcest = min(
-        range(len(task.units)),
-        key=lambda at: (int(tables[at].sums[domain]) - task.units[at].least, at),
-    )
-    shape = task.units[scarcest].key[0]
-    reasons: dict[str, int] = {}
-    for at in rows.index.subtree(domain):
-        for _, row in rows.ordered(at):
-            why = _why_row(rows, tables[scarcest], row, shape)
-            reasons[why] = reasons.get(why, 0) + rows.count[row]
-    if not reasons:
-        return "no usable nodes"
-    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return "; ".join(f"{nodes} {'node' if nodes == 1 else 'nodes'}: {why}" for why, nodes in ranked)
-
-
-def _why_row(rows: Rows, table: Table, row: int, shape: PodShape) -> str:
-    kind = rows.ground.classes[rows.kind[row]]
-    problem = class_problem(kind, shape)
-    if problem:
-        return problem
-    if not kind.schedulable:
-        return "cordoned"
-    cap = table.cap(row)
-    axis = rows.ground.topology.axis
-    if table.request is None:
-        lacking = next(name for name, _ in shape.requests if name not in axis)
-        return f"has no {lacking}"
-    if cap == 0 and shape.anti_affine:
-        fits = all(rows.free[row][p] >= amount for p, amount in table.request)
-        if fits:
-            return "already has a pod of this pod set"
-    short = min(
-        ((rows.free[row][p] // amount, axis[p]) for p, amount in table.request if amount),
-        default=(0, "room"),
-    )
-    pods = "pod" if cap == 1 else "pods"
-    return f"too little {short[1]}" if cap == 0 else f"{short[1]} for {cap} {pods}"
+    def pods(self, domain: int) -> int:
+        """Pods of the minimum that a domain holds together."""
+        holds = self._packer.holds(domain) if self._packer is not None else None
+        return int(self.upper[domain]) if holds is None else holds

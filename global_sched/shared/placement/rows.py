@@ -13,8 +13,8 @@ Request = tuple[tuple[int, int], ...]
 class Rows:
     """How many nodes are in each row. Rows are only added, so a row number stays valid.
 
-    A *mark* says, during one placement, that a node has its pod of a one-per-node pod set; the
-    row without marks is its `base`.
+    A *mark* says, during one placement, that a node has one more pod of a pod set with a limit per
+    node; the row without marks is its `base`.
     """
 
     def __init__(self, ground: Ground) -> None:
@@ -35,7 +35,7 @@ class Rows:
         self._owned: set[int] = set()
         self._by_key: dict[int, dict[SortKey, int]] = {}
         """Per domain, once it is needed: the row of each key."""
-        self._steps: dict[tuple[int, Request, int, str], int] = {}
+        self._steps: dict[tuple[int, Request, int, tuple[str, ...]], int] = {}
         self._trail: list[tuple[int, int, int]] = []
 
     def key(self, row: int) -> SortKey:
@@ -46,9 +46,9 @@ class Rows:
         """The rows that a domain holds itself and that have nodes, ascending."""
         return self._ordered[domain]
 
-    def after(self, row: int, request: Request, pods: int, mark: str = "") -> int:
+    def after(self, row: int, request: Request, pods: int, added: tuple[str, ...] = ()) -> int:
         """The row of a node of `row` once `pods` more (or, negative, fewer) pods are on it."""
-        known = self._steps.get((row, request, pods, mark))
+        known = self._steps.get((row, request, pods, added))
         if known is not None:
             return known
         free = list(self.free[row])
@@ -57,10 +57,10 @@ class Rows:
             if free[position] < 0:
                 raise InvariantError(f"row {row} would have {free[position]} of axis {position}")
         marks = self.marks[row]
-        if mark and mark not in marks:
-            marks = tuple(sorted((*marks, mark)))
+        if added:
+            marks = tuple(sorted((*marks, *added)))
         result = self._row(row, tuple(free), marks)
-        self._steps[(row, request, pods, mark)] = result
+        self._steps[(row, request, pods, added)] = result
         return result
 
     def _row(self, like: int, free: tuple[int, ...], marks: tuple[str, ...]) -> int:

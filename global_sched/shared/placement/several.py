@@ -1,254 +1,224 @@
-"""Gangs of several shapes or with partitions: domain by domain, plainly first, then exactly."""
+"""Gangs of several shapes or with partitions: tier by tier, the closest placement there is.
+
+Per domain a bound says what a placement costs at least. The domains are tried in the order of their
+bounds; a plain placement that meets the bound is the closest, and only where none does the vectors
+are counted exactly, as far as the budget goes.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from fractions import Fraction
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
-from global_sched.shared.placement.choose import Scope, choose, top_of
-from global_sched.shared.placement.closest import Closest, Part, sum_of_pairs
+from global_sched.shared.placement.bounds import least_costs
+from global_sched.shared.placement.choose import Scope, top_of
+from global_sched.shared.placement.closest import sum_of_pairs
 from global_sched.shared.placement.draft import Draft
-from global_sched.shared.placement.fill import fill
+from global_sched.shared.placement.greedy import Greedy
 from global_sched.shared.placement.ground import TableKey
-from global_sched.shared.placement.pack import NodePods, Packer
+from global_sched.shared.placement.nearest import Nearest, Share
+from global_sched.shared.placement.pack import Budget
 from global_sched.shared.placement.rows import Rows
+from global_sched.shared.placement.sharper import Plan, Sharper, sharper_costs, totals_of
 from global_sched.shared.placement.table import Table
-from global_sched.shared.placement.units import NOWHERE, Limit, Task, Unit
-
-_MOST_COMPARED = 8
-"""So many domains of one tier are compared by distance."""
+from global_sched.shared.placement.units import NOWHERE, Task
+from global_sched.shared.placement.views import Ints, Room
 
 TableOf = Callable[[TableKey], Table]
+_Vector = tuple[int, ...]
+
+_IMPROVING = 40
+"""A placement that is known is held against all others for one part in so many of the search."""
+_TRIAL = 100_000
+"""What one plain trial in a domain costs, in additions."""
+
+
+@dataclass(slots=True)
+class Found:
+    """A placement in a domain, not applied; `exact` where none is closer."""
+
+    rank: tuple[int, int, int, int]
+    domain: int
+    draft: Draft
+
+
+@dataclass(slots=True)
+class Search:
+    """How a search ended. Nothing found and `proven`: there is nothing to find."""
+
+    found: Found | None = None
+    proven: bool = True
+    """Whether nothing was left out: the answer is the closest, or none exists."""
 
 
 class Several:
-    """Places the units of a task together. Its tables follow the rows before they are read."""
+    """Places the units of a task together."""
 
-    def __init__(self, rows: Rows, task: Task, tables: Sequence[Table]) -> None:
+    def __init__(self, rows: Rows, task: Task, tables: Sequence[Table], limit: int) -> None:
+        """`limit`: additions to find a placement; a known one is improved for a part of them."""
         self.rows = rows
         self.index = rows.index
         self.task = task
         self.tables = tables
+        self._to_find = Budget(limit)
+        self._to_improve = Budget(limit // _IMPROVING)
+        self.plain = Greedy(rows, task, tables)
 
     def place(self, scope: Scope) -> tuple[Draft | None, bool]:
-        """The minimum in the lowest tier that holds it, with surplus; or None, and if proven."""
+        """The minimum in the lowest tier that holds it, with surplus; or None. And if proven."""
+        least = tuple(unit.least for unit in self.task.units)
+        most = tuple(unit.most for unit in self.task.units)
+        if any(u.least and u.anchor == NOWHERE for u in self.task.units):
+            return None, True
         proven = True
-        for candidates in self._candidates(scope):
-            found, known = self._best_of(candidates)
-            if found is not None:
-                self.surplus(found[1], scope, found[0])
-                return found[1], True
-            proven = proven and known
+        for candidates in self._candidates(scope, least):
+            search = Search()
+            if most != least:
+                search = self._closest(self._holding(candidates, most), most)
+            if search.found is None:
+                search = self._closest(candidates, least)
+            proven = proven and search.proven
+            if search.found is not None:
+                draft = search.found.draft
+                draft.redo()
+                self.plain.surplus(draft, scope, search.found.domain)
+                return draft, proven
         return None, proven
 
-    def _candidates(self, scope: Scope) -> list[list[int]]:
-        """Domains that may hold the minimum, tier by tier, tightest first."""
-        limit = scope.limit
+    def _candidates(self, scope: Scope, wanted: _Vector) -> list[Ints]:
+        """Domains that may hold the minimum, tier by tier."""
+        limit, index = scope.limit, self.index
+        enough = self._enough(wanted)
         if scope.around is not None:
-            top = top_of(self.index, scope.around, limit)
+            top = top_of(index, scope.around, limit)
             if top is None:
                 return []
-            chain = self.index.chain[scope.around]
-            return [[at] for at in chain[: chain.index(top) + 1] if self._may_hold(at)]
-        inside = self.index.under(scope.within)
-        enough = inside.copy()
-        for unit, table in zip(self.task.units, self.tables, strict=True):
-            enough &= table.sums >= unit.least
+            chain = index.chain[scope.around]
+            around = chain[: chain.index(top) + 1]
+            return [np.array([at], dtype=np.int64) for at in around if enough[at]]
+        enough &= index.under(scope.within)
         found = [
-            sorted((np.flatnonzero(enough[first:after]) + first).tolist(), key=self._room)
-            for tier, first, after in self.index.slices
+            np.flatnonzero(enough[first:after]) + first
+            for tier, first, after in index.slices
             if limit.tier is None or tier <= limit.tier
         ]
-        if limit.tier is None and enough[self.index.root]:
-            found.append([self.index.root])
-        return [tier for tier in found if tier]
+        if limit.tier is None and enough[index.root]:
+            found.append(np.array([index.root], dtype=np.int64))
+        return [tier for tier in found if len(tier)]
 
-    def _may_hold(self, domain: int) -> bool:
-        return all(
-            int(table.sums[domain]) >= unit.least
-            for unit, table in zip(self.task.units, self.tables, strict=True)
-        )
+    def _enough(self, wanted: _Vector) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which domains have room for each unit, taken alone."""
+        enough = np.ones(self.index.root + 1, dtype=np.bool_)
+        for at, pods in enumerate(wanted):
+            if pods:
+                enough &= self.plain.room(at).sums >= pods
+        return enough
 
-    def _room(self, domain: int) -> tuple[int, int]:
-        return (
-            sum(int(table.sums[domain]) for table in self.tables),
-            sum(int(table.slack[domain]) for table in self.tables),
-        )
+    def _holding(self, candidates: Ints, wanted: _Vector) -> Ints:
+        return candidates[self._enough(wanted)[candidates]]
 
-    def _best_of(self, candidates: Sequence[int]) -> tuple[tuple[int, Draft] | None, bool]:
-        """The closest placement in domains of one tier, and whether "none" is proven.
-
-        The plain ways come first, all pods and then the minimum; counting exactly is for what
-        they miss.
-        """
-        task = self.task
-        for least in (False, True) if task.most > task.least else (True,):
-            found = self._compare(candidates, partial(self._greedy, least=least))
-            if found is not None:
-                return found, True
-        wanted = tuple(unit.least for unit in task.units)
-        packer = Packer(self.rows, task.units, self.tables, wanted)
-        proven = all(packer.affordable(at, self.rows.ground.nodes(at)) for at in candidates)
-        return self._compare(candidates, partial(self._exact, packer)), proven
-
-    def _compare(
-        self, candidates: Sequence[int], attempt: Callable[[int], Draft | None]
-    ) -> tuple[int, Draft] | None:
-        """The attempt whose pods are closest, of the first few that succeed."""
-        best: tuple[tuple[int, int], int] | None = None
-        compared = 0
-        for place, domain in enumerate(candidates):
-            draft = attempt(domain)
-            if draft is None:
-                continue
-            if not self.index.children[domain] or len(candidates) == 1:
-                return domain, draft
-            parts = [(self.rows.domain[s.row], s.nodes * s.pods) for s in draft.steps]
-            rank = (sum_of_pairs(self.index, parts), place)
-            best = min(best, (rank, domain)) if best is not None else (rank, domain)
-            draft.undo()
-            self._follow()
-            compared += 1
-            if compared == _MOST_COMPARED:
+    def _closest(self, candidates: Ints, wanted: _Vector) -> Search:
+        """The closest placement in domains of one tier, then the tightest, then the first name."""
+        search = Search()
+        if not len(candidates):
+            return search
+        rooms = [self.plain.room(at) for at in range(len(self.tables))]
+        bounds = least_costs(self.index, rooms, wanted, candidates)
+        room = np.sum([table.sums[candidates] for table in self.tables], axis=0)
+        slack = np.sum([table.slack[candidates] for table in self.tables], axis=0)
+        sharp: Sharper | None = None
+        asked = False
+        left = np.lexsort((candidates, slack, room, bounds)).tolist()
+        while left:
+            at = left.pop(0)
+            domain = int(candidates[at])
+            rest = int(room[at]), int(slack[at]), domain
+            best = search.found
+            if best is not None and best.rank <= (int(bounds[at]), *rest):
                 break
-        if best is None:
-            return None
-        again = attempt(best[1])
-        return None if again is None else (best[1], again)
+            if best is not None and not self._to_improve.spend(_TRIAL):
+                search.proven = False
+                break
+            plan = sharp.plans.get(domain) if sharp is not None else None
+            plain = self._plainly(domain, wanted, plan)
+            if not asked and plain is not None and plain[0] > bounds[at]:
+                asked = True
+                sharp = self._sharper(candidates, wanted, rooms, plain[0])
+                if sharp is not None:
+                    bounds = np.maximum(bounds, sharp.costs)
+                    left = sorted([at, *left], key=lambda i: self._order(bounds, room, slack, i))
+                    continue
+            if plain is None or plain[0] > bounds[at]:
+                found, proven = self._exactly(domain, wanted, plain, best)
+            else:
+                found, proven = plain, True
+            search.proven = search.proven and proven
+            if found is not None:
+                rank = (found[0], *rest)
+                if best is None or rank < best.rank:
+                    search.found = Found(rank, domain, found[1])
+        return search
 
-    def _exact(self, packer: Packer, domain: int) -> Draft | None:
-        if not packer.affordable(domain, self.rows.ground.nodes(domain)):
-            return None
-        return self._apply(packer.assign(domain)) if packer.fits(domain) else None
+    @staticmethod
+    def _order(bounds: Ints, room: Ints, slack: Ints, at: int) -> tuple[int, int, int, int]:
+        return int(bounds[at]), int(room[at]), int(slack[at]), at
 
-    def _apply(self, nodes: Sequence[NodePods]) -> Draft:
+    def _sharper(
+        self, candidates: Ints, wanted: _Vector, rooms: Sequence[Room], target: int
+    ) -> Sharper | None:
+        """Better bounds, and what to try, once the quick ones are found too low."""
+        if any(unit.family for unit in self.task.units):
+            return None
+        units = self.task.units
+        free = totals_of(self.rows)
+        return sharper_costs(
+            self.index, units, self.tables, rooms, wanted, free, candidates, target
+        )
+
+    def _plainly(self, domain: int, wanted: _Vector, plan: Plan | None) -> tuple[int, Draft] | None:
+        """A placement in one domain with its cost: by the plan, or one unit after the other."""
+        found: tuple[int, Draft] | None = None
+        orders = self.plain.orders(domain, wanted)
+        for tried in ([plan] if plan else []) + [None]:
+            for order in orders:
+                draft = self.plain.attempt(domain, wanted, order, tried)
+                if draft is not None:
+                    draft.undo()
+                    self.plain.follow()
+                    cost = self._cost(draft)
+                    if found is None or cost < found[0]:
+                        found = cost, draft
+                    break
+        return found
+
+    def _exactly(
+        self, domain: int, wanted: _Vector, plain: tuple[int, Draft] | None, best: Found | None
+    ) -> tuple[tuple[int, Draft] | None, bool]:
+        """The closest placement in one domain with its cost, and whether none is closer."""
+        known = [*([plain[0]] if plain else []), *([best.rank[0]] if best else [])]
+        budget = self._to_improve if known else self._to_find
+        if not budget.left:
+            return plain, False
+        exact = Nearest(self.rows, self.task.units, self.tables, wanted, budget)
+        shares = exact.solve(domain, min(known, default=None))
+        if not exact.complete:
+            budget.left = 0
+        if not shares:
+            return plain, exact.complete
+        draft = self._apply(exact, shares)
+        draft.undo()
+        self.plain.follow()
+        return (self._cost(draft), draft), exact.complete
+
+    def _cost(self, draft: Draft) -> int:
+        parts = [(self.rows.domain[step.row], step.nodes * step.pods) for step in draft.steps]
+        return sum_of_pairs(self.index, parts)
+
+    def _apply(self, exact: Nearest, shares: Sequence[Share]) -> Draft:
         draft = Draft(self.rows)
-        for node in nodes:
+        for node in exact.assign(shares):
             row = node.row
             for unit, table, pods in zip(self.task.units, self.tables, node.pods, strict=True):
                 if pods:
                     row = draft.put(unit, table, row, 1, pods)
-        self._follow()
         return draft
-
-    def _greedy(self, domain: int, *, least: bool) -> Draft | None:
-        """All pods, or the minimum, of one shape after the other, the scarcest first."""
-        draft = Draft(self.rows)
-        for at in self._scarcest_first(domain):
-            unit, table = self.task.units[at], self.tables[at]
-            pods = unit.least if least else unit.most
-            table.follow()
-            if int(table.sums[domain]) < pods:
-                break
-            if unit.tier is None:
-                parts = Closest(self.index, table, pods).split(domain, pods)
-                self.put(draft, unit, table, parts, scatter=False)
-            else:
-                self._groups(draft, at, pods // unit.size, self._homes(unit, [domain]))
-            if draft.count(unit) < pods:
-                break
-        else:
-            self._follow()
-            return draft
-        draft.undo()
-        self._follow()
-        return None
-
-    def _scarcest_first(self, domain: int) -> list[int]:
-        def scarcity(at: int) -> tuple[bool, Fraction, int]:
-            unit, table = self.task.units[at], self.tables[at]
-            room = max(1, int(table.sums[domain]))
-            return unit.tier is None, -Fraction(unit.least, room), at
-
-        return sorted(range(len(self.task.units)), key=scarcity)
-
-    def scattered(self, scope: Scope) -> Draft | None:
-        """Each shape on the fullest nodes, where no group needs a domain."""
-        if any(unit.tier is not None for unit in self.task.units):
-            return None
-        draft = Draft(self.rows)
-        for at in self._scarcest_first(self.index.root):
-            unit, table = self.task.units[at], self.tables[at]
-            self._follow()
-            parts = choose(self.index, table, unit.least, unit.least, scope)
-            if parts is None:
-                draft.undo()
-                self._follow()
-                return None
-            self.put(draft, unit, table, parts, scatter=True)
-        self.surplus(draft, scope, self.index.root)
-        return draft
-
-    def put(
-        self, draft: Draft, unit: Unit, table: Table, parts: Sequence[Part], *, scatter: bool
-    ) -> None:
-        """Put pods on the own nodes of each domain. The tables follow when they are read next."""
-        for domain, pods in parts:
-            for row, nodes, each in fill(self.rows, table, domain, pods, scatter=scatter):
-                draft.put(unit, table, row, nodes, each)
-
-    def whole_groups(
-        self, unit: Unit, table: Table, least: int, most: int, scope: Scope
-    ) -> list[Part] | None:
-        """Domains for pods whose groups need no domain of their own: surplus in whole groups."""
-        parts = choose(self.index, table, least, most, scope)
-        pods = sum(part[1] for part in parts or ())
-        odd = pods % unit.size if unit.size > 1 else 0
-        if odd and least < pods < most:
-            parts = choose(self.index, table, least, max(least, pods - odd), scope)
-        return parts
-
-    def surplus(self, draft: Draft, scope: Scope, domain: int) -> None:
-        """As many more pods of each unit as fit: in the domain, then around it."""
-        top = top_of(self.index, domain, scope.limit)
-        for at, unit in enumerate(self.task.units):
-            self._follow()
-            more = unit.most - draft.count(unit)
-            if more <= 0:
-                continue
-            table = self.tables[at]
-            if unit.tier is not None:
-                chain = self.index.chain[domain]
-                wider = chain[: chain.index(top) + 1] if top is not None else (domain,)
-                self._groups(draft, at, more // unit.size, self._homes(unit, wider))
-                continue
-            around = replace(scope, around=domain)
-            parts = self.whole_groups(unit, table, 0, more, around)
-            if parts:
-                self.put(draft, unit, table, parts, scatter=False)
-        self._follow()
-
-    def _homes(self, unit: Unit, domains: Sequence[int]) -> list[int]:
-        """The domains, narrowed to where a group runs already that the unit's pods join."""
-        if unit.anchor is None:
-            return list(domains)
-        chain = self.index.chain
-        if unit.anchor == NOWHERE:
-            return []
-        return [
-            unit.anchor if at in chain[unit.anchor] else at
-            for at in domains
-            if at in chain[unit.anchor] or unit.anchor in chain[at]
-        ]
-
-    def _groups(self, draft: Draft, at: int, groups: int, domains: Sequence[int]) -> None:
-        """Whole groups of a partition, one by one, in the first of the domains that takes it."""
-        unit, table = self.task.units[at], self.tables[at]
-        limit = Limit(tier=unit.tier)
-        for _ in range(groups):
-            table.follow()
-            parts = None
-            for domain in domains:
-                scope = Scope(limit=limit, within=domain)
-                parts = choose(self.index, table, unit.size, unit.size, scope)
-                if parts:
-                    break
-            if not parts:
-                return
-            self.put(draft, unit, table, parts, scatter=False)
-
-    def _follow(self) -> None:
-        for table in self.tables:
-            table.follow()

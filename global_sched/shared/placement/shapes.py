@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from global_sched.shared.api.base import LabelSelectorRequirement, Quantity
+from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement, Quantity
 from global_sched.shared.api.core import (
     Container,
     NodeSelector,
@@ -65,19 +65,25 @@ def shape_of(spec: PodSpec) -> PodShape:
 
     Tolerations of nodes that are not ready are left out: such nodes take no pods from us, and the
     API server adds these to every pod but not to templates. A host port, or any required pod
-    anti-affinity on the host name, means one pod of the pod set per node. What cannot be honoured
-    (`matchFields`, required anti-affinity on other keys) is refused rather than ignored.
+    anti-affinity on the host name, means one pod of the pod set per node; spread over host names
+    (`DoNotSchedule`) means at most `maxSkew`, which keeps the skew whatever else happens. What
+    cannot be honoured (`matchFields`, required anti-affinity on other keys) is refused rather than
+    ignored.
 
     Raises:  SpecError naming the field, the reason and what would help.
     """
     if not spec.containers:
         raise SpecError("containers", "is empty: a pod needs at least one container")
+    anti_affine, ports, spread = _anti_affine(spec), host_ports(spec), _spread(spec)
     return PodShape(
         requests=pod_requests(spec),
         selector=tuple(sorted((spec.node_selector or {}).items())),
         affinity=_affinity(spec),
         tolerations=_tolerations(spec.tolerations or ()),
-        anti_affine=_anti_affine(spec),
+        anti_affine=anti_affine or bool(ports) or spread == 1,
+        per_node=spread if spread > 1 and not anti_affine and not ports else 0,
+        apart=_apart(spec) if anti_affine else "",
+        ports=ports,
     )
 
 
@@ -206,7 +212,6 @@ def _toleration(wire: TolerationWire, field: str) -> Toleration:
 
 
 def _anti_affine(spec: PodSpec) -> bool:
-    ports = any(port.host_port for c in spec.containers or () for port in c.ports or ())
     rule = spec.affinity.pod_anti_affinity if spec.affinity else None
     terms = (rule.required_during_scheduling_ignored_during_execution if rule else None) or ()
     for position, term in enumerate(terms):
@@ -216,4 +221,48 @@ def _anti_affine(spec: PodSpec) -> bool:
                 f"only {HOSTNAME_LABEL} is supported, not {term.topology_key!r}; "
                 "use the preferred form for wider spreading",
             )
-    return ports or bool(terms)
+    return bool(terms)
+
+
+def _apart(spec: PodSpec) -> str:
+    """The selectors of the anti-affinity as text: pod sets that have the same mean each other."""
+    rule = spec.affinity.pod_anti_affinity if spec.affinity else None
+    terms = (rule.required_during_scheduling_ignored_during_execution if rule else None) or ()
+    texts = {selector_text(term.label_selector) for term in terms if term.label_selector}
+    return "; ".join(sorted(texts - {""}))
+
+
+def selector_text(selector: LabelSelector) -> str:
+    """A label selector in one canonical form."""
+    labels = [f"{key}={value}" for key, value in (selector.match_labels or {}).items()]
+    expressions = [
+        f"{one.key} {one.operator} {','.join(sorted(one.values or ()))}"
+        for one in selector.match_expressions or ()
+    ]
+    return ", ".join(sorted((*labels, *expressions)))
+
+
+def host_ports(spec: PodSpec) -> tuple[str, ...]:
+    """The host ports that a pod takes on its node, ascending."""
+    return tuple(
+        sorted(
+            {
+                f"{port.protocol or 'TCP'}/{port.host_port}"
+                for container in spec.containers or ()
+                for port in container.ports or ()
+                if port.host_port
+            }
+        )
+    )
+
+
+def _spread(spec: PodSpec) -> int:
+    """The least skew over host names that must be kept; 0 without one."""
+    skews = [
+        rule.max_skew
+        for rule in spec.topology_spread_constraints or ()
+        if rule.topology_key == HOSTNAME_LABEL and rule.when_unsatisfiable in ("", "DoNotSchedule")
+    ]
+    if any(skew < 1 for skew in skews):
+        raise SpecError("topologySpreadConstraints.maxSkew", "must be at least 1")
+    return min(skews, default=0)

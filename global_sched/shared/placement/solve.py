@@ -1,13 +1,12 @@
 """A task on the rows as they are: which nodes take it, or that none do."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from global_sched.shared.placement.choose import Scope, room_in, top_of
 from global_sched.shared.placement.draft import Draft
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.several import Several, TableOf
-from global_sched.shared.placement.table import Table
-from global_sched.shared.placement.units import Task, Unit
+from global_sched.shared.placement.units import Limit, Task, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +19,28 @@ class Unsolved:
 class Solver:
     """Solves one task; its tables are in step with the rows."""
 
-    def __init__(self, rows: Rows, table_of: TableOf, task: Task) -> None:
+    def __init__(self, rows: Rows, table_of: TableOf, task: Task, limit: int) -> None:
+        """`limit` is how many additions exact searches may take together."""
         self.rows = rows
         self.index = rows.index
         self.task = task
         self.tables = [table_of(unit.key) for unit in task.units]
-        self.several = Several(rows, task, self.tables)
+        self.several = Several(rows, task, self.tables, limit)
+        self.plain = self.several.plain
+        self.exact = True
+        """Whether the answer is the closest, or a proven refusal."""
 
-    def solve(self, prefer: int | None, around: int | None) -> Draft | Unsolved:
-        """The placement, applied to the rows as a draft."""
+    def solve(self, prefer: int | None, around: int | None, *, nearby: bool) -> Draft | Unsolved:
+        """The placement, applied to the rows as a draft.
+
+        `prefer` is tried first; then, when it is to be `nearby`, the domains around that, upwards.
+        """
         limit = self.task.limit
         scopes = [Scope(limit=limit, within=self.index.root, around=around)]
         if prefer is not None and around is None:
-            scopes.insert(0, Scope(limit=limit, within=prefer))
+            chain = self.index.chain[prefer]
+            first = chain[:-1] if nearby else (prefer,)
+            scopes = [*(Scope(limit=limit, within=at) for at in first), *scopes]
         proven = True
         for scope in scopes:
             found = self._in_scope(scope)
@@ -43,28 +51,33 @@ class Solver:
 
     def _in_scope(self, scope: Scope) -> Draft | Unsolved:
         units = self.task.units
-        if len(units) == 1 and units[0].tier is None:
-            return self._one_shape(units[0], self.tables[0], scope)
+        if len(units) == 1 and units[0].anchor is None:
+            if units[0].tier is not None and scope.limit.scatter:
+                # Groups that stay in a domain are not strewn over the fullest nodes.
+                scope = replace(scope, limit=Limit())
+            return self._one_shape(units[0], scope)
         if self.task.any_number:
             return self._any_number(scope)
         if self.task.limit.scatter and scope.around is None:
-            found = self.several.scattered(scope)
+            found = self.plain.scattered(scope)
             if found is not None:
                 return found
         placed, proven = self.several.place(scope)
+        self.exact = proven
         return Unsolved(proven) if placed is None else placed
 
-    def _one_shape(self, unit: Unit, table: Table, scope: Scope) -> Draft | Unsolved:
-        least = unit.least
+    def _one_shape(self, unit: Unit, scope: Scope) -> Draft | Unsolved:
+        least, room = unit.least, self.plain.room(unit.at)
         if self.task.any_number:
-            least = min(unit.most, room_in(self.index, table, scope))
+            least = min(unit.most, room_in(self.index, room, scope))
             if least == 0:
                 return Unsolved(proven=True)
-        parts = self.several.whole_groups(unit, table, least, unit.most, scope)
+        parts = self.plain.whole_groups(unit, room, least, unit.most, scope)
         if parts is None:
             return Unsolved(proven=True)
         draft = Draft(self.rows, applied=False)
-        self.several.put(draft, unit, table, parts, scatter=scope.limit.scatter)
+        table = self.tables[unit.at]
+        self.plain.put(draft, unit, table, parts, scatter=scope.limit.scatter)
         return draft
 
     def _any_number(self, scope: Scope) -> Draft | Unsolved:
@@ -73,7 +86,7 @@ class Solver:
         if within is None:
             return Unsolved(proven=True)
         draft = Draft(self.rows)
-        self.several.surplus(draft, scope, within)
+        self.plain.surplus(draft, scope, within)
         if not draft.steps:
             draft.undo()
             return Unsolved(proven=True)

@@ -1,23 +1,27 @@
 """One cluster's room during one pass: place, take, give back, undo, explain."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from global_sched.shared.model.gang import Amounts, Gang
-from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
+from global_sched.shared.model.ids import BindingId, DomainId
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.topology import Topology
+from global_sched.shared.model.topology import Occupant, Topology
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
 from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.choose import Scope, glance
 from global_sched.shared.placement.draft import Draft
+from global_sched.shared.placement.explain import domain_verdicts
 from global_sched.shared.placement.ground import GROUNDS, TableKey
 from global_sched.shared.placement.ledger import Ledger
-from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed, Take
-from global_sched.shared.placement.refusal import domain_verdicts, not_now, static_refusal
+from global_sched.shared.placement.naming import free_in, node_takes, placed_of, share_used
+from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed
+from global_sched.shared.placement.refusal import not_now, static_refusal
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.solve import Solver
 from global_sched.shared.placement.table import Table, keep
-from global_sched.shared.placement.units import Limit, Task, compile_task
+from global_sched.shared.placement.units import Limit, Task, compile_task, one_shape
+from global_sched.shared.placement.vacate import all_free, per_tenant
 
 _MOST_GANGS = 4096
 _MOST_MARKS = 64
@@ -31,6 +35,7 @@ _Ask = tuple[
     tuple[DomainId | None, ...],
     BindingId | None,
     tuple[Join, ...],
+    bool,
 ]
 
 
@@ -52,16 +57,24 @@ class Space:
     then both choose alike.
     """
 
-    def __init__(self, topology: Topology, *, order_keys: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        order_keys: Sequence[str] | None = None,
+        search_limit: int = Policy().placement_search_limit,
+        board_of: Callable[[Rows], Board] = Board,
+    ) -> None:
         keys = topology.label_keys if order_keys is None else order_keys
         self.topology = topology
+        self._search_limit = search_limit
         self.version = 0
         """Changes with every take and give_back; equal versions of a Space give equal answers."""
         self._ground = GROUNDS.of(topology, None if keys is None else frozenset(keys))
         self._rows = Rows(self._ground)
         self._ledger = Ledger(self._rows)
         self._tables: dict[TableKey, Table] = {}
-        self._board = Board(self._rows)
+        self._board = board_of(self._rows)
         self._seen: dict[int, tuple[Gang, Table, int, Limit]] = {}
         self._memo = _Memo()
         self._plain = self._memo.plain
@@ -79,6 +92,7 @@ class Space:
         bound: tuple[DomainId | None, ...] = (),
         binding: BindingId | None = None,
         joins: tuple[Join, ...] = (),
+        nearby: bool = False,
     ) -> Answer:
         """Where the gang goes, or why it does not. Takes nothing.
 
@@ -89,6 +103,7 @@ class Space:
         amounts:  the most to place per pod set (default: all pods).
         minimum:  what must be placed (default: the gang's minimum); empty: as many as fit.
         prefer:   a domain that is tried first.
+        nearby:   after it the domains around it are tried, from the smallest to the largest.
         bound:    domains of pods of the gang that run already: the whole gang obeys the constraint.
         binding:  whose occupants count for one-per-node pod sets.
         joins:    groups of partitions that lack pods; these pods come first of their pod set's.
@@ -99,7 +114,7 @@ class Space:
             if hit is not None:
                 return hit[1]
             return self._plain_answer(gang)
-        ask = (id(gang), amounts, minimum, prefer, bound, binding, joins)
+        ask = (id(gang), amounts, minimum, prefer, bound, binding, joins, nearby)
         found = self._memo.asked.get(ask)
         if found is None:
             answer = self._answer(gang, ask)
@@ -111,7 +126,7 @@ class Space:
         shared = self._ground.answers
         known = shared.get(id(gang)) if self.version == 0 else None
         if known is None:
-            known = (gang, self._answer(gang, (id(gang), None, None, None, (), None, ())))
+            known = (gang, self._answer(gang, (id(gang), None, None, None, (), None, (), False)))
             if self.version == 0 and self._is_shareable(known[1]):
                 if len(shared) >= _MOST_GANGS:
                     shared.clear()
@@ -120,12 +135,14 @@ class Space:
         return known[1]
 
     def _is_shareable(self, answer: Answer) -> bool:
-        """Whether an answer names only rows that every Space of this topology has."""
+        """Whether an answer is final and names only rows that every Space of this topology has."""
         rows = len(self._ground.count)
-        return isinstance(answer, NotPlaced) or all(take.leaf < rows for take in answer.takes)
+        if isinstance(answer, NotPlaced):
+            return answer.proven
+        return answer.exact and all(take.leaf < rows for take in answer.takes)
 
     def _answer(self, gang: Gang, ask: _Ask) -> Answer:
-        _, amounts, minimum, prefer, bound, binding, joins = ask
+        _, amounts, minimum, prefer, bound, binding, joins, nearby = ask
         task = self._task(gang, amounts, minimum, binding, joins)
         if isinstance(task, Verdict):
             return NotPlaced(task)
@@ -137,15 +154,17 @@ class Space:
             at = index.at(domain)
             around = at if around is None else index.common(around, at)
         preferred = index.position.get(prefer) if prefer is not None else None
-        solver = Solver(self._rows, self._table, task)
-        draft = solver.solve(preferred, around)
+        solver = Solver(self._rows, self._table, task, self._search_limit)
+        draft = solver.solve(preferred, around, nearby=nearby)
         if isinstance(draft, Draft):
-            placed = self._placed(draft, gang, around)
+            placed = placed_of(self._rows, self._ledger, draft, gang, around, exact=solver.exact)
             draft.undo()
             return placed
         scope = Scope(limit=task.limit, within=index.root, around=around)
         tables = [self._table(unit.key) for unit in task.units]
-        return NotPlaced(not_now(self._rows, task, tables, scope, proven=draft.proven))
+        return NotPlaced(
+            not_now(self._rows, task, tables, scope, proven=draft.proven), draft.proven
+        )
 
     def _task(
         self,
@@ -187,49 +206,6 @@ class Space:
             table.follow()
         return table
 
-    def _placed(self, draft: Draft, gang: Gang, around: int | None) -> Placed:
-        index = self._rows.index
-        enclosing = around
-        for at in {self._rows.domain[step.row] for step in draft.steps}:
-            enclosing = at if enclosing is None else index.common(enclosing, at)
-        requests = {p.name: p.shape.requests for p in gang.pod_sets}
-        takes = (
-            self._named(draft, requests) if self._ground.named else self._counted(draft, requests)
-        )
-        if enclosing is None or enclosing == index.root:
-            return Placed(draft.amounts(), None, None, "", takes)
-        domain = index.domains[enclosing]
-        return Placed(draft.amounts(), domain.name, domain.tier, domain.tier_name, takes)
-
-    def _counted(self, draft: Draft, requests: dict[PodSetName, Resources]) -> tuple[Take, ...]:
-        base = self._rows.base
-        return tuple(
-            Take(base[s.row], s.pod_set, s.nodes, s.pods, requests[s.pod_set]) for s in draft.steps
-        )
-
-    def _named(self, draft: Draft, requests: dict[PodSetName, Resources]) -> tuple[Take, ...]:
-        """One take per node: of alike nodes those with the lowest names."""
-        order = self._ledger.order()
-        here: dict[int, list[int]] = {}
-        takes: list[tuple[int, Take]] = []
-        for step in draft.steps:
-            nodes = here.get(step.row)
-            if nodes is None:
-                marked = self._rows.base[step.row] != step.row
-                nodes = [] if marked else list(self._ledger.members(step.row))
-            chosen, here[step.row] = nodes[: step.nodes], nodes[step.nodes :]
-            there = here.get(step.target)
-            if there is None:
-                marked = self._rows.base[step.target] != step.target
-                there = [] if marked else self._ledger.members(step.target)
-            here[step.target] = sorted((*there, *chosen), key=order)
-            asked = requests[step.pod_set]
-            takes.extend(
-                (step.unit, Take(node, step.pod_set, 1, step.pods, asked)) for node in chosen
-            )
-        takes.sort(key=lambda item: item[0])
-        return tuple(take for _, take in takes)
-
     def take(self, placed: Placed) -> None:
         """Use the room. Raises InvariantError when it is not there (a Placed of another state)."""
         self._ledger.take(placed)
@@ -239,6 +215,29 @@ class Space:
         """Free the room of a take, whatever was taken since. InvariantError if it is not taken."""
         self._ledger.give_back(placed)
         self._changed()
+
+    def vacate(self, freed: Mapping[tuple[Occupant, ...], Resources]) -> None:
+        """Try what would be free without some of the pods that run here.
+
+        Every node with these occupants gets so much back. Only `rollback` undoes it.
+        """
+        self._ledger.vacate(per_tenant(self._ground, freed))
+        self._changed()
+
+    def all_free(
+        self, *, occupants: Collection[tuple[Occupant, ...]] = (), domain: DomainId | None = None
+    ) -> Placed:
+        """Everything that is free on the nodes with these occupants and on those under a domain.
+
+        To be taken, so that nothing else goes there, and given back.
+        """
+        takes = all_free(self._rows, self._ledger, occupants, domain)
+        return Placed(Amounts(), domain, None, "", takes)
+
+    def shut(self, nodes: Collection[str]) -> Placed:
+        """Everything that is free on named nodes: to be taken, so that nothing else goes there."""
+        takes = node_takes(self._rows, self._ledger, nodes) if nodes else ()
+        return Placed(Amounts(), None, None, "", takes)
 
     def _changed(self) -> None:
         self._last_version += 1
@@ -287,10 +286,8 @@ class Space:
         task = self._task(gang, None, None)
         if isinstance(task, Verdict):
             return Glance(fits=False)
-        if len(task.units) != 1 or task.any_number:
-            return None
-        unit = task.units[0]
-        if unit.tier is not None or unit.size > 1:
+        unit = one_shape(task)
+        if unit is None:
             return None
         table = self._table(unit.key)
         found = glance(self._rows.index, table, unit.least, task.limit)
@@ -302,6 +299,14 @@ class Space:
         else:
             self._seen[id(gang)] = (gang, table, unit.least, task.limit)
         return found
+
+    def task(self, gang: Gang) -> Task | Verdict:
+        """What `place(gang)` would place, or the verdict that no change of room can mend."""
+        return self._task(gang, None, None)
+
+    def count(self) -> None:
+        """Bring the counts of all shapes up to date, for those who share them."""
+        self._board.follow()
 
     def holds(self, gang: Gang, domain: DomainId | None) -> int:
         """Pods of the gang's shapes that a domain has room for, each shape counted alone.
@@ -332,24 +337,9 @@ class Space:
     def free(self) -> Resources:
         """All free room, on nodes that take pods or not."""
         if self._free is None or self._free[0] != self.version:
-            axis = self.topology.axis
-            rows = self._rows
-            totals = list(self._ground.free_totals())
-            if self.version:
-                totals = [0] * len(axis)
-                for row, count in enumerate(rows.count):
-                    if count:
-                        for at, amount in enumerate(rows.free[row]):
-                            totals[at] += amount * count
-            self._free = (self.version, Resources.of(dict(zip(axis, totals, strict=True))))
+            self._free = (self.version, free_in(self._rows, changed=bool(self.version)))
         return self._free[1]
 
     def used_share(self, total: Resources, names: Sequence[str] | None = None) -> int:
         """How full the cluster is, 0 to 10,000: its fullest resource of those that are named."""
-        free = self.free()
-        shares = [
-            10_000 * max(0, amount - free.get(name)) // amount
-            for name, amount in total
-            if amount and (names is None or name in names)
-        ]
-        return max(shares, default=0)
+        return share_used(self.free(), total, names)

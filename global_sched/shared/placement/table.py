@@ -5,51 +5,29 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.shared.model.pods import PodShape, matches, tolerated
+from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import PODS
-from global_sched.shared.model.topology import NodeClass
-from global_sched.shared.placement.board import (
+from global_sched.shared.model.topology import Occupant
+from global_sched.shared.placement.board import Board
+from global_sched.shared.placement.ground import BaseTable, Ground, TableKey
+from global_sched.shared.placement.rows import Request, Rows
+from global_sched.shared.placement.takes import class_takes, is_device
+from global_sched.shared.placement.tally import (
     MOST_PODS,
     MOST_SLACK,
     MOST_SLACK_FREE,
     PARTS,
-    Board,
     Ints,
-    Measure,
 )
-from global_sched.shared.placement.ground import BaseTable, Ground, TableKey
-from global_sched.shared.placement.rows import Request, Rows
 
 _MOST_TABLES = 256
-_PLAIN = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
+_FEW_ROWS = 64
+"""So few rows are counted one by one as they are asked for."""
+
+_ASKED_OF_CPU = 0.7
+"""Pods ask for about so much of the CPU that goes with their devices (openb's arrivals)."""
 
 V = TypeVar("V")
-
-
-def class_takes(kind: NodeClass, shape: PodShape) -> bool:
-    """Whether pods of a shape may go to nodes of a class, apart from room."""
-    return kind.schedulable and class_problem(kind, shape) == ""
-
-
-def class_problem(kind: NodeClass, shape: PodShape) -> str:
-    """Why pods of a shape may not go to nodes of a class (a cordon left out); empty if they may."""
-    labels = dict(kind.labels)
-    for key, value in shape.selector:
-        if labels.get(key) != value:
-            return f"label {key} is not {value}"
-    if shape.affinity and not any(
-        all(matches(requirement, labels) for requirement in term) for term in shape.affinity
-    ):
-        return "the node affinity does not match"
-    taint = tolerated(kind.taints, shape.tolerations)
-    if taint is not None:
-        return f"taint {taint.key} is not tolerated"
-    return ""
-
-
-def is_device(resource: str) -> bool:
-    """Whether a resource is scarce enough to keep free of pods that do not ask for it."""
-    return resource not in _PLAIN and not resource.startswith("hugepages-")
 
 
 def request_on(axis: tuple[str, ...], shape: PodShape) -> Request | None:
@@ -82,30 +60,57 @@ class Table:
         ]
         asking = [(p, amount) for p, amount in self.request or () if amount]
         axis = ground.topology.axis
+        self._scarce = [(p, n) for p, n in asking if is_device(axis[p])]
+        self._cpu = self._cpu_per_device(ground) if self._scarce else None
         self._weighed = [item for item in asking if axis[item[0]] != PODS] or asking
-        self._barred = {
-            at
+        self.marks = marks(self.shape, self._mark)
+        self._limit = self.shape.most_per_node() or MOST_PODS
+        self._held = {
+            at: sum(o.pods for o in occupants if self._is_own(o))
             for at, occupants in enumerate(ground.occupants)
-            if self._binding
-            and any(o.binding == self._binding and o.pod_set == self._mark for o in occupants)
+            if self._binding and any(self._is_own(o) for o in occupants)
         }
+        """Pods of the pod set that run already, by occupants."""
+        self._more: dict[int, int] = {}
+        """Caps of rows that came later."""
+        self._board = board
+        self._place: int | None = None
+        if not self._mark and (board.shared or len(ground.count) <= _FEW_ROWS):
+            self._caps: list[int] = []
+            self._place = board.add(self.shape)
+            return
         base = ground.tables.get(key)
         if base is None:
             base = self._build(ground)
             if not self._binding:
                 keep(ground.tables, key, base)
         self._caps = base.caps
-        self._more: dict[int, int] = {}
-        """Caps of rows that came later."""
-        self._board = board
-        self._place: int | None = None
         if not self._mark:
-            measure = Measure(self.request, self._takes, self._devices, tuple(self._weighed))
-            self._place = board.add(measure, base)
+            self._place = board.add(self.shape)
             return
         self._own_sums = (base.sums.copy(), base.lean.copy(), base.slack.copy())
         self._at = 0
         self.follow()
+
+    def _cpu_per_device(self, ground: Ground) -> tuple[int, int, int] | None:
+        """(position, what the shape asks, free per device asked for over the cluster at first)."""
+        axis = ground.topology.axis
+        if "cpu" not in axis:
+            return None
+        at, first = axis.index("cpu"), self._scarce[0][0]
+        having = ground.matrix[:, first] > 0
+        sizes = ground.sizes[having].astype(np.float64)
+        devices = float((ground.matrix[having, first] * sizes).sum())
+        cpu = float((ground.matrix[having, at] * sizes).sum())
+        each = int(_ASKED_OF_CPU * cpu / devices) if devices else 0
+        return at, dict(self.request or ()).get(at, 0), each
+
+    def _is_own(self, occupant: Occupant) -> bool:
+        return occupant.binding == self._binding and occupant.pod_set == self._mark
+
+    def marks_of(self, pods: int) -> tuple[str, ...]:
+        """What so many pods leave on their node."""
+        return tuple(mark for mark, _ in self.marks for _ in range(pods))
 
     @property
     def sums(self) -> Ints:
@@ -135,6 +140,21 @@ class Table:
         """Whether the row's nodes have no free device that the shape does not ask for."""
         free = self._rows.free[row]
         return not any(free[position] for position in self._devices)
+
+    def leftover(self, row: int) -> tuple[int, int]:
+        """What a node keeps beside one pod: devices, and how ill its CPU suits those.
+
+        Least of both is where large pods lose least: whole nodes stay whole, and no device is left
+        without the CPU that goes with it. Nothing is said of shapes without devices.
+        """
+        if not self._scarce:
+            return 0, 0
+        free = self._rows.free[row]
+        devices = sum(free[at] - amount for at, amount in self._scarce)
+        if self._cpu is None:
+            return devices, 0
+        at, amount, per_device = self._cpu
+        return devices, abs(free[at] - amount - devices * per_device)
 
     def follow(self) -> None:
         """Bring the sums up to date with the rows."""
@@ -188,27 +208,35 @@ class Table:
         below = self._rows.index.below(domain)
         return int(self.sums[domain]) - int(self.sums[below].sum())
 
+    def step(self, domain: int) -> int:
+        """Any number of pods may be in a domain."""
+        del domain
+        return 1
+
     def _cap(self, row: int) -> int:
         rows = self._rows
         if self.request is None or not self._takes[rows.kind[row]]:
             return 0
-        if self._mark and (self._mark in rows.marks[row] or rows.tenant[row] in self._barred):
-            return 0
         free = rows.free[row]
         cap = min((free[p] // amount for p, amount in self.request if amount), default=MOST_PODS)
-        return min(cap, 1 if self.shape.anti_affine else MOST_PODS)
+        if not self._mark:
+            return min(cap, self._limit)
+        there = rows.marks[row]
+        room = min((limit - there.count(mark) for mark, limit in self.marks), default=MOST_PODS)
+        return max(0, min(cap, room, self._limit - self._held.get(rows.tenant[row], 0)))
 
     def _build(self, ground: Ground) -> BaseTable:
         size = len(ground.count)
         caps = np.zeros(size, dtype=np.int64)
         if self.request is not None and size:
-            limit = 1 if self.shape.anti_affine else MOST_PODS
-            caps = np.full(size, limit, dtype=np.int64)
+            caps = np.full(size, self._limit, dtype=np.int64)
             for position, amount in self.request:
                 np.minimum(caps, ground.matrix[:, position] // min(amount, 2**62), out=caps)
             caps *= np.array(self._takes, dtype=np.int64)[ground.kinds]
-            if self._barred:
-                caps[[tenant in self._barred for tenant in ground.tenant]] = 0
+            if self._held:
+                held = [self._held.get(tenant, 0) for tenant in ground.tenant]
+                left = np.maximum(self._limit - np.array(held, dtype=np.int64), 0)
+                caps = np.minimum(caps, left)
         pods = caps * ground.sizes
         lean = pods
         if self._devices and size:
@@ -222,6 +250,20 @@ class Table:
         return BaseTable(
             caps.tolist(), _sums(ground, pods), _sums(ground, lean), _sums(ground, slack)
         )
+
+
+def marks(shape: PodShape, pod_set: str) -> tuple[tuple[str, int], ...]:
+    """What a pod leaves on its node for the others of its gang: marks, and how many may be there.
+
+    A pod set with a limit per node counts its own pods; pods that stay apart, and those that need
+    the same host port, count together.
+    """
+    if not pod_set:
+        return ()
+    own = f"apart {shape.apart}" if shape.apart else f"set {pod_set}"
+    limit = shape.most_per_node()
+    counted = ((own, limit),) if shape.anti_affine or shape.per_node else ()
+    return (*counted, *((f"port {port}", 1) for port in shape.ports))
 
 
 def keep(tables: dict[TableKey, V], key: TableKey, table: V) -> None:

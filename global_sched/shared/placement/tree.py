@@ -41,28 +41,10 @@ def build_tree(hypernodes: Sequence[HyperNode], nodes: Mapping[str, Mapping[str,
     Order:   the result does not depend on the order of the input.
     Source:  Volcano's HyperNode API; unlike upstream one bad object never disables the others.
     """
-    draft = _Draft(hypernodes, nodes)
-    draft.find_faults()
-    kept = draft.kept()
-    leaf_of = draft.leaves(kept)
-    domains = tuple(
-        Domain(
-            name=DomainId(name),
-            tier=draft.tier[name],
-            tier_name=draft.objects[name].spec.tier_name,
-            parent=DomainId(draft.parent[name]) if name in draft.parent else None,
-        )
-        for name in sorted(kept)
-    )
-    return Tree(
-        domains=domains,
-        leaf_of=leaf_of,
-        problems=dict(sorted(draft.problems.items())),
-        notes=dict(sorted(draft.notes.items())),
-    )
+    return Draft(hypernodes, nodes).tree()
 
 
-class _Draft:
+class Draft:
     """The tree while its faults are being found."""
 
     def __init__(
@@ -80,6 +62,8 @@ class _Draft:
         self.notes: dict[str, str] = {}
         self.bad: set[str] = set()
         self.listed: dict[str, Listed] = {}
+        self.overlaps: dict[str, tuple[str, ...]] = {}
+        """Nodes that unrelated HyperNodes list, with those."""
         self.graph = nx.DiGraph()
         self.graph.add_nodes_from(names)
         self._resolve(MemberResolver(nodes))
@@ -96,7 +80,7 @@ class _Draft:
             if absent:
                 self.problems.setdefault(name, f"lists {_some(absent)}, which does not exist")
             if listed.missing_nodes:
-                self.notes[name] = f"lists {_some(listed.missing_nodes)}, which is no node now"
+                self.notes[name] = missing_note(listed.missing_nodes)
             self.graph.add_edges_from(
                 (name, child) for child in listed.children if child in self.objects
             )
@@ -156,6 +140,27 @@ class _Draft:
                 self._set_aside(name, f"it is more than {_DEEPEST} levels deep")
                 self.parent.pop(name, None)
 
+    def tree(self) -> Tree:
+        """The tree of what has no faults."""
+        self.find_faults()
+        kept = self.kept()
+        leaf_of = self.leaves(kept)
+        domains = tuple(
+            Domain(
+                name=DomainId(name),
+                tier=self.tier[name],
+                tier_name=self.objects[name].spec.tier_name,
+                parent=DomainId(self.parent[name]) if name in self.parent else None,
+            )
+            for name in sorted(kept)
+        )
+        return Tree(
+            domains=domains,
+            leaf_of=leaf_of,
+            problems=dict(sorted({**overlap_problems(self.overlaps), **self.problems}.items())),
+            notes=dict(sorted(self.notes.items())),
+        )
+
     def kept(self) -> set[str]:
         """The HyperNodes that are part of the tree."""
         return {name for name in self.objects if name not in self.bad}
@@ -168,25 +173,47 @@ class _Draft:
                 holders.setdefault(node, []).append(name)
         result: dict[str, DomainId | None] = dict.fromkeys(sorted(self.nodes))
         for node, names in holders.items():
-            smallest = min(names, key=lambda item: (self.tier[item], item))
-            strangers = set(names) - self._ancestry(smallest)
-            if not strangers:
-                result[node] = DomainId(smallest)
-                continue
-            for name in names:
-                others = sorted(set(names) - {name})
-                self.problems.setdefault(
-                    name, f"node {node} is left out of it, since {_some(others)} lists it, too"
-                )
+            result[node], strangers = smallest(names, self.tier, self.parent)
+            if strangers:
+                self.overlaps[node] = tuple(names)
         return result
 
-    def _ancestry(self, name: str) -> set[str]:
-        found = {name}
-        above = self.parent.get(name)
+
+def smallest(
+    names: Sequence[str], tier: Mapping[str, int], parent: Mapping[str, str]
+) -> tuple[DomainId | None, bool]:
+    """The smallest of the HyperNodes that list a node; none when not all others are around it.
+
+    And whether there are such strangers.
+    """
+    least = min(names, key=lambda name: (tier[name], name))
+    if len(names) > 1:
+        found = {least}
+        above = parent.get(least)
         while above is not None:
             found.add(above)
-            above = self.parent.get(above)
-        return found
+            above = parent.get(above)
+        if not found.issuperset(names):
+            return None, True
+    return DomainId(least), False
+
+
+def overlap_problems(overlaps: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """What to say of HyperNodes that share a node with strangers: the first such node of each."""
+    problems: dict[str, str] = {}
+    for node in sorted(overlaps):
+        names = [name for name in overlaps[node] if name not in problems]
+        listed = sorted(overlaps[node]) if names else []
+        for name in names:
+            others = [other for other in listed[:4] if other != name][:3]
+            shown = _some(others, len(listed) - 1)
+            problems[name] = f"node {node} is left out of it, since {shown} lists it, too"
+    return problems
+
+
+def missing_note(missing: Sequence[str]) -> str:
+    """What to say of a HyperNode that names nodes which do not exist."""
+    return f"lists {_some(missing)}, which is no node now"
 
 
 def _readable_children(hypernode: HyperNode) -> tuple[str, ...]:
@@ -202,8 +229,9 @@ def _readable_children(hypernode: HyperNode) -> tuple[str, ...]:
     )
 
 
-def _some(names: Iterable[str]) -> str:
-    """Up to three names, and how many more."""
+def _some(names: Iterable[str], count: int | None = None) -> str:
+    """Up to three names, and how many more (of `count`, when the names are not all)."""
     listed = list(names)
+    more = (len(listed) if count is None else count) - 3
     shown = ", ".join(listed[:3])
-    return shown if len(listed) <= 3 else f"{shown} and {len(listed) - 3} more"
+    return shown if more <= 0 else f"{shown} and {more} more"

@@ -14,8 +14,18 @@ from global_sched.shared.placement.placed import Join
 NOWHERE = -1
 """The anchor of a group whose running pods already break its constraint."""
 
-_Piece = tuple[int, int | None, int, int, int | None]
-"""(group size, tier, least, most, anchor)."""
+_Piece = tuple[int, int | None, int, int, int | None, str]
+"""(group size, tier, least, most, anchor, family)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """Pod sets that share their groups: so many groups at least and at most, under one tier."""
+
+    name: str
+    tier: int
+    least: int
+    most: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +55,8 @@ class Unit:
     tier: int | None = None
     anchor: int | None = None
     """The domain in which a group runs already that these pods join; `NOWHERE` when none may."""
+    family: str = ""
+    """Units of one family have equally many groups, and group i of each lies with the others'."""
 
     @property
     def least(self) -> int:
@@ -89,6 +101,7 @@ def compile_task(
     limit = _limit(index, gang.constraint)
     if isinstance(limit, Verdict):
         return limit
+    families = _families(index, gang, amounts, minimum, limit)
     units: dict[tuple[TableKey, int, int | None, int, int], Unit] = {}
     for position, pod_set in enumerate(gang.pod_sets):
         most = min(pod_set.count, amounts.get(pod_set.name))
@@ -100,23 +113,33 @@ def compile_task(
             return inner
         key = _table_key(pod_set, binding)
         alone = position if (pod_set.partition and pod_set.partition.size > 1) or key[1] else -1
-        pieces = _all_pieces(index, pod_set, inner, least, most, joins)
-        for number, (size, tier, low, high, anchor) in enumerate(pieces):
+        family = families.get(pod_set.partition.together) if pod_set.partition else None
+        if family is not None and inner is not None:
+            inner = family.tier
+        pieces = _all_pieces(index, pod_set, inner, least, most, joins, family)
+        for number, (size, tier, low, high, anchor, shared) in enumerate(pieces):
             own = position if tier is not None else alone
             slot = (key, size, tier, own, number if tier is not None else 0)
             known = units.get(slot)
             sets = (*(known.sets if known else ()), (pod_set.name, low, high))
             at = known.at if known else len(units)
-            units[slot] = Unit(at=at, key=key, sets=sets, size=size, tier=tier, anchor=anchor)
+            units[slot] = Unit(
+                at=at, key=key, sets=sets, size=size, tier=tier, anchor=anchor, family=shared
+            )
     return Task(
         units=tuple(units.values()), limit=limit, any_number=not any(n for _, n in minimum.entries)
     )
 
 
 def _table_key(pod_set: PodSet, binding: BindingId | None) -> TableKey:
-    if not pod_set.shape.anti_affine:
+    if not pod_set.shape.most_per_node():
         return pod_set.shape, "", ""
     return pod_set.shape, pod_set.name, binding or ""
+
+
+def limit_of(index: TreeIndex, constraint: TopologyConstraint | None) -> Limit | Verdict:
+    """Under which tier a gang with that constraint lies here, or why the tree cannot say."""
+    return _limit(index, constraint)
 
 
 def _limit(index: TreeIndex, constraint: TopologyConstraint | None) -> Limit | Verdict:
@@ -125,17 +148,21 @@ def _limit(index: TreeIndex, constraint: TopologyConstraint | None) -> Limit | V
     if constraint.mode == Mode.SOFT:
         return Limit()
     tier = _resolve(index, constraint)
-    return tier if isinstance(tier, Verdict) else Limit(tier=tier)
+    if isinstance(tier, Verdict):
+        return tier
+    return Limit() if tier >= index.tier[index.root] else Limit(tier=tier)
 
 
 def _resolve(index: TreeIndex, constraint: TopologyConstraint) -> int | Verdict:
     tiers = index.tiers()
     if constraint.highest_tier is not None:
-        # In a gap between two tiers the lower one bounds; beyond the highest there is no such tier.
+        # In a gap between two tiers the lower one bounds. Above the highest there is the whole
+        # cluster, as Volcano's virtual top; without HyperNodes nothing is known to be close.
         allowed = [tier for tier in tiers if tier <= constraint.highest_tier]
-        if allowed and constraint.highest_tier <= max(tiers):
-            return max(allowed)
-        asked = f"tier {constraint.highest_tier}"
+        if allowed:
+            top = index.tier[index.root]
+            return top if constraint.highest_tier >= top else max(allowed)
+        asked = f"tier {constraint.highest_tier}" + (" or below" if tiers else "")
     elif constraint.highest_tier_name:
         found = index.tier_of_name(constraint.highest_tier_name)
         if found is not None:
@@ -170,7 +197,8 @@ def _inner_tier(index: TreeIndex, pod_set: PodSet, limit: Limit) -> int | Verdic
             detail=f"partitions of {pod_set.name}: {tier.detail}",
             missing=1,
         )
-    return None if limit.tier is not None and limit.tier <= tier else tier
+    top = index.tier[index.root] if limit.tier is None else limit.tier
+    return None if top <= tier else tier
 
 
 def _all_pieces(
@@ -180,6 +208,7 @@ def _all_pieces(
     least: int,
     most: int,
     joins: Sequence[Join],
+    family: _Family | None,
 ) -> list[_Piece]:
     """Pods that join groups which run already, then the others."""
     pieces: list[_Piece] = []
@@ -188,9 +217,37 @@ def _all_pieces(
         if join.pod_set != pod_set.name or tier is None or missing <= 0:
             continue
         low = missing if least > 0 else 0
-        pieces.append((missing, tier, low, missing, _anchor(index, join, tier)))
+        pieces.append((missing, tier, low, missing, _anchor(index, join, tier), ""))
         least, most = max(0, least - missing), most - missing
-    return [*pieces, *_pieces(pod_set, tier, least, most)]
+    size = pod_set.partition.size if pod_set.partition else 0
+    if family is not None and tier is not None and size > 0 and most > 0:
+        groups = min(family.most, most // size)
+        low = min(groups, family.least)
+        if groups:
+            pieces.append((size, tier, low * size, groups * size, None, family.name))
+        least, most = max(0, least - low * size), most - groups * size
+    return [*pieces, *_pieces(pod_set, tier, min(least, most), most)]
+
+
+def _families(
+    index: TreeIndex, gang: Gang, amounts: Amounts, minimum: Amounts, limit: Limit
+) -> dict[str, _Family]:
+    """What the pod sets that share their groups have in common, by name."""
+    found: dict[str, _Family] = {}
+    for pod_set in gang.pod_sets:
+        partition = pod_set.partition
+        tier = _inner_tier(index, pod_set, limit)
+        if partition is None or not partition.together or not isinstance(tier, int):
+            continue
+        size = max(1, partition.size)
+        most = min(pod_set.count, amounts.get(pod_set.name)) // size
+        least = min(most, -(-minimum.get(pod_set.name) // size))
+        known = found.get(partition.together)
+        if known is not None:
+            tier, most = min(tier, known.tier), min(most, known.most)
+            least = max(least, known.least)
+        found[partition.together] = _Family(partition.together, tier, min(least, most), most)
+    return found
 
 
 def _anchor(index: TreeIndex, join: Join, tier: int) -> int:
@@ -215,16 +272,24 @@ def _pieces(pod_set: PodSet, tier: int | None, least: int, most: int) -> list[_P
     if most <= 0:
         return []
     if partition is None or (partition.size <= 1 and tier is None):
-        return [(0, None, least, most, None)]
+        return [(0, None, least, most, None, "")]
     size = max(1, partition.size)
     if tier is None:
-        return [(size, None, min(most, -(-least // size) * size), most, None)]
+        return [(size, None, min(most, -(-least // size) * size), most, None, "")]
     whole = most // size * size
     low = min(whole, -(-least // size) * size)
     pieces: list[_Piece] = []
     if whole:
-        pieces.append((size, tier, low, whole, None))
+        pieces.append((size, tier, low, whole, None, ""))
     rest = most - whole
     if rest:
-        pieces.append((rest, tier, max(0, min(rest, least - low)), rest, None))
+        pieces.append((rest, tier, max(0, min(rest, least - low)), rest, None, ""))
     return pieces
+
+
+def one_shape(task: Task) -> Unit | None:
+    """The unit of a task that counting one shape can answer; None for all others."""
+    if len(task.units) != 1 or task.any_number:
+        return None
+    unit = task.units[0]
+    return None if unit.tier is not None or unit.size > 1 else unit

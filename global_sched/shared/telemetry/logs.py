@@ -92,9 +92,17 @@ def _shared_processors(clock: Clock) -> list[Processor]:
 
 def _renderers(format_: LogFormat, *, colors: bool) -> list[Processor]:
     if format_ is LogFormat.CONSOLE:
-        return [structlog.dev.ConsoleRenderer(colors=colors, timestamp_key="time")]
+        return [
+            structlog.dev.ConsoleRenderer(
+                colors=colors,
+                timestamp_key="time",
+                exception_formatter=structlog.dev.plain_traceback,
+            )
+        ]
+    # Without locals: they hold whole objects, and now and then a credential.
+    frames = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
     return [
-        structlog.processors.dict_tracebacks,
+        structlog.processors.ExceptionRenderer(frames),
         structlog.processors.JSONRenderer(serializer=_encode),
     ]
 

@@ -139,6 +139,11 @@ GANGS_PLACED: Final = counter(
 GANG_TIER: Final = counter(
     "gang_tier_total", "Gangs placed, by the tier of their domain.", "tier", programs=AGENT
 )
+PLACEMENTS_UNPROVEN: Final = counter(
+    "placements_unproven_total",
+    "Answers that the search limit ended before they were certain: closer, or a fit, may exist.",
+    programs=AGENT,
+)
 BINDS: Final = counter(
     "binds_total",
     "Binds of pods by result: bound, conflict, gone, failed.",

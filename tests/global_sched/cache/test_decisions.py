@@ -81,6 +81,18 @@ def test_unreadable(text):
             id="a template that shrank, with replicas that say the same as the decision",
         ),
         pytest.param(
+            made(grant(pods=2, replicas=2)),
+            [("m1", 1)],
+            "it gives m1 2 replicas, spec.clusters says 1",
+            id="somebody else took replicas away",
+        ),
+        pytest.param(
+            made(grant(pods=2, replicas=2)),
+            [("m1", None)],
+            "it gives m1 2 replicas, spec.clusters says 0",
+            id="somebody else took all of them: Karmada leaves a zero out",
+        ),
+        pytest.param(
             made(Grant(cluster="m1", amounts=Amounts.of({"ghost": 1}))),
             [("m1", None)],
             "1 pods of ghost",
@@ -117,6 +129,19 @@ def test_recomputed(replicas, division, want):
 
     assert decision.grants[0].amounts.pods() == want
     assert decision.grants[0].domain is None
+
+
+def test_an_entry_of_a_divided_workload_without_replicas_holds_nothing():
+    """Karmada leaves a zero out: such a cluster gives its room back."""
+    decision = recomputed(
+        binding="b",
+        targets=(Target(cluster="m1", replicas=3), Target(cluster="m2", replicas=None)),
+        gang=GANG,
+        division=Division.DIVIDED,
+        at=NOW,
+    )
+
+    assert [(one.cluster, one.replicas) for one in decision.grants] == [("m1", 3)]
 
 
 @pytest.mark.parametrize(

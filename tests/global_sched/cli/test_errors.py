@@ -56,7 +56,12 @@ def test_a_server_that_is_away(tmp_path, command, closed_port):
     [
         pytest.param(None, "does not exist or is not a file", id="no file"),
         pytest.param("x: [", "cannot be read", id="broken YAML"),
-        pytest.param("apiVersion: v1", "has no current-context", id="no context"),
+        pytest.param("apiVersion: v1", "has no contexts: add one", id="no contexts"),
+        pytest.param(
+            "contexts: [{name: a}, {name: b}]",
+            "has no current-context: choose one of a, b",
+            id="no current context",
+        ),
     ],
 )
 def test_a_kubeconfig_that_cannot_be_used(tmp_path, content, want):

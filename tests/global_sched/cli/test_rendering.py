@@ -19,7 +19,9 @@ state     Pending, submitted 0s ago
 verdict   NO_FIT TopologyDoesNotFit: a is nearest: largest free tier-1 domain a-1 holds 3 of 5
 in line   1 of 1 in queue default
 queue     default: weight 1, holds nvidia.com/gpu 32; dominant share 33.33% (nvidia.com/gpu)
+entitled  default deserves nvidia.com/gpu 72, nvidia.com/gpu 40 of it unused; above it: root
 tenant    ns/default: weight 1, holds nvidia.com/gpu 32; dominant share 33.33% (nvidia.com/gpu)
+victims   none: nobody may leave for it: nothing of lower priority runs in its queue, and no other queue that holds more than it deserves gives to it
 
 CLUSTER   VERDICT   REASON               SCORE   DETAIL
 a         NO_FIT    TopologyDoesNotFit       -   largest free tier-1 domain a-1 holds 3 of 5
@@ -27,17 +29,17 @@ b         NO_FIT    TopologyDoesNotFit       -   largest free tier-1 domain b-10
 
 Domains of a, nearest first:
   DOMAIN   TIER    HOLDS   WHY NOT MORE
-  a-1         1   3 of 5   3 nodes: nvidia.com/gpu for 1 pod
-  a-2         1   3 of 5   3 nodes: nvidia.com/gpu for 1 pod
+  a-1         1   3 of 5   3 nodes: nvidia.com/gpu for 1 pod; to free for 2 more of worker: 16 nvidia.com/gpu on 2 nodes
+  a-2         1   3 of 5   3 nodes: nvidia.com/gpu for 1 pod; to free for 2 more of worker: 16 nvidia.com/gpu on 2 nodes
 
 Domains of b, nearest first:
   DOMAIN   TIER    HOLDS   WHY NOT MORE
-  b-10        1   1 of 5   1 node: nvidia.com/gpu for 1 pod
-  b-2         1   1 of 5   1 node: nvidia.com/gpu for 1 pod
-  b-1         1   0 of 5   4 nodes: too little nvidia.com/gpu
+  b-10        1   1 of 5   1 node: nvidia.com/gpu for 1 pod; to free for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at all)
+  b-2         1   1 of 5   1 node: nvidia.com/gpu for 1 pod; to free for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at all)
+  b-1         1   0 of 5   4 nodes: too little nvidia.com/gpu; to free for 5 more of worker: 32 nvidia.com/gpu on 4 nodes (1 have no node at all)
 
 (policy 0123456789ab)
-"""
+"""  # noqa: E501 - a table is as wide as it is
 RUNNING = """\
 Job default/rack  (binding default/rack-job)
 asks for  4 worker (each nvidia.com/gpu 8)

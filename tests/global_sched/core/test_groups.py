@@ -77,7 +77,8 @@ def test_reasons():
     assert reasons(plan) == {"jobs/a": "GroupDoesNotFit", "jobs/b": "CapacityDoesNotFit"}
     details = {o.workload: o.verdict.detail for o in plan.outcomes}
     assert details["jobs/a"] == (
-        "jobs/b of group g has no place: c1 is nearest: the cluster holds 0 of 1"
+        "jobs/b of group g has no place: no cluster has room for any of it: "
+        "the cluster holds 0 of 1"
     )
     assert alone.outcomes[0].verdict.detail == "not all 2 bindings of group g are there"
 

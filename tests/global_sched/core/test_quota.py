@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from global_sched.core import run_cycle
-from global_sched.core.quota import cut_to_capability, over_capability
+from global_sched.core.quota import capability_of, cut, over
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.queue import Queue
@@ -69,7 +69,7 @@ ROOM = [cluster("c1", nodes=4, gpus=8)]
 )
 def test_over_capability(limits, held, asked, want):
     """The minimum must fit within every resource that the capability names."""
-    found = over_capability(queue("q", **limits), held, asked)
+    found = over(capability_of(queue("q", **limits), held), asked)
 
     assert (None if found is None else (found.code, found.detail, found.missing)) == want
 
@@ -94,9 +94,8 @@ MIXED = gang(
 )
 def test_cut_to_capability(limits, held, want):
     """Surplus is cut to what the capability leaves, pod set by pod set."""
-    found = cut_to_capability(
-        queue("q", **limits), held, MIXED, MIXED.minimum_amounts(), MIXED.all_amounts()
-    )
+    bounds = capability_of(queue("q", **limits), held)
+    found = cut(bounds, MIXED, MIXED.minimum_amounts(), MIXED.all_amounts())
 
     assert found == Amounts.of(want)
 

@@ -79,7 +79,9 @@ def test_never_on_summed_capacity():
     plan = cycle(*jobs, clusters=clusters)
 
     assert ids(plan.admissions) == ["j7-0", "j7-1", "j3-3"]
-    assert plan.outcomes[2].verdict.detail == "a is nearest: the cluster holds 0 of 1"
+    assert plan.outcomes[2].verdict.detail == (
+        "no cluster has room for any of it: the cluster holds 0 of 1"
+    )
 
 
 def test_a_large_gang_never_lands_on_the_small_cluster():
@@ -167,9 +169,9 @@ def test_divided_component_sets_stay_whole():
         ),
         pytest.param(
             [cluster("c", gpus=4)],
-            7,
+            "planet",
             ("NEVER", "TierUnknown", "c"),
-            id="a tier that does not exist is never no constraint",
+            id="a tier name that does not exist is never no constraint",
         ),
     ],
 )

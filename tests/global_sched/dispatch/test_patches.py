@@ -45,6 +45,34 @@ def test_admission():
     }
 
 
+def test_withdrawal_from_several():
+    """Each cluster that is left has its task; those that stay are the clusters."""
+    body = withdrawal_patch(
+        Withdrawal(
+            workload=WorkloadKey("a/b"),
+            uid="u",
+            resource_version="7",
+            cluster=ClusterName("m1"),
+            replicas=2,
+            targets=(Target(cluster=ClusterName("m4"), replicas=2),),
+            decision=decision(),
+            reason="PlacementTimeout",
+            message="late",
+            others=(Target(cluster=ClusterName("m2")),),
+        ),
+        [{"fromCluster": "m2"}, {"fromCluster": "m3"}],
+    )
+    tasks = body["spec"]["gracefulEvictionTasks"]
+
+    assert [one["name"] for one in body["spec"]["clusters"]] == ["m4"]
+    assert [(one["fromCluster"], one.get("replicas")) for one in tasks] == [
+        ("m3", None),
+        ("m1", 2),
+        ("m2", None),
+    ]
+    assert {one.get("message") for one in tasks[1:]} == {"late"}
+
+
 def test_withdrawal():
     """Other tasks stay as they are; an older task for the same cluster is replaced."""
     kept = {"fromCluster": "m3", "suppressDeletion": True}

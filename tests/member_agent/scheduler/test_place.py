@@ -113,7 +113,8 @@ def test_never_more_pods_than_admitted():
     again = round_of(cache, bind(cache, round_))
     assert nodes_of(again) == {}
     assert reasons_of(again) == {
-        "g-worker-2": "the Directive admits 2 pods of worker, which are placed already"
+        "g-worker-2": "growth not admitted: the Directive admits 2 pods of worker, "
+        "which are placed already"
     }
 
 
@@ -207,7 +208,7 @@ def test_a_replaced_pod_stays_in_the_domain():
         pytest.param(
             "hard", "one", "annotation volcano.sh/network-topology-highest-tier", id="tier"
         ),
-        pytest.param("hard", "7", "the cluster has no tier 7", id="tier that does not exist"),
+        pytest.param("hard", "0", "the cluster has no tier 0 or below", id="tier below all"),
         pytest.param("hard", "", "the hard topology constraint names no tier", id="no tier"),
     ],
 )

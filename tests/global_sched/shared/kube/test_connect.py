@@ -98,7 +98,7 @@ def test_no_credentials(home, monkeypatch, options, env, want):
         pytest.param(None, "does not exist or is not a file", id="a missing file"),
         pytest.param("", "is empty or not a kubeconfig", id="an empty file"),
         pytest.param("a: [", "cannot be used|cannot be read", id="broken YAML"),
-        pytest.param("contexts: []", "no current-context", id="no context chosen"),
+        pytest.param("contexts: []", "has no contexts: add one", id="no context at all"),
         pytest.param(
             "current-context: x\ncontexts: 7", "cannot be used", id="a context list that is none"
         ),

@@ -7,9 +7,10 @@ from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.errors import ConfigError
-from global_sched.shared.kube.preflight import require
+from global_sched.shared.kube.preflight import Patience, require
 from global_sched.shared.kube.transport import AiohttpTransport
 from tests.global_sched.shared.kube.scripted import fails, says, serving
+from tests.virtual_time import virtual_time
 
 NEEDED = [CONFIGMAPS, QUEUES, TENANTS]
 REMEDY = "kubectl apply -f crds/"
@@ -90,3 +91,48 @@ async def test_nobody_is_there():
 
     with pytest.raises(ConfigError, match=r"cannot be used: http://127.0.0.1:1.*that it runs"):
         await check(Client(transport, clock=clock))
+
+
+@virtual_time
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        pytest.param(500, "InternalError", id="it is broken"),
+        pytest.param(503, "ServiceUnavailable", id="it starts"),
+        pytest.param(429, "TooManyRequests", id="it is busy"),
+    ],
+)
+async def test_what_passes_is_waited_for(status, reason):
+    """Transient answers at the start do not end a program."""
+    answers = [fails(status, reason), fails(status, reason), served("configmaps")]
+    async with serving(*answers) as script:
+        client = script.client()
+        patience = Patience(clock=LoopClock(), seconds=60)
+        await require(client, [CONFIGMAPS], server="member", remedy="", patience=patience)
+        await client.close()
+
+    assert len(script.seen) == 3
+
+
+@virtual_time
+@pytest.mark.parametrize(
+    ("answer", "asked", "want"),
+    [
+        pytest.param(fails(503, "ServiceUnavailable"), 10, "(tried for 60 s)", id="too long"),
+        pytest.param(fails(401, "Unauthorized"), 1, "does not accept our credentials", id="401"),
+        pytest.param(fails(403, "Forbidden"), 1, "does not let us ask", id="403"),
+        pytest.param(fails(404, "NotFound"), 1, "does not serve configmaps", id="no such kind"),
+    ],
+)
+async def test_what_stays_ends_it(answer, asked, want):
+    """Permanent answers are told at once, lasting transient ones after the patience."""
+    async with serving(answer) as script:
+        client = script.client()
+        patience = Patience(clock=LoopClock(), seconds=60)
+        with pytest.raises(ConfigError) as told:
+            await require(client, [CONFIGMAPS], server="member", remedy="x", patience=patience)
+        await client.close()
+
+    assert want in str(told.value)
+    assert "\n" not in str(told.value)
+    assert (len(script.seen) >= asked) if asked > 1 else (len(script.seen) == 1)

@@ -112,6 +112,18 @@ async def test_other_failures_are_not_retried():
 
 
 @virtual_time
+async def test_patience_ends():
+    """With patience it is tried for so many seconds, and every failure before a try is told."""
+    call, times = failing(*(Unreachable("gone", target=TARGET) for _ in range(99)))
+    told = []
+
+    with pytest.raises(Unreachable):
+        await retry(call, clock=LoopClock(), cap=5.0, patience=60.0, failed=told.append)
+    assert 50 < times[-1] - times[0] <= 60
+    assert len(told) == len(times) - 1
+
+
+@virtual_time
 async def test_retries_end():
     """After the last attempt the failure is raised as it is."""
     call, times = failing(*(ServerError("boom", target=TARGET) for _ in range(9)))

@@ -41,7 +41,8 @@ def lowest_tier(world, gang, minimum):
     tier = {d.name: d.tier for d in world.domains}
     rule = gang.constraint
     names = sorted(tier, key=lambda name: tier[name])
-    if rule is not None and rule.mode == Mode.HARD:
+    top = max(tier.values(), default=0) + 1
+    if rule is not None and rule.mode == Mode.HARD and rule.highest_tier < top:
         names = [name for name in names if tier[name] <= rule.highest_tier]
     else:
         names = [*names, None]
@@ -92,8 +93,9 @@ def _place(groups, leaves, world, above, tier):
                 continue
             homes_after = homes
             if limit is not None:
+                top = max(tier.values(), default=0) + 1
                 allowed = frozenset(
-                    a for a in above[leaf.domain] if a is not None and tier[a] <= limit
+                    a for a in above[leaf.domain] if (top if a is None else tier[a]) <= limit
                 )
                 known = dict(homes).get(number)
                 common = allowed if known is None else allowed & known

@@ -217,3 +217,25 @@ def test_one_pod_per_node():
 def test_classes(more, want_nodes, kinds):
     """Only nodes whose class takes the pod count."""
     assert nodes_used(kinds, Space(kinds).place(gang(pod_set("w", 1, cpu=1, **more)))) == want_nodes
+
+
+@pytest.mark.parametrize(
+    ("pods", "tier", "want"),
+    [
+        pytest.param(2, 2, ("a", 1), id="still the lowest tier that holds it"),
+        pytest.param(4, 2, (None, None), id="the whole cluster lies one tier above the highest"),
+        pytest.param(4, 9, (None, None), id="and under every tier beyond"),
+        pytest.param(4, 1, None, id="a tier that exists is no such thing"),
+    ],
+)
+def test_above_the_highest_tier_is_the_whole_cluster(pods, tier, want):
+    """A hard tier above the highest that exists admits the cluster, as Volcano's virtual top."""
+    world = topology(
+        tree(a=(1, None), b=(1, None)),
+        [leaf("a", free(2), node="n1"), leaf("b", free(3), node="n2"), leaf(None, free(1))],
+    )
+
+    placed = Space(world).place(workers(pods, constraint=hard(tier)))
+
+    found = (placed.domain, placed.tier) if isinstance(placed, Placed) else None
+    assert found == want

@@ -69,9 +69,9 @@ def test_no_room_now(constraint, want):
         ),
         pytest.param(
             [domain("s", 2, tier_name="spine"), domain("r", 1, "s")],
-            hard(7),
-            "the cluster has no tier 7; its tiers are 1, 2 (spine)",
-            id="a tier that does not exist",
+            hard(0),
+            "the cluster has no tier 0 or below; its tiers are 1, 2 (spine)",
+            id="a tier below all",
         ),
         pytest.param(
             [domain("s", 2, tier_name="spine")],
@@ -98,11 +98,13 @@ def test_unknown_tier_is_never_no_constraint(domains, constraint, want):
 
 def test_unknown_tier_of_a_partition():
     """The same holds for a partition's own constraint."""
-    wanted = workers(2, partition=parts(1, 2, constraint=hard(9)))
+    wanted = workers(2, partition=parts(1, 2, constraint=hard(name="pod")))
 
     verdict = refusal(racks(a=[4]), wanted)
 
-    assert verdict.detail == ("partitions of worker: the cluster has no tier 9; its tiers are 1, 2")
+    assert verdict.detail == (
+        "partitions of worker: the cluster has no tier name 'pod'; its tiers are 1, 2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,8 +205,16 @@ def test_explain_lists_domains_nearest_first():
     verdicts = Space(world).explain(workers(4, constraint=hard(1), cpu=1, gpu=1))
 
     assert [(v.domain, v.holds, v.wants, v.detail) for v in verdicts] == [
-        ("b", 3, 4, "1 node: gpu for 3 pods"),
-        ("a", 1, 4, "2 nodes: too little gpu; 1 node: cpu for 1 pod"),
+        ("b", 3, 4, "1 node: gpu for 3 pods; to free for 1 more of worker: 1 gpu on 1 node"),
+        (
+            "a",
+            1,
+            4,
+            (
+                "2 nodes: too little gpu; 1 node: cpu for 1 pod; "
+                "to free for 3 more of worker: 1m cpu and 2 gpu on 3 nodes"
+            ),
+        ),
         ("c", 0, 4, "1 node: cordoned"),
     ]
 

@@ -51,8 +51,10 @@ def workers(count, minimum=None, constraint=None, partition=None, **sizes):
     return gang(one, constraint=constraint)
 
 
-def parts(size, total, minimum=0, constraint=None):
-    return Partition(size=size, total=total, minimum=minimum, constraint=constraint)
+def parts(size, total, minimum=0, constraint=None, together=""):
+    return Partition(
+        size=size, total=total, minimum=minimum, constraint=constraint, together=together
+    )
 
 
 def amounts(**pods):

@@ -114,3 +114,20 @@ def test_unknown_levels_are_refused(stream):
     """A wrong level names the right ones."""
     with pytest.raises(ValueError, match="unknown log level 'loud': use debug, info"):
         configure(level="loud", stream=stream)
+
+
+@pytest.mark.parametrize("format_", LogFormat)
+def test_tracebacks_are_plain(stream, format_):
+    """A traceback has files and lines, never the locals: they may hold a credential."""
+    configure(stream=stream, clock=FixedClock(), format_=format_)
+    in_a_local = "hunter" + "2"
+
+    try:
+        int(in_a_local.replace("hunter", "not a number "))
+    except ValueError:
+        get_logger("room").exception("failed")
+
+    assert "ValueError" in stream.getvalue()
+    assert "test_logs.py" in stream.getvalue()
+    assert in_a_local not in stream.getvalue()
+    assert "locals" not in stream.getvalue()

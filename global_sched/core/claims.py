@@ -1,0 +1,339 @@
+"""The claims of a cycle: those that are open hold their room, and refusals may lead to new ones."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from global_sched.core.admission import accept, offer_for, refuse
+from global_sched.core.evictions import claim_of, drop_claim, evict, let_leave, write_claim
+from global_sched.core.field import Field, Mask
+from global_sched.core.holds import Held, give_back, hold, live
+from global_sched.core.offer import Offer, Refusal
+from global_sched.core.reservation import NEVER, is_patient, reserve, start_of
+from global_sched.core.rights import lowest_running
+from global_sched.core.search import Found, Nothing, Search
+from global_sched.core.statement import Statement
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Claim
+from global_sched.shared.model.ids import QueueName, WorkloadKey
+from global_sched.shared.model.instant import SECOND, Instant, format_instant
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Division, Workload
+
+HEALED = frozenset(
+    {
+        Reason.CAPACITY_DOES_NOT_FIT,
+        Reason.TOPOLOGY_DOES_NOT_FIT,
+        Reason.QUEUE_CAPABILITY,
+        Reason.GUARANTEE_RESERVED,
+    }
+)
+"""Refusals that end when others leave."""
+
+_MOST_COMPARED = 256
+"""So many kinds of those that wait are looked at before a claim is made."""
+_Shape = tuple[int, QueueName, int]
+
+
+class Claims:
+    """What waiting workloads claim, in one cycle."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._statement = statement
+        self._held: dict[WorkloadKey, Held] = {}
+        self._searched: dict[_Shape, Found | Nothing] = {}
+        self._searches = 0
+        self._field: Field | None = None
+        self._gone: Mask = np.zeros(0, dtype=np.bool_)
+        self._starts: dict[WorkloadKey, Instant] = {}
+        self._too_large: set[tuple[WorkloadKey, int]] = set()
+        self._lowest: dict[QueueName, int] | None = None
+        self._seen: set[WorkloadKey] = set()
+        self._waits: dict[tuple[QueueName, Resources], None] | None = None
+        self._opened: WorkloadKey | None = None
+        self._attempts = statement.policy.reservations
+        self._chances: dict[tuple[int, QueueName], bool] = {}
+
+    def open(self, pending: Iterable[Workload]) -> None:
+        """Hold the room of every claim that still counts, in the order of the decisions."""
+        found = [
+            one
+            for one in pending
+            if one.decision is not None
+            and one.decision.claim is not None
+            and live(one, self._statement)
+        ]
+        for one in sorted(found, key=_decided):
+            decision = one.decision
+            assert decision is not None
+            assert decision.claim is not None
+            self._go_on(one, decision.claim)
+            self._held[one.key] = hold(one, decision.claim, self._statement)
+
+    def _go_on(self, claimant: Workload, claim: Claim) -> None:
+        """Let those leave that an earlier cycle chose and nobody told, perhaps for a crash."""
+        if not claim.victims:
+            return
+        victims = {one.binding: one for one in claim.victims}
+        for running in self._statement.snapshot.running:
+            for one in running.workloads:
+                if one.binding_id in victims:
+                    let_leave(one, victims[one.binding_id], claimant, self._statement)
+
+    # --- a turn ---------------------------------------------------------------------------
+
+    def consider(self, workload: Workload, position: int) -> None:
+        """Admit a pending workload, make room for it, or end it with the reason why not."""
+        held = self._held.get(workload.key)
+        if held is not None:
+            self._continue(held, position)
+            return
+        found = offer_for(workload, self._statement)
+        if isinstance(found, Refusal):
+            found = self._backfill(workload, found)
+        if isinstance(found, Offer):
+            accept(workload, position, found, self._statement)
+            self._close()
+            return
+        claim = None if workload.decision is None else workload.decision.claim
+        if claim is not None and claim.victims:
+            drop_claim(workload, self._statement, claim.cluster)
+        else:
+            found = self._instead(workload, found) or self._reserve(workload, found) or found
+            if claim is not None and workload.key not in self._statement.decided:
+                drop_claim(workload, self._statement, None)
+        refuse(workload, position, found, self._statement)
+
+    def _continue(self, held: Held, position: int) -> None:
+        """The turn of a workload with a claim: nothing of it is kept from the workload itself."""
+        statement, workload = self._statement, held.workload
+        mark = statement.mark()
+        give_back(held, statement)
+        found = offer_for(workload, statement)
+        if isinstance(found, Offer):
+            statement.commit()
+            del self._held[workload.key]
+            accept(workload, position, found, statement)
+            return
+        if not held.claim.victims:
+            instead = self._instead(workload, found)
+            if workload.key in statement.decided:
+                statement.commit()
+                refuse(workload, position, instead or found, statement)
+                return
+        statement.rollback(mark)
+        if found.verdict.reason in HEALED:
+            found = replace(found, verdict=_waits(held, found.verdict))
+        refuse(workload, position, found, statement)
+
+    # --- reservations ---------------------------------------------------------------------
+
+    def _reserve(self, workload: Workload, refusal: Refusal) -> Refusal | None:
+        """A domain that drains for a workload that has waited long, if it is to have one."""
+        statement = self._statement
+        waits = refusal.verdict.reason in {
+            Reason.CAPACITY_DOES_NOT_FIT,
+            Reason.TOPOLOGY_DOES_NOT_FIT,
+        }
+        if not waits or refusal.verdict.code != Code.NO_FIT:
+            return None
+        if workload.demand.division != Division.WHOLE or not is_patient(workload, statement):
+            return None
+        there = [one for one in self._held.values() if not one.claim.victims]
+        if len(there) >= statement.policy.reservations or self._attempts <= 0:
+            return None
+        if any(one.workload.queue == workload.queue for one in there):
+            return None
+        self._attempts -= 1
+        reserved = reserve(workload, self._whole(), statement)
+        if reserved is None or reserved.decision is None or reserved.decision.claim is None:
+            return None
+        held = hold(reserved, reserved.decision.claim, statement)
+        self._held[workload.key] = held
+        return replace(refusal, verdict=_waits(held, refusal.verdict))
+
+    def _backfill(self, workload: Workload, refusal: Refusal) -> Offer | Refusal:
+        """Room in a domain that drains, for a workload that ends before it is needed."""
+        if workload.run_limit is None or refusal.verdict.reason not in HEALED:
+            return refusal
+        end = self._statement.now + workload.run_limit * SECOND
+        for key, held in list(self._held.items()):
+            if key not in self._starts:
+                self._starts[key] = start_of(held, self._statement)
+            start = self._starts[key]
+            if start == NEVER or end > start or (key, id(workload.demand)) in self._too_large:
+                continue
+            mark = self._statement.mark()
+            give_back(held, self._statement)
+            found = offer_for(workload, self._statement)
+            if isinstance(found, Offer):
+                self._statement.commit()
+                self._opened = key
+                return found
+            self._statement.rollback(mark)
+            self._too_large.add((key, id(workload.demand)))
+        return refusal
+
+    def _close(self) -> None:
+        """Hold again what was opened for a backfill, less what that took."""
+        if self._opened is None:
+            return
+        held = self._held[self._opened]
+        self._held[self._opened] = hold(held.workload, held.claim, self._statement)
+        self._opened = None
+
+    def _waiting(self) -> dict[tuple[QueueName, Resources], None]:
+        """What is waited for: queue and least request, each once."""
+        if self._waits is None:
+            self._waits = {}
+            for bucket in self._statement.snapshot.pending:
+                demands = {id(one.demand): one.demand for one in bucket.workloads}
+                for demand in demands.values():
+                    gang = demand.gang
+                    if gang is not None and demand.division == Division.WHOLE:
+                        asked = gang.requests(gang.minimum_amounts())
+                        self._waits.setdefault((bucket.queue, asked))
+        return self._waits
+
+    # --- new claims -----------------------------------------------------------------------
+
+    def _instead(self, workload: Workload, refusal: Refusal) -> Refusal | None:
+        """What the workload is told instead of the refusal, when others leave or may leave."""
+        if not self._may_search(workload, refusal):
+            return None
+        shape = (id(workload.demand), workload.queue, workload.priority)
+        known = self._searched.get(shape)
+        if isinstance(known, Nothing):
+            return _with(refusal, known.why)
+        if known is not None or self._searches >= self._statement.policy.searches_per_cycle:
+            return _deferred(refusal)
+        self._searches += 1
+        found = self.search(workload)
+        if isinstance(found, Found) and self._provokes(workload, found):
+            found = Nothing(
+                "others could leave for it, but then its queue would hold so much that another "
+                "queue, which waits, could take the room back"
+            )
+        self._searched[shape] = found
+        if isinstance(found, Nothing):
+            return None if found.none else _with(refusal, found.why)
+        return self._claim(workload, found, refusal)
+
+    def _provokes(self, workload: Workload, found: Found) -> bool:
+        """Whether the claim would give another queue that waits a right that it lacks now.
+
+        Nobody leaves for a borrower while somebody waits who could take the room from it at once.
+        """
+        statement, gives = self._statement, self._statement.ledger.entitlements.gives
+        gang, cluster = workload.demand.gang, found.offer.parts[0].cluster
+        assert gang is not None
+        amount = gang.requests(gang.minimum_amounts())
+        others = sorted(one for one in self._waiting() if one[0] != workload.queue)
+        others = others[:_MOST_COMPARED]
+        before = [gives(workload.queue, amount, queue, asked) for queue, asked in others]
+        mark = statement.mark()
+        for unit in found.units:
+            statement.release(unit.holder.workload, unit.cluster, unit.amount)
+        statement.charge(workload, cluster, amount)
+        after = [gives(workload.queue, amount, queue, asked) for queue, asked in others]
+        statement.rollback(mark)
+        return any(now and not then for now, then in zip(after, before, strict=True))
+
+    def _may_search(self, workload: Workload, refusal: Refusal) -> bool:
+        """Whether a search could help at all; asked of every refusal, so it has to be cheap."""
+        statement = self._statement
+        if refusal.verdict.code != Code.NO_FIT or refusal.verdict.reason not in HEALED:
+            return False
+        if not statement.snapshot.running or workload.demand.division != Division.WHOLE:
+            return False
+        decision = workload.decision
+        if decision is not None and decision.evicted is not None:
+            quiet = decision.evicted + statement.policy.hold_seconds * SECOND
+            if statement.now < quiet:
+                return False
+        if self._lowest is None:
+            self._lowest = lowest_running(statement.snapshot.running)
+        lowest = self._lowest
+        if lowest.get(workload.queue, workload.priority) < workload.priority:
+            return True
+        return self._has_chance(workload, lowest)
+
+    def _has_chance(self, workload: Workload, lowest: dict[QueueName, int]) -> bool:
+        """Whether any other queue would give anything to it."""
+        gang = workload.demand.gang
+        if gang is None:
+            return False
+        key = (id(workload.demand), workload.queue)
+        known = self._chances.get(key)
+        if known is None:
+            asked = gang.requests(gang.minimum_amounts())
+            entitlements = self._statement.ledger.entitlements
+            known = self._chances[key] = any(
+                entitlements.could_give(queue, workload.queue, asked) for queue in lowest
+            )
+        return known
+
+    def search(self, workload: Workload) -> Found | Nothing:
+        """Who would have to leave for it, as everything is now."""
+        field = self._whole()
+        for key in self._statement.decided - self._seen:
+            self._seen.add(key)
+            if key in field.at_key:
+                self._gone[field.at_key[key]] = True
+        return Search(workload, field, self._gone, self._statement).run()
+
+    def _whole(self) -> Field:
+        """The federation for searches, made when first needed."""
+        if self._field is None:
+            self._field = Field(self._statement.snapshot, self._statement.now)
+            self._gone = np.zeros(len(self._field.holders), dtype=np.bool_)
+        return self._field
+
+    def _claim(self, workload: Workload, found: Found, refusal: Refusal) -> Refusal:
+        statement = self._statement
+        claim = claim_of(workload, found, statement)
+        evict(found.units, workload, statement)
+        claimed = write_claim(workload, claim, statement)
+        held = self._held[workload.key] = hold(claimed, claim, statement, fresh=True)
+        self._chances.clear()
+        verdict = _waits(held, refusal.verdict)
+        return Refusal(verdict, claim.cluster, refusal.clusters)
+
+
+def _decided(workload: Workload) -> tuple[int, int, str]:
+    decision = workload.decision
+    assert decision is not None
+    return decision.at, decision.order, workload.binding_id
+
+
+def _waits(held: Held, verdict: Verdict) -> Verdict:
+    """What a workload with a claim is told."""
+    claim = held.claim
+    until = format_instant(claim.until)
+    where = claim.cluster if claim.domain is None else f"{claim.cluster} {claim.domain}"
+    if not claim.victims:
+        text = f"{where} drains for it; nothing that would delay it goes there"
+        return replace(verdict, code=Code.WAIT, reason=Reason.ROOM_RESERVED, detail=text)
+    gangs = sum(1 for one in claim.victims if one.whole)
+    pods = sum(one.amounts.pods() for one in claim.victims if not one.whole)
+    parts = [f"{gangs} gangs"] if gangs else []
+    parts += [f"{pods} surplus pods"] if pods else []
+    text = f"{' and '.join(parts)} leave {where} for it; the room is kept until {until}"
+    return Verdict(code=Code.WAIT, reason=Reason.ROOM_BEING_MADE, detail=text, missing=1)
+
+
+def _with(refusal: Refusal, why: str) -> Refusal:
+    verdict = replace(refusal.verdict, detail=f"{refusal.verdict.detail}; {why}")
+    return replace(refusal, verdict=verdict)
+
+
+def _deferred(refusal: Refusal) -> Refusal:
+    verdict = Verdict(
+        code=Code.WAIT,
+        reason=Reason.SEARCH_DEFERRED,
+        detail=f"{refusal.verdict.detail}; who could leave for it is looked at in a later cycle",
+        missing=1,
+    )
+    return replace(refusal, verdict=verdict)

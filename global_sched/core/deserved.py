@@ -1,0 +1,116 @@
+"""What every queue deserves: the federation's amounts divided down the tree, in whole numbers."""
+
+from global_sched.core.demand_of import asked_by_queue
+from global_sched.core.fairness import Amount
+from global_sched.core.sharing import Part, water_fill
+from global_sched.core.tree import Node, Tree
+from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.snapshot import Snapshot
+
+Amounts = dict[QueueName, Amount]
+Bounds = tuple[dict[QueueName, int], dict[QueueName, int]]
+"""The least and the most that a queue's weight gives it, of one resource."""
+
+
+class Deserved:
+    """The division of one cycle. `asked` is what each queue holds and waits for.
+
+    `shares` are the fractions that a share is taken of: the weight's part of what there is to
+    divide, whatever it asks for, or what the queue says itself times its weight.
+    """
+
+    def __init__(self, snapshot: Snapshot, tree: Tree, totals: dict[str, int]) -> None:
+        self._tree = tree
+        self._totals = totals
+        self.deserved: Amounts = {}
+        self.shares: dict[QueueName, dict[str, tuple[int, int]]] = {}
+        self.asked = asked_by_queue(snapshot, tree)
+        names = set(totals)
+        for node in tree.order:
+            names.update(name for name, _ in node.queue.deserved)
+            self.deserved[node.queue.name] = {}
+            self.shares[node.queue.name] = {}
+        for name in sorted(names):
+            self._divide(name, tree.order)
+
+    def _divide(self, name: str, order: list[Node]) -> None:
+        floors, ceilings, said = self._bounds(name, order)
+        root = self._tree.root
+        total = self._totals.get(name, 0)
+        own = dict(root.queue.deserved).get(name, total)
+        self._set(root, name, min(own, root.capability.get(name, own)), (own, 1))
+        for node in order:
+            if not node.children:
+                continue
+            left = self.deserved[node.queue.name].get(name, 0)
+            by_weight = []
+            for child in node.children:
+                amount = said.get(child.queue.name)
+                if amount is None:
+                    by_weight.append(child)
+                else:
+                    self._set(child, name, amount, (amount * max(child.queue.weight, 0), 1))
+                    left -= amount
+            if by_weight:
+                self._by_weight(name, max(left, 0), by_weight, (floors, ceilings))
+
+    def _by_weight(
+        self,
+        name: str,
+        left: int,
+        children: list[Node],
+        bounds: Bounds,
+    ) -> None:
+        floors, ceilings = bounds
+        parts = [
+            Part(
+                weight=child.queue.weight,
+                floor=floors.get(child.queue.name, 0),
+                ceiling=ceilings.get(child.queue.name, 0),
+            )
+            for child in children
+        ]
+        if not left and not any(part.floor for part in parts):
+            return
+        weights = sum(max(child.queue.weight, 0) for child in children)
+        for child, amount in zip(children, water_fill(left, parts), strict=True):
+            share = left * max(child.queue.weight, 0)
+            self._set(child, name, amount, (share, weights) if share else (amount, 1))
+
+    def _set(self, node: Node, name: str, deserved: int, share: tuple[int, int]) -> None:
+        if deserved:
+            self.deserved[node.queue.name][name] = deserved
+            self.shares[node.queue.name][name] = share
+
+    def _bounds(
+        self, name: str, order: list[Node]
+    ) -> tuple[dict[QueueName, int], dict[QueueName, int], dict[QueueName, int]]:
+        """For each queue the least and the most that its weight gives, or what it says itself.
+
+        A queue that says nothing has at least what those below it say together. One that is frozen
+        deserves what it holds.
+        """
+        floors: dict[QueueName, int] = {}
+        ceilings: dict[QueueName, int] = {}
+        said: dict[QueueName, int] = {}
+        for node in reversed(order):
+            key = node.queue.name
+            limit = node.capability.get(name)
+            if node.problem:
+                said[key] = node.held.get(name, 0)
+            elif node.queue.deserved:
+                amount = dict(node.queue.deserved).get(name, 0)
+                said[key] = amount if limit is None else min(amount, limit)
+            below = sum(
+                said.get(child.queue.name, floors.get(child.queue.name, 0))
+                for child in node.children
+            )
+            floor = max(node.guarantee.get(name, 0), below)
+            ceiling = max(self.asked.get(key, {}).get(name, 0), floor)
+            if limit is not None:
+                floor, ceiling = min(floor, limit), min(ceiling, limit)
+            if floor:
+                floors[key] = floor
+            if ceiling:
+                ceilings[key] = ceiling
+        return floors, ceilings, said

@@ -1,0 +1,163 @@
+"""What is written when a claim is made: the victims' leaving, and the claim itself."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from global_sched.core.divided import resized
+from global_sched.core.occupancy import Holder
+from global_sched.core.rights import Unit
+from global_sched.core.search import Found, leaving_of
+from global_sched.core.statement import Statement, outcome_of
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Backoff, Claim, Decision, Leaver, decision_id
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import BindingId, ClusterName
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.plan import Claiming
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Workload
+
+
+def claim_of(workload: Workload, found: Found, statement: Statement) -> Claim:
+    """The claim for what a search found. Victims in other clusters free a quota, not its room."""
+    part, gang = found.offer.parts[0], workload.demand.gang
+    assert part.placed is not None
+    assert gang is not None
+    return Claim(
+        cluster=part.cluster,
+        amounts=gang.minimum_amounts(),
+        domain=part.placed.domain,
+        tier=part.placed.tier,
+        victims=leavers_of(found.units),
+        since=statement.now,
+        until=Instant(statement.now + statement.policy.hold_seconds * SECOND),
+    )
+
+
+def leavers_of(units: Iterable[Unit]) -> tuple[Leaver, ...]:
+    """These victims as a claim names them."""
+    listed = list(units)
+    whole = {unit.holder.workload.binding_id: unit for unit in listed if unit.whole}
+    found = []
+    for binding, amounts in sorted(leaving_of(listed).items()):
+        all_of_it = whole[binding].holder.grant.amounts if binding in whole else amounts
+        found.append(Leaver(binding=binding, amounts=all_of_it or Amounts(), whole=amounts is None))
+    return tuple(found)
+
+
+def let_leave(victim: Workload, leaver: Leaver, claimant: Workload, statement: Statement) -> bool:
+    """Plan again what an earlier cycle planned and nobody wrote; whether it was open still.
+
+    A victim that was admitted anew since the claim is left alone.
+    """
+    claim, decision = claimant.decision, victim.decision
+    assert claim is not None
+    assert claim.claim is not None
+    if decision is None or victim.key in statement.decided or decision.at > claim.claim.since:
+        return False
+    grant = decision.grant(claim.claim.cluster)
+    if grant is None or len(decision.grants) != 1:
+        return False
+    reclaim = victim.queue != claimant.queue
+    gang = victim.demand.gang
+    amount = gang.requests(grant.amounts) if gang is not None else Resources()
+    holder = Holder(victim, grant, amount, ())
+    if leaver.whole or gang is None:
+        evict([Unit(0, holder, amount, reclaim)], claimant, statement)
+        return True
+    if decision.give_up or not grant.amounts.minus(leaver.amounts).covers(gang.minimum_amounts()):
+        return False
+    units = [
+        Unit(0, holder, p.shape.requests.times(n), reclaim, p.name, 0, n)
+        for p in gang.pod_sets
+        if (n := leaver.amounts.get(p.name))
+    ]
+    evict(units, claimant, statement)
+    return True
+
+
+def evict(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
+    """Plan the leaving of every victim, and free what it holds of its quotas at once."""
+    by_binding: dict[BindingId, list[Unit]] = {}
+    for unit in units:
+        by_binding.setdefault(unit.holder.workload.binding_id, []).append(unit)
+    for parts in by_binding.values():
+        for unit in parts:
+            statement.release(unit.holder.workload, unit.cluster, unit.amount)
+        if parts[0].whole:
+            _evict_whole(parts[0], claimant, statement)
+        else:
+            _evict_surplus(parts, claimant, statement)
+
+
+def _evict_whole(unit: Unit, claimant: Workload, statement: Statement) -> None:
+    victim, grant = unit.holder.workload, unit.holder.grant
+    reason = Reason.RECLAIMED if unit.reclaim else Reason.PREEMPTED
+    text = f"{grant.cluster}: {why(unit, claimant)}"
+    decision = replace(statement.decide(victim, ()), evicted=statement.now)
+    statement.withdraw(victim, grant, decision, reason, text, makes_room_for=claimant.key)
+    verdict = Verdict(code=Code.WAIT, reason=reason, detail=text, missing=1)
+    statement.outcomes.append(outcome_of(victim, verdict, nearest=grant.cluster))
+
+
+def _evict_surplus(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
+    victim, grant = units[0].holder.workload, units[0].holder.grant
+    leaves = leaving_of(units)[victim.binding_id] or Amounts()
+    less = resized(victim, grant, grant.amounts.minus(leaves))
+    made = statement.redecide(victim, (less,))
+    decision = replace(made, give_up=((grant.cluster, leaves),))
+    statement.write(victim, decision, victim.observed_affinity, makes_room_for=claimant.key)
+    text = f"in place; {leaves.pods()} pods beyond its minimum leave: {why(units[0], claimant)}"
+    verdict = Verdict(code=Code.FIT, reason=Reason.GAVE_UP_SURPLUS, detail=text)
+    statement.outcomes.append(outcome_of(victim, verdict, nearest=grant.cluster))
+
+
+def why(unit: Unit, claimant: Workload) -> str:
+    """Who takes the place, without naming another tenant's job."""
+    if unit.reclaim:
+        return (
+            f"queue {claimant.queue} has less of what it deserves and takes back what queue "
+            f"{unit.holder.workload.queue} holds beyond its own"
+        )
+    return (
+        f"a workload of priority {claimant.priority} in queue {claimant.queue} needs the room, "
+        f"and this one has priority {unit.holder.workload.priority}"
+    )
+
+
+def write_claim(workload: Workload, claim: Claim, statement: Statement) -> Workload:
+    """Plan the claim's annotation; the workload as it is then."""
+    made = statement.decide(workload, ())
+    id_ = decision_id(workload.binding_id, (), made.at, made.order, claim)
+    decision = replace(made, id=id_, claim=claim, evicted=_evicted(workload))
+    return _write(workload, decision, statement)
+
+
+def drop_claim(workload: Workload, statement: Statement, failed: ClusterName | None) -> None:
+    """Plan the annotation without the claim; where it failed is left out for a while."""
+    backoffs = list(statement.backoffs(workload))
+    if failed is not None:
+        seconds = statement.policy.backoff_seconds
+        backoffs = [one for one in backoffs if one.cluster != failed]
+        until = Instant(statement.now + seconds * SECOND)
+        backoffs.append(Backoff(cluster=failed, until=until, reason="room was not free in time"))
+    made = statement.decide(workload, (), tuple(sorted(backoffs)))
+    _write(workload, replace(made, evicted=_evicted(workload)), statement)
+
+
+def _evicted(workload: Workload) -> Instant | None:
+    return None if workload.decision is None else workload.decision.evicted
+
+
+def _write(workload: Workload, decision: Decision, statement: Statement) -> Workload:
+    statement.claims.append(
+        Claiming(
+            workload=workload.key,
+            uid=workload.uid,
+            resource_version=workload.resource_version,
+            decision=decision,
+        )
+    )
+    statement.decided.add(workload.key)
+    return replace(workload, decision=decision)

@@ -1,0 +1,210 @@
+"""Who may be taken from for whom: preemption in a queue, reclaim between queues."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from global_sched.core.entitlement import Entitlements
+from global_sched.core.field import Field, Mask, Place
+from global_sched.core.occupancy import Holder, may_ever_leave, priority_of
+from global_sched.core.quota import fits
+from global_sched.core.statement import Statement
+from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.ids import ClusterName, PodSetName, QueueName, TenantName
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.snapshot import Running
+from global_sched.shared.model.workload import Workload
+
+UnitName = tuple[int, PodSetName | None, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """What leaves together: a whole gang, or so many of its surplus pods, next in their turns."""
+
+    at: int
+    """The holder's number in the field."""
+    holder: Holder
+    amount: Resources
+    reclaim: bool
+    pod_set: PodSetName | None = None
+    first: int = 0
+    pods: int = 0
+    """Surplus: the turns from `first` (counting from 0), so many; else all pods of the gang."""
+
+    @property
+    def name(self) -> "UnitName":
+        """What tells it apart."""
+        return self.at, self.pod_set, self.first
+
+    @property
+    def whole(self) -> bool:
+        """Whether the gang leaves."""
+        return self.pod_set is None
+
+    @property
+    def cluster(self) -> ClusterName:
+        """Where its pods are."""
+        return self.holder.grant.cluster
+
+
+def lowest_running(running: Iterable[Running]) -> dict[QueueName, int]:
+    """The lowest priority of what may leave, by queue."""
+    found: dict[QueueName, int] = {}
+    for one in running:
+        for queue, priority in _LOWEST.of(one).items():
+            found[queue] = min(found.get(queue, priority), priority)
+    return found
+
+
+class _Lowest:
+    """The lowest priorities in each cluster, kept while its running workloads are the same."""
+
+    def __init__(self, most: int = 1024) -> None:
+        self._kept: dict[int, tuple[Running, dict[QueueName, int]]] = {}
+        self._most = most
+
+    def of(self, running: Running) -> dict[QueueName, int]:
+        known = self._kept.get(id(running))
+        if known is None:
+            found: dict[QueueName, int] = {}
+            for one in running.workloads:
+                if may_ever_leave(one):
+                    level = priority_of(one)
+                    found[one.queue] = min(found.get(one.queue, level), level)
+            if len(self._kept) >= self._most:
+                self._kept.clear()
+            known = self._kept[id(running)] = (running, found)
+        return known[1]
+
+
+_LOWEST = _Lowest()
+
+
+class Rights:
+    """One claimant's rights. `amount` is what its minimum asks for."""
+
+    def __init__(self, claimant: Workload, amount: Resources, statement: Statement) -> None:
+        self.claimant, self.amount = claimant, amount
+        self._statement = statement
+        self._entitlement: Entitlements = statement.ledger.entitlements
+        self._bounds = statement.ledger.bounds(claimant.queue, claimant.tenant)
+        self._distances: dict[QueueName, int] = {}
+
+    def holders(self, field: Field, gone: Mask) -> Mask:
+        """The holders that may leave for the claimant, as far as one looks at each alone.
+
+        Whether a queue gives that much, with everything else that leaves, is asked unit by unit.
+        """
+        own = np.array([queue == self.claimant.queue for queue in field.queues], dtype=np.bool_)
+        lower = own[field.queue] & (field.priority < self.claimant.priority)
+        lower &= field.may_leave & ~gone
+        others = np.zeros(len(field.queues), dtype=np.bool_)
+        if self._entitlement.may_reclaim(self.claimant.queue, self.amount):
+            others = self._giving(field, lower)
+        found: Mask = (lower | others[field.queue]) & field.may_leave & ~gone
+        return found
+
+    def _giving(self, field: Field, lower: Mask) -> Mask:
+        """The queues that would give anything, at best with all of its own lower ones gone."""
+        mine = [field.holders[at].amount for at in lower.nonzero()[0].tolist()]
+        amount = Resources.total(mine)
+        place = field.parts[0].cluster if field.parts else ClusterName("")
+        if mine:
+            self._statement.release(self.claimant, place, amount)
+        queue = self.claimant.queue
+        gives = [self._entitlement.could_give(one, queue, self.amount) for one in field.queues]
+        if mine:
+            self._statement.charge(self.claimant, place, amount)
+        return np.array(gives, dtype=np.bool_)
+
+    def reclaims(self, holder: Holder) -> bool:
+        """Whether taking from it would be reclaim, not preemption."""
+        return holder.workload.queue != self.claimant.queue
+
+    def room_now(self, gang: Gang, place: Place) -> dict[PodShape, int]:
+        """How many pods of each shape the domain holds as this cycle has left it."""
+        rooms = self._statement.rooms
+        space = rooms.rooms[rooms.position[place.occupancy.cluster]].space
+        found: dict[PodShape, int] = {}
+        for pod_set in gang.pod_sets:
+            if pod_set.shape not in found:
+                alone = replace(pod_set, partition=None, minimum=pod_set.count)
+                one = Gang(pod_sets=(alone,), minimum=pod_set.count)
+                found[pod_set.shape] = space.holds(one, place.domain)
+        return found
+
+    def order(self, holder: Holder) -> tuple[bool, int]:
+        """Reclaim before preemption, and the queue's nearest relatives first."""
+        queue = holder.workload.queue
+        distance = self._distances.get(queue)
+        if distance is None:
+            distance = self._entitlement.distance(queue, self.claimant.queue)
+            self._distances[queue] = distance
+        return queue == self.claimant.queue, distance
+
+    def permits(self, unit: Unit) -> bool:
+        """Whether it may be taken now, with all trial charges as they are."""
+        return not unit.reclaim or self._entitlement.gives(
+            unit.holder.workload.queue, unit.amount, self.claimant.queue, self.amount
+        )
+
+    def gives_any(self, queue: QueueName, names: Iterable[str]) -> bool:
+        """Whether the queue gives even the least of these resources."""
+        least = Resources.of(dict.fromkeys(names, 1))
+        return self._entitlement.gives(queue, least, self.claimant.queue, self.amount)
+
+    def shifts(self, unit: Unit) -> bool:
+        """Whether its leaving changes what the claimant itself is entitled to take."""
+        if not unit.reclaim:
+            return True
+        own = self._entitlement.path(self.claimant.queue)
+        above = self._entitlement.path(unit.holder.workload.queue)
+        return len(set(own) & set(above)) > 1
+
+    def rightful(self, units: Sequence[Unit]) -> bool:
+        """Whether these units, released in the statement, may leave together.
+
+        None of them could take its room back at once (`Entitlements.stands`).
+        """
+        taken = [(unit.holder.workload.queue, unit.amount) for unit in units if unit.reclaim]
+        return self._entitlement.stands(taken, self.claimant.queue, self.amount)
+
+    def release(self, unit: Unit) -> None:
+        """Its amount is held no more."""
+        self._statement.release(unit.holder.workload, unit.cluster, unit.amount)
+
+    def release_all(self, units: Iterable[Unit]) -> None:
+        """Their amounts are held no more; those of one tenant in a queue and cluster together."""
+        found: dict[tuple[QueueName, TenantName, ClusterName], list[Unit]] = {}
+        for unit in units:
+            one = unit.holder.workload
+            found.setdefault((one.queue, one.tenant, unit.cluster), []).append(unit)
+        for (_, _, cluster), those in found.items():
+            amount = Resources.total(unit.amount for unit in those)
+            self._statement.release(those[0].holder.workload, cluster, amount)
+
+    def give_back(self, unit: Unit) -> None:
+        """Its amount is held again."""
+        self._statement.charge(unit.holder.workload, unit.cluster, unit.amount)
+
+    def has_quota(self) -> bool:
+        """Whether queue and tenant let its minimum in, with all trial charges as they are."""
+        return fits(self._bounds, self.amount)
+
+    def blocked(self) -> list[QueueName]:
+        """The queues, from the claimant's up, whose capability leaves no room for its minimum."""
+        found = []
+        for name in self._entitlement.path(self.claimant.queue):
+            limits = self._statement.queue(name).capability
+            held = self._entitlement.allocated(name)
+            if any(held.get(n, 0) + self.amount.get(n) > limit for n, limit in limits):
+                found.append(name)
+        return found
+
+    def relieves(self, holder: Holder, blocked: Sequence[QueueName]) -> bool:
+        """Whether its leaving lowers what any of these queues hold; with none, it may help."""
+        above = self._entitlement.path(holder.workload.queue)
+        return not blocked or any(name in above for name in blocked)

@@ -1,0 +1,228 @@
+"""One search for victims: the domain first, then who leaves it, then the proof by placement.
+
+Every domain in which the claimant would fit if all that may leave left is a candidate. Of the
+cheapest few by estimate the victims are chosen exactly, and the cheapest whose placement is proved
+in the statement, with the victims' room and quota given back, is the answer. Nothing of a search
+stays in the statement.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from global_sched.core.admission import offer_for
+from global_sched.core.field import Field, Mask, Place
+from global_sched.core.occupancy import freed_by
+from global_sched.core.offer import Offer
+from global_sched.core.rights import Rights, Unit
+from global_sched.core.statement import Statement
+from global_sched.core.victims import Choice, Cost, cost_of
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import BindingId, ClusterName
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.workload import Workload
+
+PLACES = 4
+"""So many domains are looked at exactly."""
+STEPS = 6
+"""So often victims are added (each time twice as many) where the count was too good."""
+MOST_COMPARED = 32
+"""With more victims than this in one domain, further domains are not looked at."""
+MOST_LOOKED_AT = 600
+"""After so many candidates in the domains so far, further domains are not looked at."""
+MOST_PROVED = 48
+"""Up to so many victims, each is proved to be needed by placement; beyond, by count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who leaves, and what the claimant gets then."""
+
+    units: tuple[Unit, ...]
+    offer: Offer
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Why nobody leaves, as a sentence; `none` when nobody may leave for it at all."""
+
+    why: str
+    none: bool = False
+
+
+class Search:
+    """A search for one workload."""
+
+    def __init__(self, workload: Workload, field: Field, gone: Mask, statement: Statement) -> None:
+        gang = workload.demand.gang
+        assert gang is not None
+        self._workload, self._gang = workload, gang
+        self._field, self._statement = field, statement
+        self.rights = Rights(workload, gang.requests(gang.minimum_amounts()), statement)
+        self.may = self.rights.holders(field, gone)
+
+    def run(self) -> Found | Nothing:
+        """The cheapest proved victims, or why there are none."""
+        if not self.may.any():
+            return Nothing(
+                "nobody may leave for it: nothing of lower priority runs in its queue, and no "
+                "other queue that holds more than it deserves gives to it",
+                none=True,
+            )
+        places, total = self._places()
+        if not places:
+            count = int(self.may.sum())
+            return Nothing(
+                f"no allowed domain would hold it even without the {count} gangs that may leave"
+            )
+        proved: list[Found] = []
+        rightless = True
+        for choice, units, cost in sorted(self._choices(places), key=lambda one: one[2]):
+            rightless = False
+            found = self._prove(choice, units)
+            if found is not None:
+                proved.append(found)
+                if found.cost <= cost:
+                    break
+        if proved:
+            return min(proved, key=lambda one: one.cost)
+        if rightless:
+            return Nothing(
+                f"of {total} domains that would hold it without others, none can be freed by those "
+                "whom its queue may take from"
+            )
+        return Nothing("those who may leave do not free room that it can be placed in")
+
+    # --- candidates -----------------------------------------------------------------------
+
+    def _places(self) -> tuple[list[Place | None], int]:
+        """The domains to look at, or None alone when only a quota is lacking."""
+        standings, rooms = self._statement.standings, self._statement.rooms
+        case = standings.case(self._workload)
+        if not self.rights.has_quota():
+            ask = rooms.ask(self._gang, case.standing.minimum, case.standing.minimum)
+            if ask.fitting(case.allowed).any():
+                return [None], 1
+        names = [room.cluster.name for room in rooms.rooms]
+        usable = {name for name, ok in zip(names, case.allowed.tolist(), strict=True) if ok}
+        allowed = np.array([part.cluster in usable for part in self._field.parts], dtype=np.bool_)
+        found, total = self._field.places(self._gang, self.may, allowed, PLACES)
+        return list(found), total
+
+    def _choices(
+        self, places: Iterable[Place | None]
+    ) -> Iterable[tuple[Choice, tuple[Unit, ...], Cost]]:
+        looked = 0
+        for place in places:
+            mark = self._statement.mark()
+            choice = Choice(self._gang, place, self.may, self.rights, self._field)
+            enough = choice.choose()
+            units = tuple(choice.units)
+            self._statement.rollback(mark)
+            if enough and units:
+                yield choice, units, cost_of(units, self._field)
+                if len(units) > MOST_COMPARED:
+                    break
+            looked += choice.candidates
+            if looked > MOST_LOOKED_AT:
+                break
+
+    # --- proof ----------------------------------------------------------------------------
+
+    def _prove(self, choice: Choice, units: Sequence[Unit]) -> Found | None:
+        """The victims that placement really needs; None when it fails with all that may leave."""
+        offer = self.offer(units)
+        step = 1
+        while offer is None and step < 2**STEPS:
+            wider = self._widened(choice, units, step)
+            if len(wider) == len(units):
+                return None
+            units, step = wider, step * 2
+            offer = self.offer(units)
+        if offer is None:
+            return None
+        units = self._needed(units)
+        offer = self.offer(units)
+        if offer is None or not self._stand(units):
+            return None
+        return Found(tuple(units), offer, cost_of(units, self._field))
+
+    def _widened(self, choice: Choice, units: Sequence[Unit], step: int) -> list[Unit]:
+        """The same victims and up to so many more."""
+        mark = self._statement.mark()
+        for unit in units:
+            self.rights.release(unit)
+        choice.resume(units)
+        choice.more(step)
+        wider = list(choice.units)
+        self._statement.rollback(mark)
+        return wider
+
+    def _needed(self, units: Sequence[Unit]) -> list[Unit]:
+        """Without those that placement does not need, dearest first."""
+        kept = list(units)
+        if len(kept) > MOST_PROVED:
+            return kept
+        dear = sorted(kept, key=lambda u: (u.whole, int(self._field.rank[u.at]), u.first))
+        for unit in reversed(dear):
+            later = any(
+                o.at == unit.at and o.pod_set == unit.pod_set and o.first > unit.first for o in kept
+            )
+            fewer = [one for one in kept if one is not unit]
+            if not later and fewer and self.offer(fewer) is not None and self._stand(fewer):
+                kept = fewer
+        return kept
+
+    def _stand(self, units: Sequence[Unit]) -> bool:
+        mark = self._statement.mark()
+        self.rights.release_all(units)
+        stand = self.rights.rightful(units)
+        self._statement.rollback(mark)
+        return stand
+
+    def offer(self, units: Sequence[Unit]) -> Offer | None:
+        """What the claimant would get if these left; nothing stays in the statement."""
+        mark = self._statement.mark()
+        self.rights.release_all(units)
+        for cluster, those in _by_cluster(units).items():
+            self._vacate(cluster, those)
+        found = offer_for(self._workload, self._statement)
+        self._statement.rollback(mark)
+        return found if isinstance(found, Offer) else None
+
+    def _vacate(self, cluster: ClusterName, units: Sequence[Unit]) -> None:
+        """Give the room of these units back, for the trial."""
+        statement = self._statement
+        part = next(one for one in self._field.parts if one.cluster == cluster)
+        rows = dict.fromkeys(row for unit in units for row in unit.holder.rows)
+        gangs = {
+            unit.holder.workload.binding_id: gang
+            for unit in units
+            if (gang := unit.holder.workload.demand.gang) is not None
+        }
+        freed = freed_by((part.leaves[row] for row in rows), leaving_of(units), gangs)
+        amount = Resources.total(unit.amount for unit in units)
+        at = statement.rooms.position[cluster]
+        statement.make_room(at, lambda space: space.vacate(freed), amount)
+
+
+def leaving_of(units: Iterable[Unit]) -> dict[BindingId, Amounts | None]:
+    """Per binding how many of its surplus pods leave; None for all of its pods."""
+    found: dict[BindingId, Amounts | None] = {}
+    for unit in units:
+        binding = unit.holder.workload.binding_id
+        before = found.get(binding, Amounts())
+        if unit.pod_set is None or before is None:
+            found[binding] = None
+        else:
+            found[binding] = before.plus(Amounts.of({unit.pod_set: unit.pods}))
+    return found
+
+
+def _by_cluster(units: Iterable[Unit]) -> dict[ClusterName, list[Unit]]:
+    found: dict[ClusterName, list[Unit]] = {}
+    for unit in units:
+        found.setdefault(unit.cluster, []).append(unit)
+    return found

@@ -1,0 +1,273 @@
+"""Which of those that may leave a domain do leave: enough, the cheapest, and none for nothing."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from global_sched.core.field import Field, Mask, Place, minimum_by_shape
+from global_sched.core.occupancy import Holder
+from global_sched.core.rights import Rights, Unit, UnitName
+from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.pods import PodShape
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cost:
+    """What a set of victims costs; less is better. Surplus pods lose no work."""
+
+    priority: int
+    """The highest of a gang that leaves whole."""
+    lost: int
+    """The work that all gangs lose, as `Field.lost` has it."""
+    size: int
+    gangs: int
+    pods: int
+
+
+class Choice:
+    """Victims in one place, while they are chosen; `place` None: only a quota is lacking.
+
+    Room is counted per pod shape: exact for a gang of one shape, else a bound that the proof by
+    placement has to confirm. Quotas are counted in the statement, where units are released.
+    """
+
+    def __init__(
+        self, gang: Gang, place: Place | None, may: Mask, rights: Rights, field: Field
+    ) -> None:
+        self.place, self._rights, self._field = place, rights, field
+        self._wants = minimum_by_shape(gang) if place is not None else {}
+        self._requests = {shape: field.request(shape) or () for shape in self._wants}
+        self._has: dict[PodShape, int] = {}
+        if place is not None:
+            self._has = rights.room_now(gang, place)
+        self._extra: dict[int, list[int]] = {}
+        self._may = may
+        self._chosen: dict[UnitName, Unit] = {}
+        self._from = 0
+        self._shifted = False
+        self._denied: set[tuple[QueueName, tuple[str, ...]]] = set()
+        self._listed = list(self._in_place()) if place is not None else []
+        self._everywhere = False
+        self._tries = 8
+
+    @property
+    def units(self) -> list[Unit]:
+        """Who was chosen."""
+        return list(self._chosen.values())
+
+    @property
+    def candidates(self) -> int:
+        """How many units there were to choose from."""
+        return len(self._listed)
+
+    def resume(self, units: Iterable[Unit]) -> None:
+        """Go on from these, whose amounts are released already."""
+        self._chosen = {unit.name: unit for unit in units}
+        self._from = 0
+        self._denied.clear()
+
+    # --- candidates -----------------------------------------------------------------------
+
+    def _in_place(self) -> Iterator[Unit]:
+        field, place = self._field, self.place
+        assert place is not None
+        low, high = field.entries_in(place.low, place.high)
+        found = dict.fromkeys(field.entry_holder[low:high].tolist())
+        yield from self._ordered(at for at in found if self._may[at])
+
+    def _ordered(self, holders: Iterable[int]) -> Iterator[Unit]:
+        """Surplus first, then whole gangs; reclaim before preemption, cheapest first."""
+        field, rights = self._field, self._rights
+        ranked = sorted(
+            holders, key=lambda at: (rights.order(field.holders[at]), int(field.rank[at]))
+        )
+        for at in ranked:
+            yield from self._surplus(at, field.holders[at])
+        for at in ranked:
+            holder = field.holders[at]
+            yield Unit(at, holder, holder.amount, rights.reclaims(holder))
+
+    def _surplus(self, at: int, holder: Holder) -> Iterator[Unit]:
+        gang = holder.workload.demand.gang
+        assert gang is not None
+        for name, rows in holder.surplus:
+            pod_set = next(p for p in gang.pod_sets if p.name == name)
+            step = max(1, pod_set.partition.size) if pod_set.partition is not None else 1
+            amount = pod_set.shape.requests.times(step)
+            for first in range(0, len(rows) - step + 1, step):
+                yield Unit(at, holder, amount, self._rights.reclaims(holder), name, first, step)
+
+    # --- choosing -------------------------------------------------------------------------
+
+    def choose(self) -> bool:
+        """Whether enough may leave; then `units` are what has to, none of them for nothing."""
+        while not self.enough():
+            unit = self._next()
+            if unit is None:
+                return False
+            self._add(unit)
+        self.return_unneeded()
+        return self._rights.rightful(self.units) or self._without_smallest()
+
+    def _without_smallest(self) -> bool:
+        """Choose again without the smallest victim of reclaim, which could take its room back."""
+        taken = [unit for unit in self.units if unit.reclaim]
+        if self._tries == 0 or not taken:
+            return False
+        self._tries -= 1
+        smallest = min(taken, key=lambda unit: (unit.amount.entries, unit.at, unit.first))
+        self._listed = [unit for unit in self._listed if unit.name != smallest.name]
+        self._from = 0
+        self._denied.clear()
+        for unit in list(self.units):
+            self.drop(unit)
+        return self.choose()
+
+    def more(self, count: int) -> bool:
+        """Add up to so many further units, where the count was not enough; whether there were."""
+        before = len(self._chosen)
+        while len(self._chosen) < before + count:
+            unit = self._next()
+            if unit is None:
+                break
+            self._add(unit)
+        return len(self._chosen) > before
+
+    def enough(self) -> bool:
+        """Whether room and quota suffice by count."""
+        return self._has_room() and self._rights.has_quota()
+
+    def _next(self) -> Unit | None:
+        """The cheapest unit that may leave now and is not chosen.
+
+        What was passed over is looked at again at the end, if the claimant's own standing changed
+        meanwhile: else all others have less to give than before.
+        """
+        gone = {at for at, pod_set, _ in self._chosen if pod_set is None}
+        while self._from < len(self._listed):
+            unit = self._listed[self._from]
+            self._from += 1
+            if unit.at in gone or unit.name in self._chosen or not self._is_next(unit):
+                continue
+            queue, names = unit.holder.workload.queue, unit.amount.names()
+            if (queue, names) in self._denied:
+                continue
+            if self._rights.permits(unit):
+                return unit
+            if not self._rights.gives_any(queue, names):
+                self._denied.add((queue, names))
+        if self._shifted:
+            self._shifted, self._from = False, 0
+            self._denied.clear()
+            return self._next()
+        if self._everywhere or not self._has_room() or self._rights.has_quota():
+            return None
+        self._everywhere = True
+        blocked, field = self._rights.blocked(), self._field
+        there = {unit.at for unit in self._listed}
+        self._listed += self._ordered(
+            at
+            for at in self._may.nonzero()[0].tolist()
+            if at not in there and self._rights.relieves(field.holders[at], blocked)
+        )
+        return self._next()
+
+    def _is_next(self, unit: Unit) -> bool:
+        """Surplus pods leave in their turns."""
+        before = (unit.at, unit.pod_set, unit.first - unit.pods)
+        return unit.whole or not unit.first or before in self._chosen
+
+    def return_unneeded(self) -> None:
+        """Give back, dearest first, what is not needed."""
+        order = {unit.name: place for place, unit in enumerate(self._listed)}
+        for unit in sorted(self.units, key=lambda one: -order[one.name]):
+            self._shift(unit, -1)
+            room = self._has_room()
+            self._shift(unit, 1)
+            if not room or (unit.name[0], unit.pod_set, unit.first + unit.pods) in self._chosen:
+                continue
+            self.drop(unit)
+            if not (self.enough() and self._rights.rightful(self.units)):
+                self._put(unit)
+
+    # --- counting -------------------------------------------------------------------------
+
+    def _has_room(self) -> bool:
+        return all(self._has[shape] >= pods for shape, pods in self._wants.items())
+
+    def _add(self, unit: Unit) -> None:
+        if unit.whole:
+            for other in [one for one in self.units if one.at == unit.at]:
+                self.drop(other)
+        self._put(unit)
+        self._shifted |= self._rights.shifts(unit)
+
+    def _put(self, unit: Unit) -> None:
+        self._chosen[unit.name] = unit
+        self._rights.release(unit)
+        self._shift(unit, 1)
+
+    def drop(self, unit: Unit) -> None:
+        """It stays after all."""
+        del self._chosen[unit.name]
+        self._rights.give_back(unit)
+        self._shift(unit, -1)
+
+    def _shift(self, unit: Unit, sign: int) -> None:
+        place = self.place
+        if place is None:
+            return
+        for row, freed in self._freed(unit):
+            if not place.low <= row < place.high:
+                continue
+            for shape in self._wants:
+                self._has[shape] -= self._cap(shape, row)
+            extra = self._extra.setdefault(row, [0] * len(self._field.axis))
+            for column, amount in enumerate(freed):
+                extra[column] += sign * amount
+            for shape in self._wants:
+                self._has[shape] += self._cap(shape, row)
+
+    def _freed(self, unit: Unit) -> Iterator[tuple[int, list[int]]]:
+        field = self._field
+        if unit.whole:
+            for entry in field.entries_of(unit.at):
+                yield int(field.entry_row[entry]), field.freed[:, entry].tolist()
+            return
+        gang = unit.holder.workload.demand.gang
+        assert gang is not None
+        shape = next(p.shape for p in gang.pod_sets if p.name == unit.pod_set)
+        rows = dict(unit.holder.surplus)[unit.pod_set]  # type: ignore[index]
+        column = field.column
+        freed = [0] * len(field.axis)
+        for name, amount in shape.requests:
+            if name in column:
+                freed[column[name]] = amount
+        first = field.first_row(unit.at)
+        for row in rows[unit.first : unit.first + unit.pods]:
+            yield first + row, freed
+
+    def _cap(self, shape: PodShape, row: int) -> int:
+        """Pods of the shape on all nodes of the row, as it is now."""
+        field = self._field
+        if not field.takes(shape)[row]:
+            return 0
+        free, extra = field.free[:, row].tolist(), self._extra.get(row)
+        if extra is not None:
+            free = [has + more for has, more in zip(free, extra, strict=True)]
+        caps = [free[column] // amount for column, amount in self._requests[shape]]
+        most = 1 if shape.anti_affine else 2**20
+        cap: int = min([most, *caps])
+        return cap * int(field.count[row])
+
+
+def cost_of(units: Iterable[Unit], field: Field) -> Cost:
+    """The cost of these victims."""
+    whole = [unit for unit in units if unit.whole]
+    return Cost(
+        priority=max((int(field.priority[unit.at]) for unit in whole), default=-(2**62)),
+        lost=sum(int(field.lost[unit.at]) for unit in whole),
+        size=sum(int(field.size[unit.at]) for unit in whole),
+        gangs=len(whole),
+        pods=sum(unit.pods for unit in units),
+    )

@@ -1,0 +1,298 @@
+"""How many pods of each shape every domain of many clusters holds: one structure for all of them.
+
+A federation asks the same question of every cluster. Counted cluster by cluster it costs more in
+calls than in arithmetic; counted over all rows of all clusters at once it is a few vector
+operations, and what a placement changes is worked out for all shapes together.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.resources import PODS
+from global_sched.shared.model.topology import NodeClass
+from global_sched.shared.placement.ground import Ground
+from global_sched.shared.placement.stock import Stock, stock_of
+from global_sched.shared.placement.takes import class_takes, is_device
+
+MOST_PODS = 2**24
+"""A bound that keeps the sums of an absurd report within 63 bits; more is never needed."""
+PARTS = 64
+MOST_SLACK_FREE = 2**56
+MOST_SLACK = 2**28
+"""Parts of a request that slack is measured in, and bounds on it as above."""
+LARGEST = 2**62
+SUMS, LEAN, SLACK = range(3)
+"""The three counts: pods; pods on nodes where no other device lies idle; free parts."""
+_FIRST_SIZE = 8
+_FEW = 4
+_MOST_KNOWN = 4096
+_MOST_KEPT = 256
+_MOST_CELLS = 2**21
+
+Ints = NDArray[np.int64]
+Free = tuple[int, ...]
+
+
+class _Limits:
+    """What one pod of each shape asks for, and where it may go; shapes on the last axis.
+
+    Room and slack are divided out together: the first half is what a pod asks for, the second what
+    slack is measured in, so much where it is not that it adds nothing.
+    """
+
+    def __init__(self, axis: int, classes: int, size: int) -> None:
+        self.parts = np.ones((2, axis, size), dtype=np.int64)
+        self.parts[1] = LARGEST + 1
+        self.floor = np.full((axis, size), MOST_PODS, dtype=np.int64)
+        """What an amount of nothing counts as: no limit."""
+        self.devices = np.zeros((axis, size), dtype=np.int64)
+        """1 for devices that it does not ask for."""
+        self.takes = np.zeros((classes, size), dtype=np.int64)
+        self.most = np.full(size, MOST_PODS, dtype=np.int64)
+
+    def copy_from(self, other: "_Limits", size: int) -> None:
+        """Take over the first shapes of another."""
+        for mine, own in (
+            (self.parts, other.parts),
+            (self.floor, other.floor),
+            (self.devices, other.devices),
+            (self.takes, other.takes),
+            (self.most, other.most),
+        ):
+            mine[..., :size] = own[..., :size]
+
+
+class Follower(Protocol):
+    """A cluster whose rows change: what the tally has to know of it."""
+
+    at: int
+    """Its position."""
+
+    def follow(self) -> None:
+        """Bring the tally up to date."""
+
+    def changed(self) -> list[tuple[int, Free, int, int]]:
+        """(domain, free vector, class, more nodes) of all rows, against the start."""
+
+
+class Tally:
+    """Three counts per domain and shape; `table[domain, count, shape]`.
+
+    The domains of one cluster follow each other, `first[at]` is where those of cluster `at` begin.
+    """
+
+    def __init__(self, grounds: Sequence[Ground]) -> None:
+        self.grounds = tuple(grounds)
+        kins = dict.fromkeys(ground.kin for ground in grounds)
+        axes = dict.fromkeys(kin.axis for kin in kins)
+        self.axis = (
+            next(iter(axes)) if len(axes) == 1 else tuple(sorted({n for one in axes for n in one}))
+        )
+        classes: dict[NodeClass, int] = {}
+        numbers = {
+            kin: [classes.setdefault(kind, len(classes)) for kind in kin.classes] for kin in kins
+        }
+        onto = {kin: _onto(kin.axis, self.axis) for kin in kins}
+        self.kinds = [numbers[ground.kin] for ground in grounds]
+        """By cluster: the number here of each of its node classes."""
+        self._classes = tuple(classes)
+        self._onto = [onto[ground.kin] for ground in grounds]
+        self.first: list[int] = [0]
+        for ground in grounds:
+            self.first.append(self.first[-1] + ground.index.root + 1)
+        self.shapes: dict[PodShape, int] = {}
+        self._limits = _Limits(len(self.axis), max(1, len(classes)), _FIRST_SIZE)
+        self.table: Ints = np.zeros((self.first[-1], 3, _FIRST_SIZE), dtype=np.int64)
+        self.lines = self.table.reshape(self.first[-1], 3 * _FIRST_SIZE)
+        """The table with a domain's numbers side by side."""
+        self._followers: list[Follower] = []
+        self._known: dict[tuple[Free, int], Ints] = {}
+        self._stock: Stock | None = None
+
+    def place(self, shape: PodShape) -> int:
+        """The shape's place in the table, counted now where it is new."""
+        at = self.shapes.get(shape)
+        if at is None:
+            self.count((shape,))
+            at = self.shapes[shape]
+        return at
+
+    def count(self, shapes: Iterable[PodShape]) -> None:
+        """Count shapes that will be asked for: many at once cost little more than one."""
+        new = [shape for shape in dict.fromkeys(shapes) if shape not in self.shapes]
+        if not new:
+            return
+        for follower in self._followers:
+            follower.follow()
+        first = len(self.shapes)
+        after = first + len(new)
+        if after > self.table.shape[2]:
+            self._grow(max(after, 2 * first))
+        for at, shape in enumerate(new, first):
+            self.shapes[shape] = at
+            self._limit(at, shape)
+        if self.grounds:
+            self._count_new(first, [_Key(shape) for shape in new])
+        for follower in self._followers:
+            self._catch_up(slice(first, after), follower)
+        self._known.clear()
+
+    def join(self, follower: "Follower") -> None:
+        """From now on new shapes count what has changed in that cluster."""
+        self._followers.append(follower)
+
+    def free(self, at: int, free: Free) -> Free:
+        """A cluster's free vector on the common axis."""
+        onto = self._onto[at]
+        return free if onto is None else tuple([free[p] if p >= 0 else 0 for p in onto])
+
+    def measure(self, nodes: Sequence[tuple[Free, int]]) -> list[Ints]:
+        """A line of one node with such free amounts, of such a class."""
+        known = self._known
+        lacking = [node for node in nodes if node not in known]
+        if lacking:
+            if len(known) > _MOST_KNOWN:
+                known.clear()
+                lacking = list(nodes)
+            free = np.array([[min(f, LARGEST) for f in node[0]] for node in lacking], np.int64)
+            kinds = np.array([node[1] for node in lacking], dtype=np.int64)
+            every = slice(0, self.table.shape[2])
+            counts = self._counts(every, free.reshape(len(lacking), len(self.axis)), kinds)
+            known.update(zip(lacking, counts.reshape(len(lacking), -1), strict=True))
+        return [known[node] for node in nodes]
+
+    def _counts(self, shapes: slice, free: Ints, kinds: Ints) -> Ints:
+        """The three counts of nodes, by (node, count, shape)."""
+        limits = self._limits
+        both = np.empty((len(free), 2, len(self.axis), 1), dtype=np.int64)
+        both[:, 0, :, 0] = free
+        np.minimum(free, MOST_SLACK_FREE, out=both[:, 1, :, 0])
+        both[:, 1] *= PARTS
+        parts = both // limits.parts[:, :, shapes]
+        fits, slack = parts[:, 0], parts[:, 1]
+        np.maximum(fits, limits.floor[:, shapes], out=fits)
+        np.minimum(slack, MOST_SLACK, out=slack)
+        result = np.empty((len(free), 3, fits.shape[2]), dtype=np.int64)
+        np.minimum.reduce(fits, axis=1, initial=MOST_PODS, out=result[:, SUMS])
+        np.add.reduce(slack, axis=1, out=result[:, SLACK])
+        np.minimum(result[:, SUMS], limits.most[shapes], out=result[:, SUMS])
+        np.minimum(result[:, SLACK], MOST_SLACK, out=result[:, SLACK])
+        result[:, LEAN] = result[:, SUMS]
+        result *= limits.takes[kinds, shapes][:, None]
+        idle = (free > 0).astype(np.int64) @ limits.devices[:, shapes]
+        result[:, LEAN] *= idle == 0
+        return result
+
+    def _limit(self, at: int, shape: PodShape) -> None:
+        """Write down what the shape asks for. Nowhere room where no cluster has a resource."""
+        limits, position = self._limits, {name: p for p, name in enumerate(self.axis)}
+        asked = {name for name, _ in shape.requests}
+        limits.most[at] = shape.most_per_node() or MOST_PODS
+        if asked <= position.keys():
+            limits.takes[: len(self._classes), at] = [
+                class_takes(kind, shape) for kind in self._classes
+            ]
+        asking = [
+            (position[name], amount)
+            for name, amount in shape.requests
+            if amount and name in position
+        ]
+        weighed = [item for item in asking if self.axis[item[0]] != PODS] or asking
+        for p, amount in asking:
+            limits.parts[0, p, at], limits.floor[p, at] = min(amount, LARGEST), 0
+        for p, amount in weighed:
+            limits.parts[1, p, at] = min(amount, LARGEST)
+        for p, name in enumerate(self.axis):
+            limits.devices[p, at] = is_device(name) and name not in asked
+
+    def _count_new(self, first: int, keys: "list[_Key]") -> None:
+        """The counts at the start. They depend on the grounds only, which keep them."""
+        missing = [
+            i for i, one in enumerate(self.grounds) if any(key not in one.tallies for key in keys)
+        ]
+        if len(missing) > _FEW and self._stock is None:
+            self._stock = stock_of(self.grounds, self.kinds, self._onto)
+        if len(missing) > _FEW and self._stock is not None:
+            self._count_all(first, keys, self._stock)
+            return
+        for i in missing:
+            stock = stock_of((self.grounds[i],), (self.kinds[i],), (self._onto[i],))
+            for at, key in enumerate(keys, first):
+                _keep(self.grounds[i], key, self._sums(slice(at, at + 1), stock)[:, :, 0])
+        for at, key in enumerate(keys, first):
+            np.concatenate([g.tallies[key] for g in self.grounds], out=self.table[:, :, at])
+
+    def _count_all(self, first: int, keys: "list[_Key]", stock: Stock) -> None:
+        """Count in all clusters at once."""
+        step = max(1, _MOST_CELLS // max(1, len(stock.free) * len(self.axis)))
+        for low in range(0, len(keys), step):
+            block = keys[low : low + step]
+            places = slice(first + low, first + low + len(block))
+            sums = self._sums(places, stock)
+            self.table[:, :, places] = sums
+            for i, ground in enumerate(self.grounds):
+                here = sums[self.first[i] : self.first[i + 1]]
+                for at, key in enumerate(block):
+                    _keep(ground, key, here[:, :, at].copy())
+
+    def _sums(self, places: slice, stock: Stock) -> Ints:
+        counts = self._counts(places, stock.free, stock.kinds)
+        sums = stock.sums(counts.reshape(len(counts), counts.shape[1] * counts.shape[2]))
+        return sums.reshape(len(sums), 3, counts.shape[2])
+
+    def _catch_up(self, places: slice, follower: Follower) -> None:
+        """New shapes start from the ground: what changed since then is added for them alone."""
+        changed = follower.changed()
+        if not changed:
+            return
+        own, first = self.kinds[follower.at], self.first[follower.at]
+        free = [[min(f, LARGEST) for f in self.free(follower.at, one[1])] for one in changed]
+        kinds = np.array([own[kind] for _, _, kind, _ in changed], dtype=np.int64)
+        vectors = np.array(free, dtype=np.int64).reshape(len(changed), len(self.axis))
+        counts = self._counts(places, vectors, kinds)
+        chains = self.grounds[follower.at].index.chain
+        for (domain, _, _, nodes), each in zip(changed, counts, strict=True):
+            for above in chains[domain]:
+                self.table[first + above, :, places] += each * nodes
+
+    def _grow(self, size: int) -> None:
+        """Room for so many shapes."""
+        table, limits, before = self.table, self._limits, len(self.shapes)
+        self.table = np.zeros((len(table), 3, size), dtype=np.int64)
+        self.table[:, :, :before] = table[:, :, :before]
+        self.lines = self.table.reshape(len(table), 3 * size)
+        self._limits = _Limits(len(self.axis), len(limits.takes), size)
+        self._limits.copy_from(limits, before)
+
+
+class _Key:
+    """A shape as a key of many dicts: its hash is worked out once."""
+
+    __slots__ = ("_hash", "shape")
+
+    def __init__(self, shape: PodShape) -> None:
+        self.shape, self._hash = shape, hash(shape)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.shape == other.shape
+
+
+def _onto(own: tuple[str, ...], axis: tuple[str, ...]) -> list[int] | None:
+    """Where each name of the common axis is on the cluster's own; None when they are the same."""
+    if own == axis:
+        return None
+    position = {name: at for at, name in enumerate(own)}
+    return [position.get(name, -1) for name in axis]
+
+
+def _keep(ground: Ground, key: _Key, sums: Ints) -> None:
+    if len(ground.tallies) >= _MOST_KEPT and key not in ground.tallies:
+        del ground.tallies[next(iter(ground.tallies))]
+    ground.tallies[key] = sums

@@ -1,0 +1,180 @@
+"""Subgroups of a unit: pods that a PodGroup's policies put together, by their labels."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement
+from global_sched.shared.api.names import PARTITION_ID
+from global_sched.shared.api.volcano import SubGroupPolicy
+from global_sched.shared.model.gang import Amounts, TopologyConstraint
+from global_sched.shared.placement import constraint_of, families_of
+from member_agent.cache import PodRecord, Unit, count_pods
+
+Key = tuple[str, ...]
+"""The policy (or the set of policies whose partitions lie together) and the label values."""
+
+
+@dataclass(slots=True)
+class Subgroup:
+    """One subgroup: how many pods make it whole, those that run, and those that wait."""
+
+    key: Key
+    size: int
+    running: int = 0
+    waiting: list[PodRecord] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        """Whether enough of its pods run."""
+        return self.running >= self.size
+
+    def missing(self) -> list[PodRecord]:
+        """Waiting pods that would make it whole; empty when there are too few."""
+        lacking = self.size - self.running
+        return self.waiting[:lacking] if len(self.waiting) >= lacking else []
+
+
+def policy_of(policies: Iterable[SubGroupPolicy], pod: PodRecord) -> SubGroupPolicy | None:
+    """The first policy that matches; one without `matchLabelKeys` never does (Volcano's rule)."""
+    labels = dict(pod.labels)
+    for policy in policies:
+        keys = policy.match_label_keys or []
+        matches = bool(keys) and _may_match(policy, labels)
+        if matches and all(key in labels for key in keys):
+            return policy
+    return None
+
+
+def _may_match(policy: SubGroupPolicy, labels: Mapping[str, str]) -> bool:
+    """A policy without a selector takes every pod that has its keys."""
+    return policy.label_selector is None or selects(policy.label_selector, labels)
+
+
+def family_of(unit: Unit, policy: SubGroupPolicy) -> str:
+    """The set of tasks whose partitions lie together that a policy belongs to; else empty."""
+    found = (names for names in families_of(unit.together) if policy.name in names)
+    return "+".join(next(found, ()))
+
+
+def key_of(unit: Unit, pod: PodRecord) -> Key:
+    """The subgroup that a pod belongs to; empty for none."""
+    policy = policy_of(unit.subgroups, pod)
+    if policy is None:
+        return ()
+    labels = dict(pod.labels)
+    name = family_of(unit, policy) or policy.name
+    return (name, *(labels[key] for key in policy.match_label_keys or ()))
+
+
+def by_index(policy: SubGroupPolicy) -> bool:
+    """Whether pods of a subgroup are those of consecutive indexes."""
+    return (policy.match_label_keys or []) == [PARTITION_ID]
+
+
+def size_of(policy: SubGroupPolicy) -> int:
+    """How many pods make a subgroup of the policy whole."""
+    return max(1, policy.sub_group_size or 1)
+
+
+def constraint_of_policy(policy: SubGroupPolicy) -> TopologyConstraint | None:
+    """The constraint of every subgroup. Raises SpecError when it cannot be read."""
+    return constraint_of(policy.network_topology)
+
+
+def subgroups_of(
+    unit: Unit, policy: SubGroupPolicy, pods: Sequence[PodRecord]
+) -> dict[Key, Subgroup]:
+    """The policy's subgroups in the order in which their pods come; running ones first."""
+    found: dict[Key, Subgroup] = {}
+    for pod, runs in (*((p, True) for p in unit.staying()), *((p, False) for p in pods)):
+        if policy_of(unit.subgroups, pod) is not policy:
+            continue
+        key = key_of(unit, pod)
+        group = found.setdefault(key, Subgroup(key, size_of(policy)))
+        if runs:
+            group.running += 1
+        else:
+            group.waiting.append(pod)
+    return found
+
+
+def oversized(unit: Unit, pods: Sequence[PodRecord]) -> dict[Key, int]:
+    """Subgroups by label of which more pods wait than make one whole, and how many these are."""
+    counts: dict[Key, int] = {}
+    sizes: dict[Key, int] = {}
+    for pod in pods:
+        policy = policy_of(unit.subgroups, pod)
+        if policy is not None and not by_index(policy):
+            key = key_of(unit, pod)
+            counts[key] = counts.get(key, 0) + 1
+            sizes[key] = size_of(policy)
+    return {key: count for key, count in counts.items() if count > sizes[key]}
+
+
+def cut(unit: Unit, pods: Sequence[PodRecord], most: int) -> list[PodRecord]:
+    """The pods without those of a subgroup that are beyond its size and beyond `most`."""
+    large = oversized(unit, pods)
+    counts: dict[Key, int] = {}
+    kept: list[PodRecord] = []
+    for pod in pods:
+        policy = policy_of(unit.subgroups, pod)
+        key = key_of(unit, pod)
+        counts[key] = counts.get(key, 0) + 1
+        if policy is None or key not in large or counts[key] <= max(most, size_of(policy)):
+            kept.append(pod)
+    return kept
+
+
+def required(unit: Unit, pods: Sequence[PodRecord]) -> Amounts | str:
+    """Waiting pods that whole subgroups still need, by pod set; or why there are too few.
+
+    Of every policy as many subgroups as `minSubGroups` says must be whole; the first that can be
+    are taken. Nothing is asked where that is 0.
+    """
+    total = Amounts()
+    for policy in unit.subgroups:
+        lacking = max(0, policy.min_sub_groups or 0)
+        if not lacking:
+            continue
+        groups = subgroups_of(unit, policy, pods)
+        whole = sum(group.whole for group in groups.values())
+        chosen: list[PodRecord] = []
+        possible = whole
+        for group in groups.values():
+            missing = [] if group.whole else group.missing()
+            if missing and possible < lacking:
+                chosen += missing
+            possible += bool(missing)
+        if possible < lacking:
+            size = size_of(policy)
+            return (
+                f"subgroup policy {policy.name} needs {lacking} subgroups of {size} pods, "
+                f"and {possible} may be whole"
+            )
+        total = total.plus(count_pods(chosen))
+    return total
+
+
+def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    """Whether a selector matches a label set; none matches nothing, an empty one everything."""
+    if selector is None:
+        return False
+    wanted = selector.match_labels or {}
+    return all(labels.get(key) == value for key, value in wanted.items()) and all(
+        _holds(expression, labels) for expression in selector.match_expressions or ()
+    )
+
+
+def _holds(expression: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(expression.key)
+    match expression.operator:
+        case "In":
+            return value in (expression.values or ())
+        case "NotIn":
+            return value not in (expression.values or ())
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            return False

@@ -1,0 +1,55 @@
+"""A Queue tells the truth: state, counts, amounts of the whole subtree, and by cluster."""
+
+import asyncio
+import json
+
+from global_sched.shared.api import resource as kinds
+from global_sched.shared.api.names import QUEUE_USAGE
+from tests.flows.control_plane import control_plane, scheduling
+from tests.flows.test_binding_writes import is_placed
+from tests.virtual_time import virtual_time
+from tests.wire import binding, queue, vcjob
+
+
+@virtual_time
+async def test_a_tree_is_told_level_by_level(tmp_path):
+    """Amounts count in all queues above; a closed one is closing while it has a workload.
+
+    Then nothing is written for an hour.
+    """
+    async with control_plane(tmp_path) as plane:
+        await plane.member("m1", nodes=2)
+        await plane.add(queue("org", guarantee={"resource": {"nvidia.com/gpu": "8"}}))
+        await plane.add(queue("team", parent="org", deserved={"nvidia.com/gpu": "4"}))
+        await plane.add(queue("lost", parent="gone"))
+        async with scheduling(plane, tmp_path):
+            await plane.add(binding(await plane.add(vcjob("a", gpus=8, queue="team"))))
+            await plane.until(is_placed, "a-job")
+            await plane.client.patch(
+                kinds.QUEUES, "team", {"status": {"state": "Closed"}}, subresource="status"
+            )
+            await asyncio.sleep(12)
+            org, team, lost = [
+                await plane.client.get(kinds.QUEUES, name) for name in ("org", "team", "lost")
+            ]
+            await plane.add(binding(await plane.add(vcjob("late", gpus=8))))
+            await plane.until(is_placed, "late-job")
+            await asyncio.sleep(12)
+            events = await plane.client.list(kinds.EVENTS)
+            plane.writes.clear()
+            await asyncio.sleep(3600)
+
+    assert org["status"]["allocated"] == team["status"]["allocated"]
+    assert org["status"]["allocated"]["nvidia.com/gpu"] == "8"
+    assert org["status"]["reservation"] == {"resource": {"nvidia.com/gpu": "8"}}
+    assert (org["status"]["inqueue"], team["status"]["inqueue"]) == (1, 1)
+    assert (org["status"]["state"], team["status"]["state"]) == ("Open", "Closing")
+    usage = json.loads(team["metadata"]["annotations"][QUEUE_USAGE])
+    assert usage["deserved"] == usage["borrowed"] == {"nvidia.com/gpu": "4"}
+    assert usage["share"] == 2.0
+    assert usage["clusters"]["m1"]["nvidia.com/gpu"] == "8"
+    problem = json.loads(lost["metadata"]["annotations"][QUEUE_USAGE])["problem"]
+    assert problem == "spec.parent: queue gone does not exist; create it or use another"
+    told = [one["note"] for one in events.items if one["regarding"]["kind"] == "Queue"]
+    assert told == [f"Queue lost: {problem}"]
+    assert plane.writes["patch queues"] == plane.writes["patch queues/status"] == 0

@@ -1,0 +1,82 @@
+"""Room that is made across the whole flow: victims leave, the claimant comes, nothing flaps."""
+
+import pytest
+
+from global_sched.shared.api import resource as kinds
+from tests.flows.federation import TEAM, gang, member, whole
+from tests.virtual_time import virtual_time
+from tests.wire import priority_class, stripped
+
+
+async def two_classes(world):
+    """Two PriorityClasses, in the member too, as the shipped policy brings them there."""
+    classes = [priority_class("low", 10), priority_class("high", 1000)]
+    await world.apply(*classes)
+    client = world.federation.member_client("m1")
+    for one in classes:
+        await client.create(kinds.PRIORITY_CLASSES, stripped(one))
+    await client.close()
+
+
+def condition_of(binding, kind):
+    """A condition of a binding."""
+    return next((c for c in binding["status"]["conditions"] if c["type"] == kind), {})
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_gang_of_higher_priority_takes_the_place_of_another(tmp_path):
+    """The lower one leaves through Karmada, waits with its place kept, and comes back."""
+    async with whole(tmp_path, member("m1", nodes=4)) as world:
+        await two_classes(world)
+        await world.submit(gang("small", seconds=3600, spec={"priorityClassName": "low"}))
+        await world.until_phase("small", "Running")
+        await world.submit(gang("large", seconds=60, spec={"priorityClassName": "high"}))
+        await world.until_phase("large", "Running", seconds=60)
+
+        assert await world.clusters("small") == []
+        assert await world.bound("m1", "small") == {}
+        assert len(await world.bound("m1", "large")) == 4
+        evicted = condition_of(await world.binding("small"), "Evicted")
+        assert (evicted["status"], evicted["reason"]) == ("True", "Preempted")
+        assert "large" not in evicted["message"]
+
+        await world.until_phase("large", "Completed")
+        await world.until_phase("small", "Running", seconds=900)
+        assert (await world.phase("large")) == "Completed"
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_surplus_pods_make_room_before_a_whole_gang_must(tmp_path):
+    """An elastic gang gives up its highest indices and runs on with its minimum."""
+    async with whole(tmp_path, member("m1", nodes=4)) as world:
+        await two_classes(world)
+        elastic = gang(
+            "elastic", seconds=3600, spec={"priorityClassName": "low", "minAvailable": 2}
+        )
+        await world.submit(elastic)
+        await world.until_phase("elastic", "Running")
+        assert len(await world.bound("m1", "elastic")) == 4
+        await world.submit(gang("large", pods=2, seconds=3600, spec={"priorityClassName": "high"}))
+        await world.until_phase("large", "Running", seconds=60)
+
+        assert await world.clusters("elastic") == ["m1"]
+        assert sorted(await world.bound("m1", "elastic")) == [
+            "elastic-worker-0",
+            "elastic-worker-1",
+        ]
+        grants = (await world.decision("elastic"))["grants"]
+        assert [grant["amounts"] for grant in grants] == [{"worker": 2}]
+        waiting = [
+            pod
+            for pod in await world.pods("m1", TEAM)
+            if pod["metadata"]["name"].startswith("elastic-") and not pod["spec"].get("nodeName")
+        ]
+        messages = {
+            c["message"]
+            for pod in waiting
+            for c in pod["status"].get("conditions") or ()
+            if c["type"] == "PodScheduled"
+        }
+        assert all("growth not admitted" in text for text in messages)

@@ -1,0 +1,186 @@
+"""Claims in annotations, Directives and the ledger; what templates say about leaving."""
+
+from dataclasses import replace
+
+import pytest
+
+from global_sched.cache import READERS
+from global_sched.cache.decisions import authentic
+from global_sched.cache.demands import Demands
+from global_sched.cache.directives import directive_specs
+from global_sched.cache.ledger import Ledger, Position
+from global_sched.shared.model.decision import Claim, Decision, Leaver, decision_id
+from global_sched.shared.model.decision_text import parse_decision, render_decision
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import BindingId, ClusterName, DomainId
+from global_sched.shared.model.instant import SECOND, Instant, parse_instant
+from global_sched.shared.model.workload import Workload
+from tests.builders import NOW, workload
+from tests.wire import decode, pod_template, task, vcjob
+
+M1 = ClusterName("m1")
+CLAIM = Claim(
+    cluster=M1,
+    amounts=Amounts.of({"main": 4}),
+    domain=DomainId("rack-0"),
+    tier=1,
+    victims=(
+        Leaver(binding=BindingId("id-v"), amounts=Amounts.of({"main": 2})),
+        Leaver(binding=BindingId("id-w"), amounts=Amounts.of({"main": 1}), whole=False),
+    ),
+    since=NOW,
+    until=Instant(NOW + 300 * SECOND),
+)
+
+
+def claiming(name="x", claim=CLAIM, **fields) -> Workload:
+    """A workload that waits with a claim."""
+    one = workload(name, pods=4)
+    made = decision_id(one.binding_id, (), NOW, 2, claim)
+    return replace(one, decision=Decision(id=made, epoch=1, at=NOW, order=2, claim=claim, **fields))
+
+
+def test_the_annotation_holds_the_claim():
+    """A new leader reads what the last one wrote, and does not believe another claim."""
+    one = claiming(evicted=Instant(NOW - SECOND), give_up=((M1, Amounts.of({"main": 1})),))
+
+    read = parse_decision(render_decision(one.decision))
+
+    assert read == one.decision
+    assert authentic(read, one.binding_id)
+    wider = replace(read.claim, domain=None)
+    assert not authentic(replace(read, claim=wider), one.binding_id)
+
+
+def test_a_directive_holds_room_for_a_claim():
+    """What is held, where, until when, and whose pods leave; nothing is admitted."""
+    [spec] = directive_specs("m1", [], [claiming()], label_keys=(), epoch=1)
+    [entry] = spec.entries or ()
+
+    assert (entry.binding, entry.admitted, entry.held) == ("id-x", None, {"main": 4})
+    assert (entry.held_domain, entry.tier) == ("rack-0", 1)
+    assert entry.held_until == "2026-01-31T12:05:00.000000Z"
+    assert entry.leaving == ["id-v", "id-w"]
+    assert entry.gang is not None
+
+
+def test_a_directive_says_what_to_give_up():
+    """Surplus pods that leave, beside the amount that stays."""
+    one = workload("low", pods=4, on="m1", admitted=2, bound=4)
+    one = replace(one, decision=replace(one.decision, give_up=((M1, Amounts.of({"main": 2})),)))
+
+    [spec] = directive_specs("m1", [one], label_keys=(), epoch=1)
+    [entry] = spec.entries or ()
+
+    assert (entry.admitted, entry.give_up) == ({"main": 2}, {"main": 2})
+
+
+def test_running_is_shared_while_unchanged():
+    """A cluster's running workloads are the same object until one of them changes."""
+    ledger = Ledger(Demands())
+    a, b = workload("a", on="m1"), workload("b", on="m2")
+    place = ledger.replace(a.key, Position(), a, look=False)
+    ledger.replace(b.key, Position(), b, look=False)
+    first = ledger.running()
+
+    again = ledger.running()
+    ledger.replace(a.key, place, None, look=False)
+    later = ledger.running()
+
+    assert [(one.cluster, one.workloads) for one in first] == [("m1", (a,)), ("m2", (b,))]
+    assert all(x is y for x, y in zip(first, again, strict=True))
+    assert [one.cluster for one in later] == ["m2"]
+    assert later[0] is first[1]
+
+
+def test_a_claim_changes_the_directive_of_its_cluster():
+    """The member is told when a claim comes and when it goes."""
+    ledger = Ledger(Demands())
+    one = claiming()
+
+    place = ledger.replace(one.key, Position(), one, look=False)
+    came = set(ledger.changed_holders)
+    ledger.changed_holders.clear()
+    ledger.replace(one.key, place, replace(one, decision=None), look=False)
+
+    assert came == {"m1"}
+    assert ledger.changed_holders == {"m1"}
+    assert not ledger.claimants[M1]
+
+
+READER = READERS[("batch.volcano.sh/v1alpha1", "Job")]
+
+
+def _job(annotations=None, labels=None, pods=None):
+    template = pod_template()
+    if pods:
+        template = {**template, "metadata": {"annotations": pods}}
+    job = vcjob("j", task("a", 2, template=template))
+    job["metadata"] |= {"annotations": annotations or {}, "labels": labels or {}}
+    return READER.reading(decode(job, READER.wire))
+
+
+@pytest.mark.parametrize(
+    ("job", "want"),
+    [
+        pytest.param({}, (True, None, None), id="nothing said"),
+        pytest.param(
+            {"annotations": {"volcano.sh/preemptable": "false"}},
+            (False, None, None),
+            id="Volcano's annotation",
+        ),
+        pytest.param(
+            {"labels": {"volcano.sh/preemptable": "false"}}, (False, None, None), id="its label"
+        ),
+        pytest.param(
+            {"pods": {"federation.global-sched.io/preemptable": "false"}},
+            (False, None, None),
+            id="ours, on the pods",
+        ),
+        pytest.param(
+            {"annotations": {"federation.global-sched.io/run-time-limit": "90m"}},
+            (True, 5400, None),
+            id="a run-time limit",
+        ),
+        pytest.param(
+            {"annotations": {"federation.global-sched.io/last-checkpoint": "2026-01-31T11:00:00Z"}},
+            (True, None, parse_instant("2026-01-31T11:00:00Z")),
+            id="a checkpoint",
+        ),
+    ],
+)
+def test_what_a_template_says_about_leaving(job, want):
+    """Whether it may have to leave, when it ends, and since when it has work to lose."""
+    found = _job(**job)
+
+    assert (found.preemptable, found.run_limit, found.checkpoint) == want
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "says"),
+    [
+        pytest.param("volcano.sh/preemptable", "perhaps", "use true or false", id="preemptable"),
+        pytest.param(
+            "federation.global-sched.io/run-time-limit", "soon", "use a duration", id="a limit"
+        ),
+        pytest.param(
+            "federation.global-sched.io/last-checkpoint", "now", "is not an RFC 3339", id="a time"
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused(annotation, text, says):
+    """The refusal names the annotation."""
+    found = _job(annotations={annotation: text})
+
+    assert annotation in found.problem.detail
+    assert says in found.problem.detail
+
+
+def test_two_jobs_that_differ_in_their_limit_are_not_one():
+    """Equal specs with other annotations are read apart."""
+    key = "federation.global-sched.io/run-time-limit"
+    first = decode(vcjob("j", task("a", 2)), READER.wire)
+    job = vcjob("j", task("a", 2))
+    job["metadata"]["annotations"] = {key: "1h"}
+
+    assert READER.content(first) != READER.content(decode(job, READER.wire))

@@ -1,0 +1,53 @@
+"""`gsched queues --tree`."""
+
+from global_sched.cli import queues
+from global_sched.cli.output import show_rows
+from tests.global_sched.cli.worlds import scenario_view
+
+WORLD = """
+scenario: a team borrows from another one, and one queue is in trouble
+world:
+  clusters:
+  - {name: m1, nodes: [{name: n, allocatable: {cpu: 8}}]}
+  queues:
+  - {name: org, capability: {cpu: 7}}
+  - {name: red, parent: org, deserved: {cpu: 2}}
+  - {name: blue, parent: org, deserved: {cpu: 4}, guarantee: {cpu: 1}}
+  - {name: lost, parent: gone}
+  jobs:
+  - {name: one, queue: red, tasks: [{requests: {cpu: 3}}]}
+  - {name: two, queue: red, tasks: [{requests: {cpu: 5}}], created: 1}
+"""
+
+FIELDS = ("deserved", "allocated", "borrowed", "guarantee", "capability")
+
+
+def test_the_tree_shows_what_each_deserves_holds_and_borrows(capsys):
+    """Each queue is indented under its parent; columns that nobody fills are left out."""
+    rows = queues.tree_rows(scenario_view(WORLD))
+
+    show_rows(rows, queues.tree_columns(rows), "table")
+
+    lines = capsys.readouterr().out.splitlines()
+    names = [line[:10].rstrip() for line in lines]
+    assert names == ["QUEUE", "root", "  default", "  lost", "  org", "    blue", "    red"]
+    cpus = {row["name"]: [row[field].get("cpu") for field in FIELDS] for row in rows}
+    assert cpus == {
+        "root": ["8", "3", None, "1", None],
+        "default": [None] * 5,
+        "lost": [None] * 5,
+        "org": ["7", "3", None, "1", "7"],
+        "blue": ["4", None, None, "1", None],
+        "red": ["2", "3", "1", None, None],
+    }
+    assert [row["of_deserved"] for row in rows if row["name"] == "red"] == [1.5]
+    assert "spec.parent: queue gone does not exist" in lines[3]
+
+
+def test_without_anything_special_the_tree_is_narrow():
+    """No guarantee, capability, borrowing or problem anywhere: no such columns."""
+    rows = queues.tree_rows(scenario_view())
+
+    heads = [column.head for column in queues.tree_columns(rows)]
+
+    assert not {"GUARANTEE", "CAPABILITY", "BORROWED", "PROBLEM"} & set(heads)

@@ -1,0 +1,253 @@
+"""The life of a claim: made with its proof, held, gone on with, ended."""
+
+from dataclasses import replace
+
+import pytest
+
+from global_sched.core import explain, run_cycle
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import MAIN, ClusterName, QueueName
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.queue import Queue
+from global_sched.shared.model.verdict import Code
+from tests.builders import NOW, ids, workload
+from tests.towns import Member, Town
+
+POLICY = Policy(patience_seconds=0)
+M = ClusterName("m")
+
+
+def _town(*running, racks=(2, 2), queues=("a", "b"), cpu=1):
+    """A town in which these run already."""
+    named = [q if isinstance(q, Queue) else Queue(name=QueueName(q)) for q in queues]
+    town = Town([Member("m", racks, cpu=cpu)], named)
+    for one in running:
+        town.add(one)
+        town.execute(run_cycle(town.snapshot(), POLICY, town.now))
+        assert town.workloads[one.key].targets
+        town.now = Instant(town.now + SECOND)
+    return town
+
+
+def _job(name, pods=1, priority=0, queue="a", **more):
+    return workload(name, cpu=1, pods=pods, priority=priority, queue=queue, **more)
+
+
+def _cycle(town, policy=POLICY):
+    return run_cycle(town.snapshot(), policy, town.now)
+
+
+def _verdict(plan, name):
+    return next(o.verdict for o in plan.outcomes if o.workload.endswith(f"/{name}"))
+
+
+def test_a_claim_is_made_with_its_victims():
+    """The claimant gets the claim, the victim leaves for it, both say so; nothing is placed yet."""
+    town = _town(_job("low", 4))
+    town.add(_job("high", 2, priority=10))
+
+    plan = _cycle(town)
+
+    (withdrawal,), (claiming,) = plan.withdrawals, plan.claims
+    claim = claiming.decision.claim
+    assert ids([withdrawal, claiming]) == ["low", "high"]
+    assert withdrawal.makes_room_for == claiming.workload
+    assert withdrawal.decision.evicted == town.now
+    assert (withdrawal.reason, withdrawal.targets) == (Reason.PREEMPTED, ())
+    assert (claim.cluster, claim.amounts.pods(), claim.victims[0].whole) == ("m", 2, True)
+    assert claim.until == town.now + POLICY.hold_seconds * SECOND
+    assert _verdict(plan, "high").reason == Reason.ROOM_BEING_MADE
+    assert _verdict(plan, "low").reason == Reason.PREEMPTED
+    assert not plan.admissions
+
+
+def test_held_room_goes_to_nobody_else():
+    """While victims leave, and when they have left, only the claimant gets their room."""
+    town = _town(_job("low", 4))
+    town.add(_job("high", 2, priority=10))
+    town.execute(_cycle(town), linger=True)
+    town.add(_job("small", 1, queue="b"))
+
+    waiting = _cycle(town)
+    town.leave()
+    later = _cycle(town)
+
+    assert not waiting.admissions
+    assert not waiting.withdrawals
+    assert sorted(ids(later.admissions)) == ["high", "small"]
+    grant = next(a for a in later.admissions if a.workload.endswith("high")).decision.grants[0]
+    assert grant.amounts.pods() == 2
+
+
+def test_nodes_that_are_half_free_are_kept():
+    """A node from which one of two victims is gone takes nothing in between."""
+    town = _town(_job("one"), _job("two"), racks=(1,), cpu=2)
+    town.add(workload("high", cpu=2, priority=10, queue="a"))
+    plan = _cycle(town)
+    assert sorted(ids(plan.withdrawals)) == ["one", "two"]
+    town.execute(plan, linger=True)
+    first = town.workloads[plan.withdrawals[0].workload]
+    town.members[M].cut(first.binding_id, Amounts())
+    town.add(_job("small", 1, queue="b"))
+
+    waiting = _cycle(town)
+
+    assert not waiting.admissions
+    town.leave()
+    assert ids(_cycle(town).admissions) == ["high"]
+
+
+def test_a_new_leader_goes_on():
+    """A claim that stands while its victim still runs: the victim leaves now, without a search."""
+    town = _town(_job("low", 4))
+    town.add(_job("high", 2, priority=10))
+    plan = _cycle(town)
+    town.execute(replace(plan, withdrawals=()))
+
+    again = _cycle(town, replace(POLICY, searches_per_cycle=0))
+
+    assert ids(again.withdrawals) == ["low"]
+    assert not again.claims
+
+
+def test_a_claim_that_is_not_met_in_time_ends():
+    """Then the cluster is left out for a while, and nobody else has left."""
+    town = _town(_job("low", 4))
+    town.add(_job("high", 2, priority=10))
+    town.execute(_cycle(town), linger=True)
+    town.now = Instant(town.now + (POLICY.hold_seconds + 1) * SECOND)
+
+    plan = _cycle(town)
+
+    (claiming,) = plan.claims
+    assert claiming.decision.claim is None
+    assert [one.cluster for one in claiming.decision.backoffs] == ["m"]
+    assert not plan.withdrawals
+
+
+@pytest.mark.parametrize(
+    ("change", "leaves"),
+    [
+        pytest.param({}, True, id="a plain one leaves"),
+        pytest.param({"preemptable": False}, False, id="one that refuses stays"),
+        pytest.param(
+            {"priority_class": "system-cluster-critical"}, False, id="a system-critical one stays"
+        ),
+    ],
+)
+def test_who_may_leave(change, leaves):
+    """`preemptable: false` and system-critical workloads never leave."""
+    town = _town(_job("low", 4, **change))
+    town.add(_job("high", 2, priority=10))
+
+    assert bool(_cycle(town).withdrawals) == leaves
+
+
+def test_one_search_for_equal_shapes_and_a_limit():
+    """What is not searched waits, and says so; the next cycle looks at it."""
+    town = _town(_job("l1"), _job("l2"), _job("l3"), _job("l4"))
+    demand = _job("x").demand
+    town.add(*[_job(f"h{i}", priority=10, asks=demand, created=i) for i in range(3)])
+
+    plan = _cycle(town)
+    none = _cycle(town, replace(POLICY, searches_per_cycle=0))
+
+    assert ids(plan.claims) == ["h0"]
+    assert _verdict(plan, "h1").reason == Reason.SEARCH_DEFERRED
+    assert _verdict(plan, "h1").code == Code.WAIT
+    assert not none.claims
+    assert _verdict(none, "h0").reason == Reason.SEARCH_DEFERRED
+
+
+def test_a_victim_evicts_nobody_for_a_while():
+    """A victim of middle priority does not pass its eviction on at once."""
+    town = _town(_job("low", 2), _job("mid", 2, priority=5, preemptable=True))
+    town.workloads = {
+        key: replace(one, preemptable=one.name != "low") for key, one in town.workloads.items()
+    }
+    town.add(_job("high", 2, priority=10))
+    plan = _cycle(town)
+    assert ids(plan.withdrawals) == ["mid"]
+    town.execute(plan, linger=True)
+    town.leave()
+    town.workloads = {key: replace(one, preemptable=True) for key, one in town.workloads.items()}
+    town.execute(_cycle(town), linger=True)
+
+    quiet = _cycle(town)
+    town.now = Instant(town.now + (POLICY.hold_seconds + 1) * SECOND)
+    later = _cycle(town)
+
+    assert not quiet.withdrawals
+    assert ids(later.withdrawals) == ["low"]
+
+
+def test_a_quota_that_a_brother_borrows_is_taken_back():
+    """Free room but no quota: a brother's borrower leaves, wherever it runs."""
+    queues = [
+        Queue(name=QueueName("top"), capability=(("cpu", 2000),)),
+        Queue(name=QueueName("a"), parent=QueueName("top"), deserved=(("cpu", 1000), ("pods", 1))),
+        Queue(name=QueueName("b"), parent=QueueName("top"), deserved=(("cpu", 1000), ("pods", 1))),
+    ]
+    town = _town(_job("b1", queue="b"), _job("b2", queue="b"), queues=queues)
+    town.add(_job("a1"))
+
+    plan = _cycle(town)
+    town.execute(plan, linger=True)
+
+    assert ids(plan.withdrawals) == ["b2"]
+    assert ids(_cycle(town).admissions) == ["a1"]
+
+
+def test_surplus_leaves_in_turns():
+    """Only as many surplus pods as are needed; the decision tells how many to delete."""
+    town = _town(_job("low", 4, minimum=1))
+    town.add(_job("high", 2, priority=10))
+
+    plan = _cycle(town)
+
+    (shrunk,) = plan.admissions
+    assert shrunk.makes_room_for is not None
+    assert shrunk.decision.grants[0].amounts.pods() == 2
+    assert shrunk.decision.give_up == ((M, Amounts.of({MAIN: 2})),)
+    assert _verdict(plan, "low").reason == Reason.GAVE_UP_SURPLUS
+    assert not plan.withdrawals
+
+
+def test_explain_names_victims_to_their_own_tenant_only():
+    """Who would have to leave, by queue and priority; another tenant's job has no name."""
+    town = _town(_job("low", 2), _job("other", 2, tenant="rival"))
+    town.add(_job("high", 4, priority=10))
+
+    found = explain(town.snapshot(), POLICY, town.now, workload("high").key)
+
+    assert found is not None
+    names = {one.workload and one.workload.partition("/")[2] for one in found.victims}
+    assert names == {"low", None}
+    assert {(one.queue, one.priority, one.pods, one.whole) for one in found.victims} == {
+        ("a", 0, 2, True)
+    }
+
+
+def test_explain_says_why_nobody_leaves():
+    """Without victims there is a sentence."""
+    town = _town(_job("same", 4))
+    town.add(_job("new", 2))
+
+    found = explain(town.snapshot(), POLICY, town.now, workload("new").key)
+
+    assert found is not None
+    assert found.victims == ()
+    assert found.no_victims.startswith("nobody may leave for it")
+
+
+def test_a_world_at_rest_is_not_searched():
+    """Equal priority in one queue: no search, and the plan is empty."""
+    town = _town(_job("same", 4))
+    town.add(_job("new", 2))
+
+    plan = run_cycle(town.snapshot(), POLICY, NOW)
+
+    assert plan.empty()
+    assert _verdict(plan, "new").code == Code.NO_FIT

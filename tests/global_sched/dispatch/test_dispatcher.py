@@ -1,0 +1,179 @@
+"""The order of the writes of a plan, and what happens to what is under way."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+from global_sched.dispatch.binding_writer import Saying, Written
+from global_sched.dispatch.dispatcher import Dispatcher
+from global_sched.dispatch.results import Result
+from global_sched.shared.api.karmada import ResourceBinding
+from global_sched.shared.clock import LoopClock
+from global_sched.shared.kube.errors import Target, Unreachable
+from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.plan import Admission, Plan
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.telemetry.registry import Metrics
+from global_sched.shared.telemetry.spec import Program
+from tests.builders import decision, workload
+from tests.virtual_time import virtual_time
+
+
+class Writer:
+    """Takes a second for every write; some fail."""
+
+    def __init__(self, *, status_error=None):
+        self.done = []
+        self.status_error = status_error
+
+    async def write(self, work):
+        await asyncio.sleep(1)
+        if isinstance(work, Saying):
+            if self.status_error is not None:
+                raise self.status_error
+            self.done.append(f"status {work.workload}")
+            return Written(Result.OK)
+        self.done.append(f"placement {work.workload}")
+        saying = Saying(
+            workload=work.workload, binding=ResourceBinding(), decision=work.decision.id,
+            affinity=None,
+        )  # fmt: skip
+        return Written(Result.OK, saying)
+
+    async def read(self, key):
+        del key
+        return ResourceBinding()
+
+
+class Source:
+    """Every workload at its version 1; what is assumed."""
+
+    def __init__(self):
+        self.assumed = set()
+
+    def workload(self, key):
+        return workload(key.partition("/")[2], resource_version="1")
+
+    def assume(self, action, now):
+        del now
+        self.assumed.add(action.workload)
+
+    def forget(self, key):
+        self.assumed.discard(key)
+
+    def refresh(self, wire):
+        del wire
+
+
+class Always:
+    """A term that lasts."""
+
+    def valid(self):
+        return True
+
+
+def admissions(*names):
+    made = []
+    for name in names:
+        one = workload(name, resource_version="1")
+        made.append(
+            Admission(
+                workload=WorkloadKey(f"ns/{name}"),
+                uid=one.uid,
+                resource_version="1",
+                targets=(),
+                decision=decision(name=name),
+            )
+        )
+    return Plan(admissions=tuple(made))
+
+
+@asynccontextmanager
+async def dispatching(writer, *, concurrency=2):
+    rung = []
+    dispatcher = Dispatcher(
+        writer,
+        Source(),
+        clock=LoopClock(),
+        term=Always(),
+        metrics=Metrics(Program.GLOBAL),
+        wake=lambda: rung.append(asyncio.get_running_loop().time()),
+        concurrency=concurrency,
+    )
+    task = asyncio.create_task(dispatcher.run())
+    try:
+        yield dispatcher, rung
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+@virtual_time
+async def test_placements_go_before_all_statuses():
+    """A burst's statuses wait until its placements are written, those of a later plan included."""
+    writer = Writer()
+    async with dispatching(writer) as (dispatcher, rung):
+        dispatcher.submit(admissions("a", "b", "c"), Policy())
+        await asyncio.sleep(0.5)
+        dispatcher.submit(admissions("d"), Policy())
+        await dispatcher.placed()
+        placed = asyncio.get_running_loop().time()
+        await dispatcher.settle()
+
+    assert [one.split()[0] for one in writer.done] == ["placement"] * 4 + ["status"] * 4
+    assert placed == 2.0
+    assert rung == []
+
+
+@virtual_time
+async def test_statuses_wait_for_a_long_cycle():
+    """While a cycle decides, only placements are written."""
+    writer = Writer()
+    async with dispatching(writer) as (dispatcher, _):
+        with dispatcher.deciding():
+            dispatcher.submit(admissions("a"), Policy())
+            await asyncio.sleep(5)
+            meanwhile = list(writer.done)
+        await dispatcher.settle()
+
+    assert meanwhile == ["placement ns/a"]
+    assert writer.done == ["placement ns/a", "status ns/a"]
+
+
+@virtual_time
+async def test_what_was_dropped_for_a_write_under_way_is_decided_again():
+    """A cycle that wants to write a busy binding rings once more when that is done."""
+    writer = Writer()
+    async with dispatching(writer) as (dispatcher, rung):
+        dispatcher.submit(admissions("a"), Policy())
+        await asyncio.sleep(0.5)
+        dispatcher.submit(admissions("a"), Policy())
+        await dispatcher.settle()
+
+    assert writer.done == ["placement ns/a", "status ns/a"]
+    assert rung == [2.0]
+
+
+@virtual_time
+async def test_a_status_that_fails_is_left_to_the_next_cycle():
+    """It is looked up, and the bell rings, so that the next cycle confirms it."""
+    gone = Unreachable("cut", target=Target(verb="patch", resource="x"))
+    writer = Writer(status_error=gone)
+    async with dispatching(writer) as (dispatcher, rung):
+        dispatcher.submit(admissions("a"), Policy())
+        await dispatcher.settle()
+        await asyncio.sleep(1)
+
+    assert writer.done == ["placement ns/a"]
+    assert len(rung) == 1
+
+
+@virtual_time
+async def test_the_end_says_what_was_written():
+    """Draining drops placements that are not begun, and still says the statuses of the others."""
+    writer = Writer()
+    async with dispatching(writer, concurrency=1) as (dispatcher, _):
+        dispatcher.submit(admissions("a", "b"), Policy())
+        await asyncio.sleep(0.5)
+        await dispatcher.drain()
+
+    assert writer.done == ["placement ns/a", "status ns/a"]

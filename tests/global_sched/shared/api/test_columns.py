@@ -1,0 +1,31 @@
+"""What `kubectl get` shows: our own columns, Volcano's names where Volcano has them."""
+
+import pytest
+
+from global_sched.shared.api.schema import crds
+
+
+@pytest.mark.parametrize(
+    ("file", "narrow", "wide"),
+    [
+        pytest.param(
+            "federation.global-sched.io_directives.yaml",
+            ["CLUSTER", "ENTRIES", "EPOCH", "AGE"],
+            [],
+            id="Directives",
+        ),
+        pytest.param(
+            "scheduling.volcano.sh_queues.yaml",
+            ["PARENT", "WEIGHT", "PRIORITY", "STATE", "RUNNING", "PENDING", "AGE"],
+            ["ALLOCATED"],
+            id="Queues",
+        ),
+    ],
+)
+def test_columns(file, narrow, wide):
+    """The columns by name, those of `-o wide` apart."""
+    [version] = crds()[file]["spec"]["versions"]
+    columns = version["additionalPrinterColumns"]
+
+    assert [one["name"] for one in columns if not one.get("priority")] == narrow
+    assert [one["name"] for one in columns if one.get("priority")] == wide

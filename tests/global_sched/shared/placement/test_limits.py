@@ -1,0 +1,188 @@
+"""Input that is absurd or hostile: bounded work, a clear verdict, and nothing else suffers."""
+
+import time
+
+import pytest
+
+from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement, Meta
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.api.volcano import (
+    ExactMatch,
+    HyperNode,
+    HyperNodeSpec,
+    Member,
+    MemberSelector,
+    RegexMatch,
+)
+from global_sched.shared.model.verdict import Code
+from global_sched.shared.placement import NotPlaced, Placed, Space, build_tree
+from tests.global_sched.shared.placement.worlds import (
+    SOFT,
+    domain,
+    free,
+    gang,
+    hard,
+    leaf,
+    parts,
+    pod_set,
+    racks,
+    shape,
+    topology,
+    workers,
+)
+
+SECONDS = 20
+"""CPU seconds that nothing here may come near, on any machine."""
+
+
+@pytest.fixture(autouse=True)
+def bounded():
+    """Every case ends in bounded CPU time."""
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < SECONDS
+
+
+def hypernode(name, tier, *selectors):
+    members = [Member(type="Node", selector=selector) for selector in selectors]
+    return HyperNode(metadata=Meta(name=name), spec=HyperNodeSpec(tier=tier, members=members))
+
+
+@pytest.mark.slow
+def test_more_hypernodes_than_are_read():
+    """What is beyond the limit is set aside by name; the rest is a tree."""
+    exact = MemberSelector(exact_match=ExactMatch(name="n0"))
+    many = [hypernode(f"h{at:07}", 1, exact) for at in range(101_000)]
+
+    tree = build_tree(many, {"n1": {}})
+
+    assert len(tree.domains) == 100_000
+    assert tree.problems["h0100000"].startswith("is set aside: there are more than 100000")
+
+
+def test_members_that_match_everything():
+    """A node that all of them list is in none of them, and each says so."""
+    every = [
+        MemberSelector(regex_match=RegexMatch(pattern=".*")),
+        MemberSelector(
+            label_match=LabelSelector(
+                match_expressions=[LabelSelectorRequirement(key="x", operator="DoesNotExist")]
+            )
+        ),
+    ]
+    nodes = {f"n{at}": {} for at in range(1_000)}
+
+    tree = build_tree([hypernode(f"h{at}", 1, every[at % 2]) for at in range(200)], nodes)
+
+    assert set(tree.leaf_of.values()) == {None}
+    assert len(tree.problems) == 200
+
+
+@pytest.mark.parametrize(
+    ("tier", "want"),
+    [
+        pytest.param(2**31, "is set aside: its tier 2147483648 is out of range", id="too high"),
+        pytest.param(-1, "is set aside: its tier -1 is out of range", id="negative"),
+        pytest.param(2**31 - 1, None, id="the highest there is"),
+    ],
+)
+def test_tiers_out_of_range(tier, want):
+    """A tier that no program can count with sets its HyperNode aside."""
+    exact = MemberSelector(exact_match=ExactMatch(name="n0"))
+
+    tree = build_tree([hypernode("h", tier, exact), hypernode("good", 1)], {"n0": {}})
+
+    assert tree.problems.get("h") == want
+    assert "good" in {one.name for one in tree.domains}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "want"),
+    [
+        pytest.param(gang(pod_set("none", 0)), 0, id="a pod set of no pods"),
+        pytest.param(gang(pod_set("none", 0), pod_set("w", 2, cpu=1)), 2, id="one beside others"),
+        pytest.param(gang(pod_set("w", 3, like=shape())), 3, id="requests of nothing but pods"),
+        pytest.param(workers(3, 0, constraint=hard(1)), 3, id="a minimum of nothing"),
+    ],
+)
+def test_requests_of_nothing(wanted, want):
+    """Nothing is asked for: nothing or everything is placed."""
+    placed = Space(racks(a=[4], b=[4])).place(wanted)
+
+    assert placed.amounts.pods() == want
+
+
+@pytest.mark.parametrize("constraint", [None, SOFT, hard(1), hard(9)])
+def test_more_than_any_node(constraint):
+    """A request beyond every node is no room, with the number that fits."""
+    answer = Space(racks(a=[4], b=[4])).place(workers(2, cpu=2**60, constraint=constraint))
+
+    assert isinstance(answer, NotPlaced)
+    assert (answer.verdict.code, answer.verdict.holds, answer.proven) == (Code.NO_FIT, 0, True)
+
+
+def large(nodes=2_000, cpu=64):
+    domains = [domain("core", 3)]
+    leaves = []
+    for spine in range(10):
+        domains.append(domain(f"s{spine}", 2, "core"))
+        for rack in range(10):
+            name = f"s{spine}-r{rack}"
+            domains.append(domain(name, 1, f"s{spine}"))
+            leaves.append(leaf(name, free(cpu, 0, 0, 110), count=nodes // 100))
+    return topology(domains, leaves, label_keys=())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fits"),
+    [
+        pytest.param(workers(100_000, constraint=SOFT), True, id="one shape"),
+        pytest.param(workers(200_000, constraint=SOFT), False, id="one shape, too many"),
+        pytest.param(
+            workers(100_000, partition=parts(1000, 100, constraint=hard(1)), constraint=hard(3)),
+            True,
+            id="in groups of a thousand",
+        ),
+        pytest.param(
+            gang(pod_set("a", 50_000, cpu=1), pod_set("b", 45_000, cpu=2), constraint=SOFT),
+            False,
+            id="two shapes that do not fit together",
+        ),
+        pytest.param(
+            gang(pod_set("a", 50_000, cpu=1), pod_set("b", 30_000, cpu=2), constraint=hard(2)),
+            False,
+            id="two shapes under a tier that holds neither",
+        ),
+    ],
+)
+def test_a_gang_of_a_hundred_thousand(wanted, fits):
+    """A huge gang is placed, or refused with how many fit; what is not sure is no refusal."""
+    answer = Space(large()).place(wanted)
+
+    assert isinstance(answer, Placed) is fits
+    if isinstance(answer, NotPlaced):
+        code = Code.NO_FIT if answer.proven else Code.WAIT
+        assert answer.verdict.code == code
+        assert answer.verdict.missing > 0
+
+
+def test_the_search_limit_is_no_refusal():
+    """When the search ends before a fit is ruled out, the gang waits; it is never called unfit."""
+    sizes = [(8, 9), (7, 6), (4, 5)]
+    nodes = [leaf("r", free(cpu, 0, memory), node=f"n{cpu}") for cpu, memory in sizes]
+    world = topology([domain("r", 1)], nodes)
+    wanted = gang(
+        pod_set("a", 1, cpu=1, memory=2),
+        pod_set("b", 2, cpu=2, memory=3),
+        pod_set("c", 3, cpu=4, memory=3),
+        constraint=hard(1),
+    )
+
+    answer = Space(world, search_limit=1).place(wanted)
+
+    assert isinstance(answer, NotPlaced)
+    assert not answer.proven
+    assert answer.verdict.code == Code.WAIT
+    assert answer.verdict.reason == Reason.TOPOLOGY_DOES_NOT_FIT
+    assert "not every way of placing these shapes was tried" in answer.verdict.detail
+    assert isinstance(Space(world).place(wanted), Placed)

@@ -1,0 +1,143 @@
+"""Room that is kept for workloads which are not admitted yet."""
+
+import pytest
+
+from global_sched.shared.model.instant import SECOND, Instant
+from member_agent.scheduler.round import Situation
+from tests.builders import gang, hard
+from tests.builders import pod_set as model_pod_set
+from tests.member_agent.member import directive, entry, gang_objects, hold, member, pod, racks
+from tests.member_agent.scheduler.rounds import nodes_of, round_of
+from tests.wire import NOW
+
+
+def workers(pods, *, tier=None):
+    """The gang of `gang_objects`, as the leader knows it."""
+    constraint = hard(tier) if tier is not None else None
+    return gang(model_pod_set("worker", pods=pods, gpus=8, cpu=1), constraint=constraint)
+
+
+def at(seconds, **fields):
+    """The situation so many seconds after NOW."""
+    return Situation(now=Instant(NOW + seconds * SECOND), **fields)
+
+
+def test_free_places_are_kept_for_a_claim():
+    """Nothing starts on the places of a claim; what is beside them is free for all."""
+    cache = member(
+        racks(2, 2),
+        pod("a", gpus=8),
+        pod("b", gpus=8),
+        pod("c", gpus=8),
+        directive(hold("claim", {"worker": 2}, gang=workers(2), domain="r0", leaving=["victim"])),
+    )
+
+    assert nodes_of(round_of(cache, at(0))) == {"a": "r1-0", "b": "r1-1"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "want"),
+    [
+        pytest.param(599, {"a": "r1-0", "b": "r1-1"}, id="before it ends"),
+        pytest.param(600, {"a": "r0-0", "b": "r0-1"}, id="from its end on the places are free"),
+    ],
+)
+def test_a_hold_ends_by_the_agents_own_clock(seconds, want):
+    """`heldUntil` ends it even when nobody can tell the agent so."""
+    cache = member(
+        racks(2, 2),
+        pod("a", gpus=8),
+        pod("b", gpus=8),
+        directive(hold("claim", {"worker": 2}, gang=workers(2), domain="r0", leaving=["victim"])),
+    )
+
+    assert nodes_of(round_of(cache, at(seconds))) == want
+
+
+def test_a_node_with_a_leaving_pod_takes_nobody():
+    """Room that a victim leaves piece by piece goes to nobody else before the claim has it."""
+    cache = member(
+        racks(1, 2, gpus=8),
+        gang_objects("v", pods=1, gpus=4, binding="victim", nodes=["r0-0"]),
+        pod("small", gpus=1),
+        pod("large", gpus=8),
+        directive(hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])),
+    )
+
+    assert nodes_of(round_of(cache, at(0))) == {}
+
+
+def test_only_the_leaving_pods_of_an_elastic_gang_close_their_nodes():
+    """A gang that gives up surplus keeps the nodes of its other pods open."""
+    cache = member(
+        racks(1, 3),
+        gang_objects(
+            "v", pods=3, gpus=4, minimum=1, binding="victim", nodes=["r0-0", "r0-1", "r0-2"]
+        ),
+        [pod(f"small-{n}", gpus=4) for n in range(3)],
+        directive(
+            entry("victim", {"worker": 2}, giveUp={"worker": 1}),
+            hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"]),
+        ),
+    )
+
+    assert nodes_of(round_of(cache, at(0))) == {"small-0": "r0-0", "small-1": "r0-1"}
+
+
+def test_kept_places_become_those_of_the_admitted_gang():
+    """With the admission the claim's places are its own, whoever was admitted in between."""
+    claim = hold("claim", {"worker": 2}, gang=workers(2, tier=1), domain="r0", leaving=["victim"])
+    cache = member(racks(2, 2), directive(claim))
+    first = round_of(cache, at(0))
+    cache = member(
+        racks(2, 2),
+        gang_objects("late", pods=2, tier=1, binding="late"),
+        gang_objects("g", pods=2, tier=1, binding="claim"),
+        directive(
+            entry("late", {"worker": 2}, gang=workers(2, tier=1), at=1),
+            entry("claim", {"worker": 2}, gang=workers(2, tier=1), domain="r0", at=2),
+        ),
+    )
+
+    assert nodes_of(round_of(cache, at(2, reservations=first.reservations))) == {
+        "g-worker-0": "r0-0",
+        "g-worker-1": "r0-1",
+        "late-worker-0": "r1-0",
+        "late-worker-1": "r1-1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("entries", "want"),
+    [
+        pytest.param([], {}, id="nothing that came from elsewhere starts in a draining domain"),
+        pytest.param(
+            [entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=-1)],
+            {"g-worker-0": "r0-0"},
+            id="what was admitted before it began to drain may start there",
+        ),
+        pytest.param(
+            [entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=1)],
+            {"g-worker-0": "r0-0"},
+            id="what the leader sends into it is meant",
+        ),
+        pytest.param(
+            [entry("g", {"worker": 1}, gang=workers(1), domain="r1", at=1)],
+            {},
+            id="what was sent elsewhere does not move into it",
+        ),
+    ],
+)
+def test_a_draining_domain(entries, want):
+    """A hold without victims reserves its whole domain: it fills with what is meant for it only."""
+    objects = gang_objects("g", pods=1, gpus=4, binding="g") if entries else []
+    cache = member(
+        racks(2, 1, gpus=8),
+        pod("busy", gpus=8, node="r1-0", scheduler="default-scheduler"),
+        pod("held", gpus=4, node="r0-0", scheduler="default-scheduler"),
+        objects,
+        [] if entries else pod("free", gpus=1),
+        directive(hold("large", {"worker": 1}, gang=workers(1), domain="r0"), *entries),
+    )
+
+    assert nodes_of(round_of(cache, at(0))) == want

@@ -1,0 +1,147 @@
+"""Subgroups by labels: how many must be whole, and who lies together."""
+
+import pytest
+
+from global_sched.shared.api import names
+from tests.member_agent.member import hyper_node, member, node, pod, pod_group, racks
+from tests.member_agent.scheduler.rounds import bind, nodes_of, reasons_of, round_of
+
+TEAM = "example.org/team"
+
+
+def policy(name, *, size=1, least=0, tier=1, keys=(TEAM,), tasks=()):
+    found = {
+        "name": name,
+        "subGroupSize": size,
+        "minSubGroups": least,
+        "matchLabelKeys": list(keys),
+        "networkTopology": {"mode": "hard", "highestTierAllowed": tier},
+    }
+    if tasks:
+        expression = {"key": names.TASK_SPEC, "operator": "In", "values": list(tasks)}
+        found["labelSelector"] = {"matchExpressions": [expression]}
+    return found
+
+
+def member_of(team, number, *, task="worker", gpus=8, running=""):
+    name = f"{team}-{task}-{number}"
+    labels = {TEAM: team}
+    return pod(name, gpus=gpus, group="g", task=task, index=number, labels=labels, node=running)
+
+
+def homes(nodes):
+    """Pods by the rack of their node."""
+    found = {}
+    for name, on in nodes.items():
+        found.setdefault(on.rpartition("-")[0], set()).add(name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("least", "racks_of", "want"),
+    [
+        pytest.param(2, (2, 2), 4, id="two teams are whole, each in its rack"),
+        pytest.param(3, (2, 2), 0, id="three must be, and only two racks hold one"),
+        pytest.param(1, (2, 1), 2, id="the second team has no rack, and is surplus"),
+        pytest.param(0, (2, 1), 2, id="a team that is not asked for waits whole"),
+    ],
+)
+def test_min_sub_groups(least, racks_of, want):
+    """So many subgroups are whole or nothing starts; the others follow where they fit."""
+    teams = ("a", "b", "c")
+    objects = [
+        pod_group("g", minimum=1, tier=2, subGroupPolicy=[policy("teams", size=2, least=least)]),
+        # Indexes run across the teams, so that only the label says who belongs together.
+        *(member_of(team, at * 3 + i) for i, team in enumerate(teams) for at in range(2)),
+    ]
+    world = []
+    for rack, size in enumerate(racks_of):
+        own = [f"r{rack}-{at}" for at in range(size)]
+        world += [*(node(name) for name in own), hyper_node(f"r{rack}", 1, nodes=own)]
+    world.append(hyper_node("s", 2, children=[f"r{at}" for at in range(len(racks_of))]))
+
+    placed = nodes_of(round_of(member(world, objects)))
+
+    assert len(placed) == want
+    assert all(len({n[0] for n in names_}) == 1 for names_ in homes(placed).values())
+
+
+def test_too_few_pods_for_the_subgroups():
+    """The reason names the policy and what it lacks."""
+    rule = policy("teams", size=2, least=2)
+    objects = [
+        pod_group("g", minimum=1, subGroupPolicy=[rule]),
+        *(member_of("a", at) for at in (0, 1)),
+    ]
+
+    reasons = reasons_of(round_of(member(racks(2, 2), objects)))
+
+    assert reasons["a-worker-0"] == (
+        "subgroup policy teams needs 2 subgroups of 2 pods, and 1 may be whole"
+    )
+
+
+def test_one_subgroup_of_several_roles():
+    """A policy whose selector takes two roles puts a prefill beside its decode workers."""
+    rule = policy("serving", size=3, least=2, tasks=("prefill", "decode"))
+    objects = [pod_group("g", minimum=6, tier=2, subGroupPolicy=[rule])]
+    for team in ("x", "y"):
+        objects.append(member_of(team, 0, task="prefill", gpus=4))
+        objects += [member_of(team, at, task="decode", gpus=8) for at in range(2)]
+
+    placed = homes(nodes_of(round_of(member(racks(3, 3), objects))))
+
+    assert sorted(sorted({n[0] for n in names_}) for names_ in placed.values()) == [["x"], ["y"]]
+
+
+def partitioned(task, size, total, gpus, running=()):
+    return [
+        pod(
+            f"{task}-{at}",
+            gpus=gpus,
+            group="g",
+            task=task,
+            index=at,
+            labels={names.PARTITION_ID: str(at // size)},
+            node=running[at] if running else "",
+        )
+        for at in range(size * total)
+    ]
+
+
+TOGETHER = pod_group(
+    "g",
+    minimum=8,
+    tier=2,
+    annotations={names.PARTITIONS_TOGETHER: "prefill, decode"},
+    subGroupPolicy=[
+        policy("prefill", size=1, least=2, keys=(names.PARTITION_ID,), tasks=("prefill",)),
+        policy("decode", size=3, least=2, keys=(names.PARTITION_ID,), tasks=("decode",)),
+    ],
+)
+
+
+def test_partitions_of_two_tasks_together():
+    """The annotation puts partition i of one task with partition i of the other in one domain."""
+    pods = [*partitioned("prefill", 1, 2, 8), *partitioned("decode", 3, 2, 8)]
+
+    placed = nodes_of(round_of(member(racks(2, 4), TOGETHER, pods)))
+
+    assert len(placed) == 8
+    for at in range(2):
+        group = {f"prefill-{at}", *(f"decode-{at * 3 + i}" for i in range(3))}
+        assert len({placed[name].rpartition("-")[0] for name in group}) == 1
+
+
+def test_a_lost_pod_of_a_group_of_two_tasks_comes_back_to_it():
+    """What is missing of a group joins the rest of it, whatever task they are of."""
+    there = [f"r0-{at}" for at in range(3)], [f"r1-{at}" for at in range(3)]
+    decode = partitioned("decode", 3, 2, 8, [*there[0], *there[1]])
+    pods = [*partitioned("prefill", 1, 2, 8), *decode]
+    cache = member(racks(3, 4), TOGETHER, pods)
+
+    round_ = round_of(cache)
+
+    assert nodes_of(round_) == {"prefill-0": "r0-3", "prefill-1": "r1-3"}
+    bind(cache, round_)
+    assert nodes_of(round_of(cache)) == {}
