@@ -5,7 +5,22 @@ import sys
 
 from bench.harness import Figure, report
 
-GROUPS = ("cycle", "snapshot", "kube", "flow", "topology", "memory", "reports")
+GROUPS = (
+    "cycle",
+    "reclaim",
+    "fairness",
+    "fairness_exact",
+    "snapshot",
+    "kube",
+    "flow",
+    "topology",
+    "closeness",
+    "packing",
+    "kueue",
+    "growth",
+    "memory",
+    "reports",
+)
 """Each is a module of this package with a function `figures() -> list[Figure]`."""
 
 

@@ -240,7 +240,7 @@ async def _burst(user: _User, bodies: list[Obj], server: Process, program: Proce
         f"{SIZE.clusters} clusters of {SIZE.nodes} nodes; all sent in {posted:.2f} s, placed in "
         f"{last - first:.2f} s; CPU seconds: server {used[0]:.2f}, global-sched {used[1]:.2f}, "
         f"this client {used[2]:.2f}, on {os.cpu_count()} cores that all three share; "
-        "every admission is two PATCHes (placement, status) after its cycle has ended"
+        "every admission is two PATCHes: placements first, statuses behind all of them"
     )
     rate = len(bodies) / (last - first)
     waits = [(placed - sent) * 1000 for sent, placed in times]

@@ -119,8 +119,8 @@ def machine() -> str:
     return f"{cpu}, {platform.system()} {platform.release()}, Python {platform.python_version()}"
 
 
-def report(figures: list[Figure]) -> None:
-    """Print the table and write build/bench.json."""
+def report(figures: list[Figure], output: Path = OUTPUT) -> None:
+    """Print the table and write it as JSON: build/bench.json."""
     console = Console(width=150 if not sys.stdout.isatty() else None)
     table = Table(title=f"Figures on {machine()}", title_justify="left")
     for column in ("group", "figure", "value", "target", "met", "note"):
@@ -130,6 +130,6 @@ def report(figures: list[Figure]) -> None:
         met = "" if item.met is None else ("yes" if item.met else "NO")
         table.add_row(item.group, item.figure, value, item.target, met, item.note)
     console.print(table)
-    OUTPUT.parent.mkdir(exist_ok=True)
-    OUTPUT.write_text(json.dumps([asdict(item) for item in figures], indent=1) + "\n")
-    console.print(f"written to {OUTPUT.relative_to(ROOT)}")
+    output.parent.mkdir(exist_ok=True)
+    output.write_text(json.dumps([asdict(item) for item in figures], indent=1) + "\n")
+    console.print(f"written to {output.relative_to(ROOT)}")

@@ -41,3 +41,43 @@ def openb_pods() -> list[tuple[int, int, int]]:
         (int(row["cpu_milli"]), int(row["memory_mib"]), int(row["num_gpu"]))
         for row in rows("openb/openb_pod_list_default.csv.gz")
     ]
+
+
+def openb_gpu_nodes() -> list[tuple[int, int, int, str]]:
+    """(milli-CPU, MiB, GPUs, GPU model) of each openb node that has GPUs."""
+    return [
+        (int(row["cpu_milli"]), int(row["memory_mib"]), int(row["gpu"]), row["model"])
+        for row in rows("openb/openb_node_list_gpu_node.csv.gz")
+    ]
+
+
+def openb_whole_gpu_pods(workload: str) -> list[tuple[int, int, int, str]]:
+    """(milli-CPU, MiB, GPUs, allowed models as `A|B`) of a workload's pods that take whole GPUs."""
+    return [
+        (
+            int(row["cpu_milli"]),
+            int(row["memory_mib"]),
+            int(row["num_gpu"]),
+            row.get("gpu_spec") or "",
+        )
+        for row in rows(f"openb/openb_pod_list_{workload}.csv.gz")
+        if int(row["num_gpu"]) >= 1 and int(row["gpu_milli"]) == 1000
+    ]
+
+
+def lingjun_hosts() -> list[tuple[str, tuple[str, ...]]]:
+    """Each host with its domains from the top: core, PSW, (PSW, ASW)."""
+    return [
+        (row["ip"], (row["DSW"], row["PSW"], f"{row['PSW']}-{row['ASW']}"))
+        for row in rows("lingjun-topo/topo.csv")
+    ]
+
+
+def zhejianglab_hosts() -> list[tuple[str, tuple[str, ...]]]:
+    """Each server with its domains from the top: the spine, and the pod of its four rail leaves."""
+    leaves: dict[str, set[str]] = {}
+    for row in rows("zhejianglab-topo/server_leaf.csv"):
+        leaves.setdefault(row["server"], set()).add(row["leaf"])
+    return [
+        (server, ("spine", "+".join(sorted(rails)))) for server, rails in sorted(leaves.items())
+    ]

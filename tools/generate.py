@@ -16,7 +16,9 @@ from typing import Any
 import click
 import yaml
 
+from global_sched.shared.api.crd_kinds import KINDS
 from global_sched.shared.api.schema import crds
+from tools.chart_table import OURS, texts
 from tools.reference import pages
 
 ROOT = Path(__file__).parents[1]
@@ -55,8 +57,26 @@ def _crds() -> dict[str, str]:
     return {f"crds/{name}": HEADER + "---\n" + to_yaml(crd) for name, crd in crds().items()}
 
 
+def _deployed_crds() -> dict[str, str]:
+    """Our own kinds once more, where kustomize can read them: it looks at no file above a base."""
+    own = [kind.file_name for kind in KINDS if kind.resource.group == OURS]
+    base = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "metadata": {"name": "global-sched-crds"},
+        "resources": own,
+    }
+    found = _crds()
+    copies = {f"deploy/crds/{name}": found[f"crds/{name}"] for name in own}
+    return copies | {"deploy/crds/kustomization.yaml": HEADER + to_yaml(base)}
+
+
 TARGETS: dict[str, GeneratedFiles] = {
     "crds": GeneratedFiles(texts=_crds, owned=("crds/*.yaml",)),
+    "deploy-crds": GeneratedFiles(texts=_deployed_crds, owned=("deploy/crds/*.yaml",)),
+    "charts": GeneratedFiles(
+        texts=lambda: texts(_crds()), owned=("deploy/charts/*/templates/*.yaml",)
+    ),
     "reference": GeneratedFiles(texts=pages, owned=("docs/reference/*.md",)),
 }
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from global_sched.scenario import format as scenario_format
+from global_sched.scenario import world as scenario_world
 from global_sched.settings import Settings as GlobalSettings
 from global_sched.shared.api.reasons import ConditionType, KarmadaReason, Reason
 from global_sched.shared.api.schema import crds
@@ -156,21 +157,27 @@ def _fields(schema: dict[str, object], prefix: str) -> Iterable[tuple[str, ...]]
 
 _PARTS = (
     scenario_format.Scenario,
+    scenario_format.Suite,
     scenario_format.World,
-    scenario_format.ClusterSpec,
-    scenario_format.DomainSpec,
-    scenario_format.NodesSpec,
-    scenario_format.HostTable,
-    scenario_format.AgentSpec,
-    scenario_format.QueueSpec,
-    scenario_format.TenantSpec,
-    scenario_format.JobSpec,
-    scenario_format.TaskSpec,
-    scenario_format.TopologySpec,
-    scenario_format.PartitionSpec,
-    scenario_format.RunningSpec,
-    scenario_format.TraceSpec,
+    scenario_world.ClusterSpec,
+    scenario_world.DomainSpec,
+    scenario_world.HyperNodeSpec,
+    scenario_world.NodesSpec,
+    scenario_world.HostTable,
+    scenario_world.AgentSpec,
+    scenario_world.QueueSpec,
+    scenario_world.TenantSpec,
+    scenario_world.JobSpec,
+    scenario_world.TaskSpec,
+    scenario_world.TopologySpec,
+    scenario_world.PartitionSpec,
+    scenario_world.RunningSpec,
+    scenario_world.TraceSpec,
+    scenario_world.GroupSpec,
+    scenario_world.SubgroupSpec,
+    scenario_world.GroupPodSpec,
     scenario_format.Want,
+    scenario_format.WantAll,
     scenario_format.Step,
 )
 
@@ -178,10 +185,12 @@ _PARTS = (
 _SCENARIO = """# Scenario files
 
 A scenario is a YAML file: a world of clusters, queues, tenants and jobs, and what must come out.
-The same file runs as a test (`tests/scenarios/`), with `gsched whatif FILE`, and as the demo
-(`examples/demo.yaml`).
+The same file runs as a test (`tests/scenarios/`), with `gsched whatif FILE`, as the demo
+(`examples/demo.yaml`), and with `make scenarios FILES="…"`, which prints one line per case and
+also takes Volcano's cases as data. A file may hold a suite: many cases that share a world. Steps
+tell what happens one after the other, and what must hold after each.
 
-A first one: `tests/scenarios/rack-of-four.yaml`.
+A first one: `tests/scenarios/rack-of-four.yaml`; with steps: `tests/scenarios/sequences.yaml`.
 """
 
 

@@ -238,7 +238,7 @@ class Federation:
             await ensure(admin, NAMESPACES, {"metadata": {"name": name}})
         access = list(manifests(DEPLOY / "global-sched" / "rbac.yaml", {}))
         for spec in self._specs:
-            path = DEPLOY / "member-agent" / "control-plane.yaml"
+            path = DEPLOY / "member-agent" / "control-plane" / "access.yaml"
             access += manifests(path, {"MEMBER": spec.name})
         for name in self._tenants:
             access += manifests(DEPLOY / "tenants" / "viewer.yaml", {"NAMESPACE": name})

@@ -5,10 +5,10 @@ docs. It is turned into the objects that a federation would hold and decided by 
 like everything else. Callers read the file: nothing in here opens one, reads a clock or
 logs.
 
-Read `format.Scenario` for the file's fields, then `run.run`.
+Read `format.Scenario` and `world.World` for the file's fields, then `run.run`.
 """
 
-from global_sched.scenario.format import Scenario, ScenarioError, parse
+from global_sched.scenario.format import Scenario, ScenarioError, parse, parse_all
 from global_sched.scenario.run import Report, run
 
-__all__ = ["Report", "Scenario", "ScenarioError", "parse", "run"]
+__all__ = ["Report", "Scenario", "ScenarioError", "parse", "parse_all", "run"]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from global_sched.propagation.admission import admitted_policy
-from global_sched.propagation.binding_content import new_binding
+from global_sched.propagation.binding_content import new_binding, updated_binding
 from global_sched.propagation.claim import choose, claim_of
 from global_sched.propagation.fields import Obj, namespace_of
 
@@ -27,6 +27,19 @@ class Propagation:
 
     def binding_of(self, template: Obj, binding_id: str) -> Obj | None:
         """The binding of a template, None when no policy selects it."""
+        policy = self._policy_of(template)
+        if policy is None:
+            return None
+        return new_binding(template, policy, claim_of(policy), id_=binding_id, priority=None)
+
+    def updated(self, binding: Obj, template: Obj) -> Obj:
+        """The binding after a change of its template."""
+        policy = self._policy_of(template)
+        if policy is None:
+            return binding
+        return updated_binding(binding, template, policy, claim_of(policy), priority=None)
+
+    def _policy_of(self, template: Obj) -> Obj | None:
         namespace = namespace_of(template)
         scopes = (
             [
@@ -36,10 +49,7 @@ class Propagation:
             ],
             [p for p in self._policies if p["kind"] == POLICY_KINDS[1]],
         )
-        policy = next((found for scope in scopes if (found := choose(scope, template))), None)
-        if policy is None:
-            return None
-        return new_binding(template, policy, claim_of(policy), id_=binding_id, priority=None)
+        return next((found for scope in scopes if (found := choose(scope, template))), None)
 
 
 def merged(target: Any, patch: Mapping[str, Any]) -> Any:

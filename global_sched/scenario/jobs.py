@@ -3,8 +3,8 @@
 import csv
 import io
 
-from global_sched.scenario.format import JobSpec, ScenarioError, TaskSpec, TopologySpec, TraceSpec
 from global_sched.scenario.members import Read, toleration
+from global_sched.scenario.world import JobSpec, ScenarioError, TaskSpec, TopologySpec, TraceSpec
 from global_sched.shared.api.names import RUN_SECONDS
 
 Manifest = dict[str, object]
@@ -25,10 +25,15 @@ def template_of(job: JobSpec) -> Manifest:
         spec["minAvailable"] = job.min_available
     if job.topology is not None:
         spec["networkTopology"] = _topology(job.topology)
+    metadata: Manifest = {"name": job.name, "namespace": job.namespace}
+    if job.labels:
+        metadata["labels"] = job.labels
+    if job.annotations:
+        metadata["annotations"] = job.annotations
     return {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
-        "metadata": {"name": job.name, "namespace": job.namespace},
+        "metadata": metadata,
         "spec": spec,
     }
 
@@ -91,8 +96,12 @@ def _task(task: TaskSpec, job: JobSpec, where: str) -> Manifest:
     if task.tolerations:
         pod["tolerations"] = [toleration(text, where) for text in task.tolerations]
     template: Manifest = {"spec": pod}
+    annotations = dict(task.annotations)
     if job.run_seconds is not None:
-        template["metadata"] = {"annotations": {RUN_SECONDS: str(job.run_seconds)}}
+        annotations[RUN_SECONDS] = str(job.run_seconds)
+    metadata = {"labels": task.labels, "annotations": annotations}
+    if metadata := {name: value for name, value in metadata.items() if value}:
+        template["metadata"] = metadata
     found: Manifest = {"name": task.name, "replicas": task.replicas, "template": template}
     if task.min_available is not None:
         found["minAvailable"] = task.min_available

@@ -1,49 +1,125 @@
 """One member cluster of a scenario: its nodes, what is bound on them, and the report on it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from global_sched.cache.reports import MemberReport
-from global_sched.scenario.format import AgentSpec, Amount, ClusterSpec
+from global_sched.scenario.lies import Lies
 from global_sched.scenario.members import Read, hyper_nodes_of, nodes_of, used_by
-from global_sched.shared.api.base import Meta
-from global_sched.shared.api.core import Container, Node, Pod, PodSpec, ResourceRequirements
+from global_sched.scenario.world import AgentSpec, ClusterSpec, NodesSpec, ScenarioError
+from global_sched.shared.api.base import Quantity
+from global_sched.shared.api.core import Node
 from global_sched.shared.api.federation import ReportNodes
 from global_sched.shared.api.volcano import HyperNode
 from global_sched.shared.model.cluster import Capacity
-from global_sched.shared.model.ids import BindingId, ClusterName
+from global_sched.shared.model.gang import Amounts, PodSet
+from global_sched.shared.model.ids import BindingId, ClusterName, PodSetName
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.quantity import parse_quantity
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.workload import Progress, Workload
 from global_sched.shared.placement import (
-    Placed,
+    NodeUse,
+    NotPlaced,
     Space,
+    Tree,
     allocatable,
+    assemble,
+    axis_of,
     build_tree,
     histogram,
-    node_topology,
+    node_leaf,
     usable,
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BoundPod:
+    """A pod of a workload, on the node where it stays until it ends."""
+
+    pod_set: PodSetName
+    node: str
+    requests: Resources
+
+
 class MemberWorld:
-    """Binds whatever is admitted, where it was directed to, with the engine that the agent uses."""
+    """Binds whatever is admitted, where it was directed to, with the engine that the agent uses.
+
+    A pod that is bound stays on its node until its job ends, gives it back, or the node is lost.
+    """
 
     def __init__(self, cluster: ClusterSpec, read: Read) -> None:
         self.name = ClusterName(cluster.name)
+        self.spec = cluster
         self.agent: AgentSpec | None = cluster.agent
+        self._read = read
         self._nodes = [msgspec.convert(one, Node) for one in nodes_of(cluster, read)]
-        self._hyper_nodes = [
-            msgspec.convert(one, HyperNode) for one in hyper_nodes_of(cluster, read)
-        ]
-        self._pods = [_filler(node, used) for node, used in used_by(cluster).items()]
+        self._hyper_nodes: list[HyperNode] = []
+        self._used = used_by(cluster)
+        self._bound: dict[BindingId, list[_BoundPod]] = {}
+        self._minimum: dict[BindingId, Amounts] = {}
+        self._reasons: dict[BindingId, str] = {}
         self._generation = 0
+        self._read_tree()
+
+    # --- what happens to nodes and pods -------------------------------------------------------
 
     def lose(self, names: Iterable[str]) -> None:
         """These nodes are gone."""
-        gone = set(names)
+        gone = self._known(names)
         self._nodes = [node for node in self._nodes if node.metadata.name not in gone]
+
+    def set_nodes(
+        self, names: Iterable[str], *, ready: bool | None = None, cordoned: bool | None = None
+    ) -> None:
+        """These nodes are Ready or not, cordoned or not, from now on."""
+        chosen = self._known(names)
+        for at, node in enumerate(self._nodes):
+            if node.metadata.name not in chosen:
+                continue
+            wire = msgspec.to_builtins(node)
+            if ready is not None:
+                state = "True" if ready else "False"
+                wire["status"]["conditions"] = [{"type": "Ready", "status": state}]
+            if cordoned is not None:
+                wire.setdefault("spec", {})["unschedulable"] = cordoned
+            self._nodes[at] = msgspec.convert(wire, Node)
+
+    def add(self, groups: Sequence[NodesSpec]) -> None:
+        """Nodes join the cluster."""
+        before = {node.metadata.name for node in self._nodes}
+        self.spec.nodes.extend(groups)
+        every = [msgspec.convert(one, Node) for one in nodes_of(self.spec, self._read)]
+        named = {name for group in groups for name in _names_of(group, self.spec, self._read)}
+        self._nodes += [
+            one for one in every if one.metadata.name in named and one.metadata.name not in before
+        ]
+        self._used = used_by(self.spec)
+        self._read_tree()
+
+    def kill(self, binding: BindingId, pods: int) -> int:
+        """So many pods of a workload are deleted, the first ones; how many there were."""
+        bound = self._bound.get(binding, [])
+        killed = min(pods, len(bound))
+        del bound[:killed]
+        return killed
+
+    def _known(self, names: Iterable[str]) -> set[str]:
+        chosen = set(names)
+        unknown = sorted(chosen - {node.metadata.name for node in self._nodes})
+        if unknown:
+            raise ScenarioError(f"cluster {self.name} has no node {', '.join(unknown)}")
+        return chosen
+
+    def _read_tree(self) -> None:
+        self._hyper_nodes = [
+            msgspec.convert(one, HyperNode) for one in hyper_nodes_of(self.spec, self._read)
+        ]
+
+    # --- what the agent does ------------------------------------------------------------------
 
     def report(
         self, workloads: Iterable[Workload], keys: Iterable[str], now: Instant
@@ -51,20 +127,15 @@ class MemberWorld:
         """What the agent reports once everything admitted here is bound; None without an agent."""
         if self.agent is None:
             return None
-        labels = {node.metadata.name: node.metadata.labels or {} for node in self._nodes}
-        tree = build_tree(self._hyper_nodes, labels)
-        space = Space(node_topology(tree, self._nodes, self._pods))
-        progress = {}
         here = [one for one in workloads if any(t.cluster == self.name for t in one.targets)]
-        for one in sorted(here, key=_decided):
-            progress[one.binding_id] = self._bind(space, one)
+        progress = self._bind_all(sorted(here, key=_decided))
         wanted = set(self.agent.label_keys)
         if self.agent.reports_wanted_keys:
             wanted.update(keys)
         self._generation += 1
         return MemberReport(
             capacity=Capacity(
-                topology=histogram(space.remaining(), sorted(wanted)),
+                topology=histogram(self._topology(), sorted(wanted)),
                 total=self._total(),
                 observed=Instant(min(now, now - self.agent.report_age_seconds * SECOND)),
                 generation=self._generation,
@@ -76,19 +147,127 @@ class MemberWorld:
             nodes=ReportNodes(total=len(self._nodes)),
         )
 
-    def _bind(self, space: Space, workload: Workload) -> Progress:
+    def _bind_all(self, here: Sequence[Workload]) -> dict[BindingId, Progress]:
+        """Keep what is bound and still wanted, then bind what is missing, in order."""
+        alive = {node.metadata.name for node in self._nodes if usable(node)}
+        kept: dict[BindingId, list[_BoundPod]] = {}
+        for one in here:
+            if one.demand.gang is not None:
+                self._minimum[one.binding_id] = one.demand.gang.minimum_amounts()
+            wanted = _granted(one, self.name)
+            left = dict(wanted.entries)
+            for pod in self._bound.get(one.binding_id, ()):
+                if pod.node in alive and left.get(pod.pod_set, 0) > 0:
+                    left[pod.pod_set] -= 1
+                    kept.setdefault(one.binding_id, []).append(pod)
+        self._bound, self._reasons = kept, {}
+        topology = self._topology()
+        space = Space(topology)
+        return {one.binding_id: self._bind(space, topology, one) for one in here}
+
+    def _bind(self, space: Space, topology: Topology, workload: Workload) -> Progress:
         """Take the room of one workload; what does not fit stays unbound."""
         gang, decision = workload.demand.gang, workload.decision
         grant = decision.grant(self.name) if decision else None
         if gang is None or decision is None or grant is None:
             return Progress(cluster=self.name)
-        placed = space.place(gang, amounts=grant.amounts, prefer=grant.domain)
-        if not isinstance(placed, Placed):
-            return Progress(cluster=self.name, decision=decision.id, reason=placed.verdict.detail)
-        space.take(placed)
+        bound = self._bound.setdefault(workload.binding_id, [])
+        have = _count(bound)
+        missing = grant.amounts.minus(have)
+        reason = ""
+        if missing.pods():
+            leaf_of = {leaf.node: leaf.domain for leaf in topology.leaves}
+            around = {leaf_of.get(pod.node) for pod in bound}
+            placed = space.place(
+                gang,
+                amounts=missing,
+                minimum=gang.minimum_amounts().minus(have) if bound else None,
+                prefer=grant.domain,
+                bound=tuple(sorted(around, key=lambda domain: domain or ""))
+                if gang.constraint is not None
+                else (),
+                binding=workload.binding_id,
+            )
+            if isinstance(placed, NotPlaced):
+                reason = placed.verdict.detail
+            else:
+                space.take(placed)
+                shapes = {pod_set.name: pod_set for pod_set in gang.pod_sets}
+                bound += [
+                    _bound_pod(shapes[take.pod_set], topology.leaves[take.leaf].node)
+                    for take in placed.takes
+                    for _ in range(take.nodes * take.pods_per_node)
+                ]
+        self._reasons[workload.binding_id] = reason
+        have = _count(bound)
+        floor = {n: min(p, grant.amounts.get(n)) for n, p in gang.minimum_amounts().entries}
         return Progress(
-            cluster=self.name, bound=placed.amounts, minimum_reached=True, decision=decision.id
+            cluster=self.name,
+            bound=have,
+            minimum_reached=bool(bound) and have.covers(Amounts.of(floor)),
+            decision=decision.id,
+            reason=reason,
         )
+
+    # --- what there is ------------------------------------------------------------------------
+
+    def lies(self, workload: Workload) -> Lies:
+        """Where the pods of a workload lie."""
+        tree, gang = self._tree(), workload.demand.gang
+        numbers: dict[str, int] = {}
+        nodes: dict[str, str] = {}
+        for pod in self._bound.get(workload.binding_id, ()):
+            number = numbers[pod.pod_set] = numbers.get(pod.pod_set, -1) + 1
+            nodes[f"{workload.name}-{pod.pod_set}-{number}"] = pod.node
+        return Lies(
+            nodes=nodes,
+            leaf_of={name: domain for name, domain in tree.leaf_of.items() if domain is not None},
+            parents={one.name: one.parent for one in tree.domains if one.parent is not None},
+            waiting=(gang.pods() if gang is not None else 0) - len(nodes),
+            reason=self._reasons.get(workload.binding_id, ""),
+        )
+
+    def _tree(self) -> Tree:
+        labels = {node.metadata.name: node.metadata.labels or {} for node in self._nodes}
+        return build_tree(self._hyper_nodes, labels)
+
+    def _topology(self) -> Topology:
+        """One leaf per usable node, with what is used on it, and by whom."""
+        nodes = sorted((n for n in self._nodes if usable(n)), key=lambda one: one.metadata.name)
+        uses = {node.metadata.name: NodeUse() for node in nodes}
+        for name, amount in self._used.items():
+            if name in uses:
+                uses[name].add("used", _requests(amount))
+        for binding, pods in self._bound.items():
+            for number, pod in enumerate(pods):
+                uses[pod.node].add(f"{binding}-{number}", pod.requests, (binding, pod.pod_set))
+        axis = axis_of(allocatable(node) for node in nodes)
+        tree = self._tree()
+        turns = self._turns()
+        leaves = []
+        for node in nodes:
+            name = node.metadata.name
+            leaf = node_leaf(tree, node, uses[name], axis=axis)
+            occupants = tuple(
+                replace(one, surplus=turns.get((one.binding, one.pod_set, name), ()))
+                for one in leaf.occupants
+            )
+            leaves.append(replace(leaf, occupants=occupants))
+        return assemble(tree, axis, leaves)
+
+    def _turns(self) -> dict[tuple[BindingId, PodSetName, str], tuple[int, ...]]:
+        """The turns in which pods beyond a gang's minimum may leave: the last one bound first."""
+        found: dict[tuple[BindingId, PodSetName, str], tuple[int, ...]] = {}
+        for binding, pods in self._bound.items():
+            minimum = self._minimum.get(binding, Amounts())
+            numbers: dict[PodSetName, int] = {}
+            have = _count(pods)
+            for pod in reversed(pods):
+                turn = numbers[pod.pod_set] = numbers.get(pod.pod_set, 0) + 1
+                if turn <= have.get(pod.pod_set) - minimum.get(pod.pod_set):
+                    key = (binding, pod.pod_set, pod.node)
+                    found[key] = (*found.get(key, ()), turn)
+        return found
 
     def _total(self) -> Resources:
         """Allocatable amounts of the nodes that are Ready and not cordoned."""
@@ -97,6 +276,29 @@ class MemberWorld:
             for node in self._nodes
             if usable(node) and not node.spec.unschedulable
         )
+
+
+def _names_of(group: NodesSpec, cluster: ClusterSpec, read: Read) -> list[str]:
+    """The node names of one group."""
+    alone = ClusterSpec(name=cluster.name, nodes=[group])
+    return [msgspec.convert(one, Node).metadata.name for one in nodes_of(alone, read)]
+
+
+def _bound_pod(pod_set: PodSet, node: str) -> _BoundPod:
+    return _BoundPod(pod_set=pod_set.name, node=node, requests=pod_set.shape.requests)
+
+
+def _count(pods: Iterable[_BoundPod]) -> Amounts:
+    counts: dict[PodSetName, int] = {}
+    for pod in pods:
+        counts[pod.pod_set] = counts.get(pod.pod_set, 0) + 1
+    return Amounts.of(counts)
+
+
+def _granted(workload: Workload, cluster: ClusterName) -> Amounts:
+    """What a workload may have in a cluster."""
+    grant = workload.decision.grant(cluster) if workload.decision else None
+    return grant.amounts if grant is not None else Amounts()
 
 
 def _decided(workload: Workload) -> tuple[Instant, int, BindingId]:
@@ -109,10 +311,7 @@ def _decided(workload: Workload) -> tuple[Instant, int, BindingId]:
     )
 
 
-def _filler(node: str, used: Amount) -> Pod:
-    """A pod that holds what is used on a node already."""
-    container = Container(name="used", resources=ResourceRequirements(requests=used))
-    return Pod(
-        metadata=Meta(name=f"used-{node}", namespace="kube-system", uid=f"used-{node}"),
-        spec=PodSpec(node_name=node, containers=[container]),
-    )
+def _requests(used: dict[str, Quantity]) -> Resources:
+    """What is used on a node already, as the requests of one pod."""
+    amounts = {name: parse_quantity(str(value), name) for name, value in used.items()}
+    return Resources.of({"pods": 1} | amounts)

@@ -8,7 +8,14 @@ import csv
 import io
 from collections.abc import Callable, Iterator
 
-from global_sched.scenario.format import Amount, ClusterSpec, HostTable, NodesSpec, ScenarioError
+from global_sched.scenario.world import (
+    Amount,
+    ClusterSpec,
+    HostTable,
+    HyperNodeSpec,
+    NodesSpec,
+    ScenarioError,
+)
 
 Read = Callable[[str], str]
 """Gives the text of a file that lies beside the scenario file."""
@@ -59,7 +66,7 @@ def nodes_of(cluster: ClusterSpec, read: Read) -> list[dict[str, object]]:
 
 
 def hyper_nodes_of(cluster: ClusterSpec, read: Read) -> list[dict[str, object]]:
-    """The HyperNode objects of a cluster: domains first as listed, then those of a host table."""
+    """The HyperNode objects of a cluster: domains, those written out, a host table's."""
     found = []
     for name, domain in cluster.domains.items():
         members = [
@@ -72,9 +79,22 @@ def hyper_nodes_of(cluster: ClusterSpec, read: Read) -> list[dict[str, object]]:
         ]
         if members:
             found.append(_hyper_node(name, domain.tier, domain.tier_name, members))
+    found.extend(_spelled(one) for one in cluster.hyper_nodes)
     if cluster.hosts is not None:
         found.extend(_table_domains(cluster.hosts, read))
     return found
+
+
+def _spelled(spec: HyperNodeSpec) -> dict[str, object]:
+    """A HyperNode whose members are written out."""
+    members = [_member("Node", name) for name in spec.nodes]
+    members += [_member("HyperNode", name) for name in spec.children]
+    if spec.node_pattern:
+        members.append({"type": "Node", "selector": {"regexMatch": {"pattern": spec.node_pattern}}})
+    if spec.node_labels:
+        selector = {"labelMatch": {"matchLabels": spec.node_labels}}
+        members.append({"type": "Node", "selector": selector})
+    return _hyper_node(spec.name, spec.tier, spec.tier_name, members)
 
 
 def used_by(cluster: ClusterSpec) -> dict[str, Amount]:

@@ -1,7 +1,7 @@
 """Clusters, queues and tenants of a scenario as the objects that the control plane would hold."""
 
-from global_sched.scenario.format import ClusterSpec, QueueSpec, TenantSpec
 from global_sched.scenario.members import taint
+from global_sched.scenario.world import Amount, ClusterSpec, QueueSpec, TenantSpec
 from global_sched.shared.api.resource import (
     BATCH_JOBS,
     CONFIGMAPS,
@@ -72,14 +72,34 @@ def queue_object(queue: QueueSpec) -> Manifest:
     """The Volcano Queue."""
     spec: Manifest = {"weight": queue.weight, "priority": queue.priority}
     if queue.capability:
-        spec["capability"] = {name: str(value) for name, value in queue.capability.items()}
+        spec["capability"] = _quantities(queue.capability)
+    if queue.parent:
+        spec["parent"] = queue.parent
+    if queue.deserved:
+        spec["deserved"] = _quantities(queue.deserved)
+    if queue.guarantee:
+        spec["guarantee"] = {"resource": _quantities(queue.guarantee)}
+    if queue.reclaimable is not None:
+        spec["reclaimable"] = queue.reclaimable
+    if queue.cluster_capability:
+        spec["extendClusters"] = [
+            {"name": name, "capacity": _quantities(limit)}
+            for name, limit in queue.cluster_capability.items()
+        ]
+    metadata: Manifest = {"name": queue.name, "creationTimestamp": CREATED}
+    if queue.annotations:
+        metadata["annotations"] = queue.annotations
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "Queue",
-        "metadata": {"name": queue.name, "creationTimestamp": CREATED},
-        "spec": spec,
+        "metadata": metadata,
+        "spec": spec | queue.spec,
         "status": {"state": queue.state},
     }
+
+
+def _quantities(amount: Amount) -> dict[str, str]:
+    return {name: str(value) for name, value in amount.items()}
 
 
 def tenant_object(tenant: TenantSpec) -> Manifest:
@@ -97,7 +117,8 @@ def tenant_object(tenant: TenantSpec) -> Manifest:
             "namespaces": tenant.namespaces,
             "queues": tenant.queues,
             "priorityClasses": tenant.priority_classes,
-        },
+        }
+        | tenant.spec,
     }
 
 

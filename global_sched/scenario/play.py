@@ -1,185 +1,32 @@
-"""A federation in memory: objects in, cycles, and the plan's writes applied to the objects.
+"""A federation in memory: cycles, and the plan's writes applied to the objects.
 
 The objects go through the cache like those of a real control plane, and the plan through the
 patches that dispatch would send; only the bytes do not travel.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-
-from global_sched.cache import READERS, State
 from global_sched.core import run_cycle
 from global_sched.dispatch.patches import (
     admission_patch,
+    claiming_patch,
     generation_status,
-    success_status,
     withdrawal_patch,
 )
-from global_sched.scenario.bindings import POLICY_KINDS, Propagation, merged
-from global_sched.scenario.format import QueueSpec, RunningSpec, ScenarioError
-from global_sched.scenario.member_world import MemberWorld
-from global_sched.scenario.objects import CREATED, Manifest, queue_object
-from global_sched.shared.api.core import PriorityClass, Template
-from global_sched.shared.api.federation import Tenant
-from global_sched.shared.api.karmada import Cluster, OverridePolicy, ResourceBinding
-from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE, GLOBAL_SCHEDULER
-from global_sched.shared.api.volcano import Queue
-from global_sched.shared.model.decision import Decision, Grant, decision_id
-from global_sched.shared.model.decision_text import render_decision
-from global_sched.shared.model.ids import ClusterName, DomainId, WorkloadKey
-from global_sched.shared.model.instant import SECOND, Instant, format_instant, parse_instant
-from global_sched.shared.model.plan import Plan
-from global_sched.shared.model.policy import Policy
+from global_sched.scenario.lies import Lies
+from global_sched.scenario.stage import Obj, Stage
+from global_sched.scenario.world import ScenarioError
+from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.plan import Admission, Plan
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Workload
 
 _CYCLES: Final = 50
 """A world that has not settled after so many cycles never will."""
 
-Obj = dict[str, Any]
 
-
-class Play:
-    """A world at one instant: a scenario's own, or (`state`) a live one to try something on."""
-
-    def __init__(
-        self, policy: Policy, *, state: State | None = None, now: Instant | None = None
-    ) -> None:
-        self.policy = policy
-        self._begin = parse_instant(CREATED) if now is None else now
-        self.now = self._begin
-        self.state = State(frozenset({GLOBAL_SCHEDULER})) if state is None else state
-        self.members: dict[str, MemberWorld] = {}
-        self.keys: dict[str, WorkloadKey] = {}
-        """Binding by `namespace/name` of its template."""
-        self._objects: dict[WorkloadKey, Obj] = {}
-        self._propagation = Propagation()
-        self._templates: list[tuple[Obj, RunningSpec | None]] = []
-        self._queues: dict[str, Obj] = {}
-        # Above every version of a live server, so that what is tried counts as the newest.
-        self._version = 0 if state is None else 2**62
-        self._take: dict[str, Callable[[Obj], object]] = {
-            "Queue": lambda o: self.state.upsert_queue(msgspec.convert(o, Queue)),
-            "Tenant": lambda o: self.state.upsert_tenant(msgspec.convert(o, Tenant)),
-            "Cluster": lambda o: self.state.upsert_cluster(msgspec.convert(o, Cluster)),
-            "PriorityClass": lambda o: self.state.upsert_priority(
-                msgspec.convert(o, PriorityClass)
-            ),
-            "OverridePolicy": lambda o: self.state.upsert_override(
-                msgspec.convert(o, OverridePolicy)
-            ),
-            "ClusterOverridePolicy": lambda o: self.state.upsert_override(
-                msgspec.convert(o, OverridePolicy)
-            ),
-            "Namespace": lambda _: None,
-        }
-        if state is None:
-            # global-sched creates this queue where it is missing.
-            self.apply(queue_object(QueueSpec(name=DEFAULT_QUEUE)))
-
-    # --- objects in -----------------------------------------------------------------------
-
-    def apply(
-        self, manifest: Manifest, *, created: int = 0, running: RunningSpec | None = None
-    ) -> None:
-        """Create an object. A template waits for `propagate`, since its policy may come later.
-
-        Raises:  ScenarioError naming the object and the field that cannot be read.
-        """
-        obj: Obj = merged(manifest, {})
-        meta = obj.setdefault("metadata", {})
-        kind = obj.get("kind")
-        if not kind or not obj.get("apiVersion") or not meta.get("name"):
-            raise ScenarioError("a manifest needs apiVersion, kind and metadata.name")
-        self._version += 1
-        where = f"{kind} {meta.get('namespace', '')}/{meta['name']}"
-        meta.setdefault("uid", f"{kind}-{meta.get('namespace', '')}-{meta['name']}".lower())
-        meta.setdefault("resourceVersion", str(self._version))
-        meta.setdefault(
-            "creationTimestamp",
-            format_instant(Instant(self._begin + created * SECOND)),
-        )
-        if kind in POLICY_KINDS:
-            self._propagation.add_policy(obj)
-            return
-        if kind == "Queue":
-            self._queues[meta["name"]] = obj
-        take = self._take.get(kind)
-        try:
-            if take is not None:
-                take(obj)
-            else:
-                self._templates.append((obj, running))
-        except msgspec.ValidationError as error:
-            raise ScenarioError(f"{where}: {error}") from error
-
-    def propagate(self) -> None:
-        """Make the bindings of all templates that a policy selects."""
-        for template, running in self._templates:
-            self._bind_template(template, running)
-        self._templates = []
-
-    def _bind_template(self, template: Obj, running: RunningSpec | None) -> None:
-        meta = template["metadata"]
-        name = f"{meta.get('namespace', '')}/{meta['name']}"
-        where = f"{template['kind']} {name}"
-        reader = READERS.get((template["apiVersion"], template["kind"]))
-        try:
-            if reader is not None:
-                self.state.upsert_template(reader, msgspec.convert(template, reader.wire))
-            else:
-                msgspec.convert(template, Template)
-        except msgspec.ValidationError as error:
-            raise ScenarioError(f"{where}: {error}") from error
-        binding = self._propagation.binding_of(template, f"id-{name}-{template['kind']}".lower())
-        if binding is None:
-            return
-        key = WorkloadKey(f"{meta.get('namespace', '')}/{binding['metadata']['name']}")
-        binding["metadata"] |= {
-            "uid": f"uid-{key}",
-            "creationTimestamp": meta["creationTimestamp"],
-            "generation": 0,
-        }
-        self.keys[name] = key
-        self._store(key, binding, spec_changed=True)
-        if running is not None:
-            self._place_running(key, running)
-
-    def _place_running(self, key: WorkloadKey, running: RunningSpec) -> None:
-        """Pretend that a workload was admitted before the scenario begins."""
-        self.state.settle()
-        workload = self.state.workload(key)
-        if workload is None or workload.demand.gang is None:
-            raise ScenarioError(f"{key}: only a job with demand can run already")
-        gang = workload.demand.gang
-        grant = Grant(
-            cluster=ClusterName(running.cluster),
-            amounts=gang.all_amounts(),
-            replicas=gang.pods() if workload.demand.carries_replicas else None,
-            domain=DomainId(running.domain) if running.domain else None,
-        )
-        order = len(self._objects)
-        made = decision_id(workload.binding_id, (grant,), self.now, order)
-        decision = Decision(id=made, epoch=0, at=self.now, order=order, grants=(grant,))
-        target: Obj = {"name": running.cluster}
-        if grant.replicas is not None:
-            target["replicas"] = grant.replicas
-        patch = {
-            "metadata": {
-                "annotations": {
-                    DECISION: render_decision(decision),
-                    "policy.karmada.io/applied-placement": workload.placement_json,
-                }
-            },
-            "spec": {"clusters": [target]},
-        }
-        self._patch(key, patch)
-        self._patch(
-            key,
-            success_status("", (), generation=self._generation(key), now=self.now, affinity=None),
-        )
+class Play(Stage):
+    """A world at one instant that decides: a scenario's own, or a live one to try something on."""
 
     # --- what happens ---------------------------------------------------------------------
 
@@ -220,17 +67,56 @@ class Play:
         """Apply the plan's writes to the objects."""
         for admission in plan.admissions:
             workload = self._workload(admission.workload)
+            self._note_loss(admission)
             body = admission_patch(admission, workload.placement_json)
             self._patch(admission.workload, body)
             self._confirm(admission.workload, affinity=admission.affinity)
         for withdrawal in plan.withdrawals:
+            self.evicted.setdefault(withdrawal.workload, withdrawal.reason)
             self._patch(withdrawal.workload, withdrawal_patch(withdrawal, []))
             self._patch(withdrawal.workload, {"spec": {"gracefulEvictionTasks": None}})
+        for claiming in plan.claims:
+            self._patch(claiming.workload, claiming_patch(claiming))
         for confirmation in plan.confirmations:
             if confirmation.scheduled_now:
                 self._confirm(confirmation.workload, affinity=None)
             else:
                 self._patch(confirmation.workload, generation_status("", confirmation.generation))
+
+    def _note_loss(self, admission: Admission) -> None:
+        """Remember what an admission takes away from a job that runs."""
+        before = self._workload(admission.workload)
+        old = before.decision.grants if before.decision is not None and before.targets else ()
+        kept = {grant.cluster: grant.amounts.pods() for grant in admission.decision.grants}
+        if any(grant.cluster not in kept for grant in old):
+            self.evicted.setdefault(admission.workload, "Moved")
+        lost = sum(max(0, one.amounts.pods() - kept.get(one.cluster, 0)) for one in old)
+        if lost and admission.workload not in self.evicted:
+            self.shrunk[admission.workload] = self.shrunk.get(admission.workload, 0) + lost
+
+    def kill(self, name: str, pods: int) -> None:
+        """So many pods of a job are deleted where they run."""
+        workload = self.workload(name)
+        killed = 0
+        for member in self.members.values():
+            killed += member.kill(workload.binding_id, pods - killed)
+        if killed < pods:
+            raise ScenarioError(f"killPods: {name} has {killed} pods that run, not {pods}")
+
+    def lies(self, workload: Workload) -> Lies:
+        """Where the pods of a job lie, in the first of its clusters, and how many wait."""
+        for target in workload.targets:
+            if target.cluster in self.members:
+                return self.members[target.cluster].lies(workload)
+        gang = workload.demand.gang
+        return Lies(waiting=gang.pods() if gang is not None and not workload.finished else 0)
+
+    def begin_step(self) -> None:
+        """What is lost counts from now on, and where everybody lies now is "before"."""
+        jobs = [one for one in self.state.workloads() if one.admitted()]
+        self.domains = {one.key: self.lies(one).around() for one in jobs}
+        self.evicted.clear()
+        self.shrunk.clear()
 
     def finish(self, name: str) -> None:
         """The job completes in its cluster."""
@@ -250,68 +136,3 @@ class Play:
         if not items:
             raise ScenarioError(f"finish: {name} does not run")
         self._patch(key, {"status": {"aggregatedStatus": items}})
-
-    def delete(self, name: str) -> None:
-        """The job is deleted, and its binding with it."""
-        key = self.key(name)
-        binding = self._objects.pop(key)
-        meta = binding["metadata"]
-        self.state.delete_binding(meta.get("namespace", ""), meta["name"], meta["uid"])
-        self.keys = {known: one for known, one in self.keys.items() if one != key}
-
-    def set_queue_state(self, name: str, state: str) -> None:
-        """Open or close a queue, as its controller does."""
-        known = self._queues.get(name)
-        if known is None:
-            raise ScenarioError(f"{name!r} is not a queue of this scenario")
-        self._version += 1
-        meta = known["metadata"] | {"resourceVersion": str(self._version)}
-        self._take["Queue"](known | {"metadata": meta, "status": {"state": state}})
-
-    def key(self, name: str) -> WorkloadKey:
-        """The binding of a job, by `namespace/name` or by its name when that is the only one."""
-        found = {
-            key for known, key in self.keys.items() if name in (known, known.partition("/")[2])
-        }
-        if len(found) != 1:
-            known = ", ".join(sorted(self.keys)) or "none"
-            why = "is not a job of this scenario" if not found else "is ambiguous"
-            raise ScenarioError(f"{name!r} {why}; there are: {known}")
-        return found.pop()
-
-    def workload(self, name: str) -> Workload:
-        """A job as the cache has it."""
-        self.state.settle()
-        return self._workload(self.key(name))
-
-    # --- objects --------------------------------------------------------------------------
-
-    def _workload(self, key: WorkloadKey) -> Workload:
-        workload = self.state.workload(key)
-        if workload is None:
-            raise ScenarioError(f"{key} is not scheduled by global-sched: see its policy")
-        return workload
-
-    def _confirm(self, key: WorkloadKey, *, affinity: str | None) -> None:
-        conditions = self.state.conditions(key)
-        body = success_status(
-            "", conditions, generation=self._generation(key), now=self.now, affinity=affinity
-        )
-        self._patch(key, body)
-
-    def _generation(self, key: WorkloadKey) -> int:
-        return int(self._objects[key]["metadata"]["generation"])
-
-    def _patch(self, key: WorkloadKey, patch: Obj) -> None:
-        self._store(key, merged(self._objects[key], patch), spec_changed="spec" in patch)
-
-    def _store(self, key: WorkloadKey, binding: Obj, *, spec_changed: bool) -> None:
-        self._version += 1
-        meta = binding["metadata"]
-        meta["resourceVersion"] = str(self._version)
-        meta["generation"] += int(spec_changed)
-        self._objects[key] = binding
-        self.state.upsert_binding(
-            msgspec.json.decode(msgspec.json.encode(binding), type=ResourceBinding)
-        )
-        self.state.forget(key)

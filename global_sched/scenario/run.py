@@ -1,14 +1,20 @@
 """Run a scenario: its world, its steps, and what came out against what was wanted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
 
-from global_sched.cache import State
-from global_sched.scenario.format import JobSpec, Scenario, ScenarioError, Step, Want, World
+from global_sched.scenario.compare import (
+    compare,
+    compare_all,
+    compare_group,
+    compare_live,
+)
+from global_sched.scenario.format import Scenario, Step
 from global_sched.scenario.jobs import jobs_of, policy_of, template_of
+from global_sched.scenario.lies import Lies
 from global_sched.scenario.member_world import MemberWorld
 from global_sched.scenario.members import Read
 from global_sched.scenario.objects import (
@@ -18,11 +24,23 @@ from global_sched.scenario.objects import (
     tenant_object,
 )
 from global_sched.scenario.play import Play
-from global_sched.shared.model.ids import WorkloadKey
-from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.scenario.steps import policy_from, submit, take
+from global_sched.scenario.world import ClusterSpec, GroupSpec, ScenarioError, World
+from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Outcome, Plan
-from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.workload import Workload
+
+__all__ = [
+    "Agents",
+    "JobResult",
+    "Lies",
+    "Report",
+    "compare_live",
+    "documents",
+    "run",
+    "start",
+    "waves",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +62,33 @@ class Report:
     failures: tuple[str, ...]
 
 
-def run(scenario: Scenario, read: Read) -> Report:
+class Agents(Protocol):
+    """The members' agents, for PodGroups that no federation directs."""
+
+    def bind(
+        self, cluster: ClusterSpec, groups: Sequence[GroupSpec], read: Read
+    ) -> Mapping[str, Lies]:
+        """Where the waiting pods of each PodGroup (`namespace/name`) are bound now, and why not."""
+
+
+def run(scenario: Scenario, read: Read, agents: Agents | None = None) -> Report:
     """Play the scenario in memory; `read` gives the text of files beside it.
+
+    agents:  what places PodGroups of the members' own; only files with `groups` need them.
 
     Raises:  ScenarioError for a file that cannot be used.
     """
     play = start(scenario.world, read)
-    failures = [f"at the start: {text}" for text in _compare(play, play.settle(), scenario.expect)]
+    groups = _bind_groups(scenario.world, read, agents)
     plan = play.settle()
+    failures = _failures("at the start", play, plan, scenario, groups)
+    policy = scenario.world.policy
     for number, step in enumerate(scenario.steps, 1):
-        _take(play, step)
+        play.begin_step()
+        policy = take(play, step, policy)
         plan = play.settle()
-        failures += [f"after step {number}: {text}" for text in _compare(play, plan, step.expect)]
+        about = f" ({step.about})" if step.about else ""
+        failures += _failures(f"after step {number}{about}", play, plan, step, {})
     return Report(
         scenario=scenario.scenario,
         now=play.now,
@@ -64,9 +97,52 @@ def run(scenario: Scenario, read: Read) -> Report:
     )
 
 
+def _failures(
+    when: str, play: Play, plan: Plan, wants: Scenario | Step, groups: Mapping[str, Lies]
+) -> list[str]:
+    """What does not hold now."""
+    of_groups = {name: lies for name in wants.expect if (lies := _group(groups, name))}
+    of_jobs = {name: want for name, want in wants.expect.items() if name not in of_groups}
+    found = list(compare(play, plan, of_jobs))
+    for name, there in of_groups.items():
+        found += compare_group(name, wants.expect[name], there)
+    if wants.expect_all is not None:
+        found += compare_all(play, wants.expect_all)
+        bound = sum(len(there.nodes) for there in groups.values())
+        if wants.expect_all.bound is not None and wants.expect_all.bound != bound:
+            found.append(f"{bound} pods are bound in all, wanted {wants.expect_all.bound}")
+    return [f"{when}: {text}" for text in found]
+
+
+def _group(groups: Mapping[str, Lies], name: str) -> Lies | None:
+    """A PodGroup by `namespace/name`, or by its name when that is the only one."""
+    found = [lies for full, lies in groups.items() if name in (full, full.partition("/")[2])]
+    return found[0] if len(found) == 1 else None
+
+
+def _bind_groups(world: World, read: Read, agents: Agents | None) -> dict[str, Lies]:
+    """What the agents do with the members' own PodGroups."""
+    if not world.groups:
+        return {}
+    if agents is None:
+        raise ScenarioError("world.groups needs a member's agent: run the file with make scenarios")
+    found: dict[str, Lies] = {}
+    clusters = {cluster.name: cluster for cluster in world.clusters}
+    only = next(iter(clusters)) if len(clusters) == 1 else ""
+    named: dict[str, list[GroupSpec]] = {}
+    for group in world.groups:
+        name = group.cluster or only
+        if name not in clusters:
+            raise ScenarioError(f"group {group.name}: {name!r} is not a cluster of this scenario")
+        named.setdefault(name, []).append(group)
+    for name, groups in named.items():
+        found |= agents.bind(clusters[name], groups, read)
+    return found
+
+
 def start(world: World, read: Read) -> Play:
     """The world before its first cycle. Raises ScenarioError."""
-    play = Play(_policy(world.policy))
+    play = Play(policy_from(world.policy))
     for cluster in world.clusters:
         play.apply(cluster_object(cluster))
         play.members[cluster.name] = MemberWorld(cluster, read)
@@ -74,7 +150,7 @@ def start(world: World, read: Read) -> Play:
         for manifest in wave:
             play.apply(manifest, created=second)
     for job in world.jobs:
-        _submit(play, job)
+        submit(play, job)
     play.propagate()
     return play
 
@@ -116,109 +192,8 @@ def documents(text: str, source: str) -> Iterator[dict[str, object]]:
             yield document
 
 
-def _policy(values: dict[str, object]) -> Policy:
-    """The Policy with the scenario's changes."""
-    try:
-        return TypeAdapter(Policy).validate_python(values, extra="forbid")
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ScenarioError(f"world.policy.{place}: {first['msg']}") from error
-
-
-def _submit(play: Play, job: JobSpec) -> None:
-    play.apply(template_of(job), created=job.created, running=job.running)
-    play.apply(policy_of(job))
-
-
-def _take(play: Play, step: Step) -> None:
-    """Let one step happen."""
-    play.now = Instant(play.now + step.wait_seconds * SECOND)
-    for name in step.finish:
-        play.finish(name)
-    for name in step.delete:
-        play.delete(name)
-    for job in step.submit:
-        _submit(play, job)
-    play.propagate()
-    for name, age in step.report_age.items():
-        agent = _member(play, name).agent
-        if agent is not None:
-            agent.report_age_seconds = age
-    for names, state in ((step.close_queues, "Closed"), (step.open_queues, "Open")):
-        for name in names:
-            play.set_queue_state(name, state)
-    for name, nodes in step.lose_nodes.items():
-        _member(play, name).lose(nodes)
-
-
-def _member(play: Play, name: str) -> MemberWorld:
-    if name not in play.members:
-        raise ScenarioError(f"{name!r} is not a cluster of this scenario")
-    return play.members[name]
-
-
 def _results(play: Play, plan: Plan) -> Iterator[JobResult]:
     """All jobs by name."""
     outcomes = {outcome.workload: outcome for outcome in plan.outcomes}
     for name, key in sorted(play.keys.items()):
         yield JobResult(name=name, workload=play.workload(name), outcome=outcomes.get(key))
-
-
-def _compare(play: Play, plan: Plan, expect: dict[str, Want]) -> Iterator[str]:
-    """A sentence for every expectation that does not hold."""
-    outcomes: dict[WorkloadKey, Outcome] = {one.workload: one for one in plan.outcomes}
-    for name, want in expect.items():
-        workload = play.workload(name)
-        yield from differences(name, want, workload, outcomes.get(workload.key))
-
-
-def compare_live(expect: dict[str, Want], state: State, plan: Plan) -> list[str]:
-    """The same for a live federation: jobs are found by `namespace/name` of their template."""
-    outcomes = {one.workload: one for one in plan.outcomes}
-    workloads = {f"{one.namespace}/{one.name}": one for one in state.workloads()}
-    failures: list[str] = []
-    for name, want in expect.items():
-        workload = workloads.get(name)
-        if workload is None:
-            failures.append(f"{name}: has no binding yet")
-        else:
-            failures += differences(name, want, workload, outcomes.get(workload.key))
-    return failures
-
-
-def differences(
-    name: str, want: Want, workload: Workload, outcome: Outcome | None
-) -> Iterator[str]:
-    """What of an expectation does not hold for a job."""
-    grants = workload.decision.grants if workload.decision and workload.targets else ()
-    where = {str(grant.cluster): grant.amounts.pods() for grant in grants}
-    first = grants[0] if grants else None
-    verdict = outcome.verdict if outcome is not None else None
-    admitted = bool(workload.targets)
-    have: dict[str, object] = {
-        "cluster": ", ".join(str(target.cluster) for target in workload.targets) or None,
-        "clusters": where,
-        "domain": first.domain if first else None,
-        "tier": first.tier if first else None,
-        "pods": sum(where.values()),
-        "pending": None if admitted or verdict is None else str(verdict.code),
-        "reason": None if verdict is None else str(verdict.reason),
-        "nearest": None if outcome is None else outcome.nearest,
-        "finished": workload.finished,
-    }
-    why = f" ({verdict.detail})" if verdict is not None and verdict.detail else ""
-    for field, value in have.items():
-        wanted = getattr(want, field)
-        if wanted is not None and wanted != value:
-            yield f"{name}: {field} is {value}, wanted {wanted}{why}"
-    if want.says is not None and (verdict is None or want.says not in verdict.detail):
-        said = verdict.detail if verdict is not None else "nothing"
-        yield f"{name}: says {said!r}, wanted {want.says!r} in it"
-    if want.refused is not None:
-        reasons = (
-            {str(c.cluster): str(c.verdict.reason) for c in outcome.clusters} if outcome else {}
-        )
-        for cluster, reason in want.refused.items():
-            if reasons.get(cluster) != reason:
-                yield f"{name}: {cluster} refuses with {reasons.get(cluster)}, wanted {reason}"

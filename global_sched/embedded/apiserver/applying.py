@@ -191,7 +191,7 @@ class Applier:
         others = self._settle(call, others, changed, gone)
         entry = self._entry(call, wanted)
         new["metadata"]["managedFields"] = self._kept(entries, order([*others, entry]))
-        self.writer.bump_generation(served, live, new)
+        self.writer.bump_generation(call, live, new)
         return self.writer.replace(call, record, live, new)
 
     @staticmethod

@@ -173,7 +173,7 @@ class Writer:
         self._preconditions(call, rules, record, new)
         self.carry_over(call, old, new)
         rules.prepare_update(self.backend, new, old)
-        self.bump_generation(served, old, new)
+        self.bump_generation(call, old, new)
         self.own_update(call, old, new)
         return self.replace(call, record, old, new)
 
@@ -212,12 +212,16 @@ class Writer:
         else:
             copy_field(meta, before, "managedFields")
 
-    def bump_generation(self, served: Served, old: Obj, new: Obj) -> None:
-        """Count a change of what the user wants."""
-        if not (served.custom or served.generation):
+    def bump_generation(self, call: Call, old: Obj, new: Obj) -> None:
+        """Count a change of what the user wants; a status is none."""
+        served = call.served
+        if call.subresource == "status" or not (served.custom or served.generation):
             return
         ignored = _MAIN_IGNORED if served.has_status or not served.custom else _META_IGNORED
         same = all(old.get(key) == value for key, value in new.items() if key not in ignored)
+        if same and (served.group, served.plural) == ("apps", "deployments"):
+            # Of all kinds, this one also counts changes of annotations.
+            same = _annotations(old) == _annotations(new)
         if not same or any(key not in new for key in old if key not in ignored):
             new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
@@ -298,3 +302,8 @@ class Writer:
     def finish_defaults(self, served: Served, obj: Obj) -> Obj:
         """A merged object after pruning and defaulting once more."""
         return defaulted(served, obj)
+
+
+def _annotations(obj: Obj) -> Obj:
+    found: Obj = obj["metadata"].get("annotations") or {}
+    return found

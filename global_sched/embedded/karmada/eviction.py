@@ -1,13 +1,11 @@
 """Leaving clusters: eviction tasks end here; NoExecute taints start them, when enabled."""
 
-from typing import Final
-
 import msgspec
 
 from global_sched.embedded.karmada.interpreter.health import HEALTHY
 from global_sched.embedded.karmada.loop import Loop
-from global_sched.embedded.karmada.targets import DIRECTLY, eviction_tasks
-from global_sched.embedded.karmada.world import BindingKey, World, cluster_of, owner_of
+from global_sched.embedded.karmada.targets import eviction_tasks
+from global_sched.embedded.karmada.world import BindingKey, World
 from global_sched.propagation.fields import (
     Obj,
     annotations,
@@ -21,14 +19,12 @@ from global_sched.shared.api.names import APPLIED_PLACEMENT
 from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.model.instant import SECOND, InstantError, parse_instant
 
-POLL: Final = 5.0
-
 
 class EvictionController:
-    """Removes eviction tasks that are over.
+    """Removes eviction tasks that are over: when everything in `spec.clusters` is healthy.
 
-    A `Directly` one is when the Work is gone; others when everything in `spec.clusters` is
-    healthy, or after the timeout.
+    Or after the timeout. The mode does not matter: a `Directly` one stays, too, while its workload
+    has no new home, though the Work is long gone.
     """
 
     def __init__(self, world: World) -> None:
@@ -36,7 +32,6 @@ class EvictionController:
         self.loop: Loop[BindingKey] = Loop("eviction", self.reconcile, clock=world.clock)
         for mirror in (world.bindings, world.cluster_bindings):
             mirror.listen(self._binding_changed)
-        world.works.listen(self._work_changed)
 
     def _binding_changed(self, old: Obj | None, new: Obj | None) -> None:
         if new is None or not eviction_tasks(new):
@@ -48,10 +43,6 @@ class EvictionController:
         ):
             self.loop.add(BindingKey(key=key_of(new)))
 
-    def _work_changed(self, old: Obj | None, new: Obj | None) -> None:
-        if new is None and old is not None and (owner := owner_of(old)) is not None:
-            self.loop.add(owner)
-
     async def reconcile(self, key: BindingKey) -> float | None:
         """Look at the tasks of one binding."""
         binding = self._world.binding(key)
@@ -60,13 +51,14 @@ class EvictionController:
         tasks = eviction_tasks(binding)
         if not tasks:
             return None
-        dated = [
+        # A task that is new is only dated: what it leads to is looked at in the next version.
+        kept = [
             task
             if task.get("creationTimestamp")
             else task | {"creationTimestamp": self._world.now()}
             for task in tasks
+            if not (task.get("creationTimestamp") and self._over(binding, task))
         ]
-        kept = [task for task in dated if not self._over(binding, task)]
         if kept != tasks:
             patch = {"spec": {"gracefulEvictionTasks": kept or None}}
             await self._world.patch_binding(binding, patch)
@@ -76,9 +68,6 @@ class EvictionController:
         suppressed = task.get("suppressDeletion")
         if suppressed is not None:
             return not suppressed
-        if task.get("purgeMode") in DIRECTLY:
-            left = {cluster_of(work) for work in self._world.works_of(binding)}
-            return task.get("fromCluster") not in left
         return self._age(task) >= self._timeout(task) or _has_new_home(binding)
 
     def _age(self, task: Obj) -> float:
@@ -95,8 +84,6 @@ class EvictionController:
     def _wait(self, task: Obj) -> float:
         if task.get("suppressDeletion"):
             return self._world.options.eviction_timeout
-        if task.get("purgeMode") in DIRECTLY:
-            return POLL
         return max(0.1, self._timeout(task) - self._age(task))
 
 

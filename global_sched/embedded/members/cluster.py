@@ -152,7 +152,9 @@ class Cluster:
         )
         self.mirrors[resource].note(written)
 
-    async def patch(self, resource: Resource, obj: Obj, patch: Obj) -> Obj:
+    async def patch(
+        self, resource: Resource, obj: Obj, patch: Obj, *, subresource: str = ""
+    ) -> Obj:
         """The object after a merge patch on the version that was read.
 
         Raises:  Conflict when it is no longer that version.
@@ -163,6 +165,7 @@ class Cluster:
             name_of(obj),
             {**patch, "metadata": {**patch.get("metadata", {}), **meta}},
             namespace=namespace_of(obj) or None,
+            subresource=subresource,
         )
         self.mirrors[resource].note(written)
         return written

@@ -43,8 +43,9 @@ class Deployments(WorkloadController):
             current = await self._grow(obj, current, older)
             older = [await self._shrink(obj, one, current, older) for one in older]
         if annotations(obj).get(REVISION) != str(_revision(current)):
+            # Through the status, as Kubernetes does: the generation stays what the user made it.
             patch = {"metadata": {"annotations": {REVISION: str(_revision(current))}}}
-            obj = await self.cluster.patch(DEPLOYMENTS, obj, patch)
+            obj = await self.cluster.patch(DEPLOYMENTS, obj, patch, subresource="status")
         await self.cluster.write_status(DEPLOYMENTS, obj, self._status(obj, current, older))
         return None
 

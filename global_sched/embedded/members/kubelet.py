@@ -121,14 +121,31 @@ class Kubelets:
                 return False
         self._taken[uid] = requests
         if get(pod, "status", "startTime") is None:
-            self._wait(uid, self._options.start_seconds)
             status = pod_status.creating(pod, self._cluster.now())
             try:
-                await self._cluster.write_status(PODS, pod, status)
+                await self._enter(pod, status, self._options.start_seconds)
             except BaseException:
                 self._forget(uid)
                 raise
         return True
+
+    async def _enter(self, pod: Obj, status: Obj, seconds: float | None) -> None:
+        """Write that a pod is in a new stage, which lasts so long.
+
+        The time counts before the write, since its echo may come before its answer; a write that
+        was lost leaves the pod in the stage before.
+        """
+        uid = uid_of(pod)
+        before = self._due.get(uid)
+        self._wait(uid, seconds)
+        try:
+            await self._cluster.write_status(PODS, pod, status)
+        except BaseException:
+            if before is None:
+                self._due.pop(uid, None)
+            else:
+                self._due[uid] = before
+            raise
 
     def _shortage(self, requests: Resources, node: Obj) -> tuple[str, int, int] | None:
         """The first resource of which the node has not enough: (name, used, capacity)."""
@@ -149,16 +166,14 @@ class Kubelets:
         high, low = divmod(self._addresses, 250)
         address = f"10.{high // 250 % 250}.{high % 250}.{low + 1}"
         seconds = pod_status.run_seconds(pod, self._options.run_seconds)
-        self._wait(uid_of(pod), seconds)
         status = pod_status.running(pod, self._cluster.now(), address=address)
-        await self._cluster.write_status(PODS, pod, status)
+        await self._enter(pod, status, seconds)
 
     async def _end(self, pod: Obj) -> None:
         """Its containers end: for good, or to be restarted, as the restart policy says."""
         code = self._exit_code(pod)
         policy = pod_status.restart_policy(pod)
         if policy == "Always" or (policy == "OnFailure" and code):
-            self._wait(uid_of(pod), pod_status.run_seconds(pod, self._options.run_seconds))
             status = pod_status.running(
                 pod,
                 self._cluster.now(),
@@ -166,9 +181,11 @@ class Kubelets:
                 restarts=pod_status.restarts_of(pod) + 1,
                 failed=code,
             )
+            seconds = pod_status.run_seconds(pod, self._options.run_seconds)
+            await self._enter(pod, status, seconds)
         else:
             status = pod_status.ended(pod, self._cluster.now(), code)
-        await self._cluster.write_status(PODS, pod, status)
+            await self._cluster.write_status(PODS, pod, status)
 
     def _exit_code(self, pod: Obj) -> int:
         once = (get(pod, "metadata", "annotations") or {}).get(FAIL_ONCE) == "true"

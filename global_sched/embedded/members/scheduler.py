@@ -22,7 +22,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import NodeClass
 from global_sched.shared.placement.nodes import allocatable, node_class, usable
 from global_sched.shared.placement.shapes import SpecError, shape_of
-from global_sched.shared.placement.table import class_problem
+from global_sched.shared.placement.takes import class_problem
 
 RETRY: Final = 0.5
 """Seconds after which waiting pods are tried when something changed."""

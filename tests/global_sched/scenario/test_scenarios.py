@@ -4,24 +4,28 @@ from pathlib import Path
 
 import pytest
 
-from global_sched.scenario import ScenarioError, parse, run
+from global_sched.scenario import ScenarioError, parse, parse_all, run
+from tools.scenarios.agents import ShippedAgents
+from tools.scenarios.check import Watching
 
 ROOT = Path(__file__).parents[3]
 FILES = [*sorted((ROOT / "tests/scenarios").glob("*.yaml")), ROOT / "examples/demo.yaml"]
+CASES = [
+    pytest.param(path, scenario, id=f"{path.stem}: {scenario.scenario}")
+    for path in FILES
+    for scenario in parse_all(path.read_text(encoding="utf-8"), path.name)
+]
 
 
-def play(path):
-    """Run a file; what it names lies beside it."""
-    return run(
-        parse(path.read_text(encoding="utf-8"), path.name),
-        lambda name: (path.parent / name).read_text(encoding="utf-8"),
-    )
+@pytest.mark.parametrize(("path", "scenario"), CASES)
+def test_what_a_scenario_expects_comes_out(path, scenario):
+    """A scenario is a test: nothing that it expects may differ, and no rule may be broken."""
+    agents = Watching(ShippedAgents())
 
+    report = run(scenario, lambda name: (path.parent / name).read_text(encoding="utf-8"), agents)
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_what_a_scenario_expects_comes_out(path):
-    """A scenario file is a test: nothing that it expects may differ."""
-    assert play(path).failures == ()
+    assert report.failures == ()
+    assert agents.violations == []
 
 
 WORLD = "scenario: s\nworld:\n  clusters:\n  - {name: a, nodes: [{}]}\n"

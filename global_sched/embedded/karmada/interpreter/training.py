@@ -6,31 +6,56 @@ from global_sched.embedded.karmada.interpreter.volcano import without_empty
 from global_sched.propagation.fields import Obj, get
 
 
-def aggregate_training_job(template: Obj, items: list[Obj], now: str) -> Obj:
+def aggregate_training_job(template: Obj, items: list[Obj], _now: str) -> Obj:
     """Replica counts add up; Succeeded when every member's is, Failed when any is.
 
-    A condition that was true already keeps its times.
+    Conditions are in the order of a job's life, with times that the members told: Created and
+    Running stay beside the one that ends it, and Running is then False.
     """
-    parts = [item["status"] for item in items if item.get("status") is not None]
     old: Obj = dict(get(template, "status") or {})
+    if not items:
+        for key in ("startTime", "completionTime", "replicaStatuses", "conditions"):
+            old.pop(key, None)
+        return old
+    parts = [item["status"] for item in items if item.get("status") is not None]
     failed = [item["clusterName"] for item in items if _true(item.get("status"), "Failed")]
     succeeded = sum(_true(part, "Succeeded") and not _true(part, "Failed") for part in parts)
-    conditions: list[Obj] = []
-    if failed:
-        message = f"PyTorchJob executed failed in member clusters: {', '.join(failed)}"
-        conditions.append(_condition(old, "Failed", "PyTorchJobFailed", message, now))
     status: Obj = {
         "replicaStatuses": _replica_statuses(parts),
         "startTime": _first(parts, "startTime"),
         "lastReconcileTime": _last(parts, "lastReconcileTime"),
-        "completionTime": old.get("completionTime"),
     }
-    if succeeded and succeeded == len(items):
-        text = "PyTorchJob completed successfully"
-        conditions.append(_condition(old, "Succeeded", "Completed", text, now))
-        status["completionTime"] = _last(parts, "completionTime")
+    ended = _last(parts, "completionTime")
+    conditions = _begun(parts, status["startTime"], over=bool(failed) or succeeded == len(items))
+    if failed:
+        message = f"PyTorchJob executed failed in member clusters: {', '.join(failed)}"
+        conditions.append(_condition("Failed", "PyTorchJobFailed", message, ended, ended))
+    elif succeeded == len(items):
+        text = "PyTorchJob is successfully completed."
+        conditions.append(_condition("Succeeded", "PyTorchJobSucceeded", text, ended, ended))
+        status["completionTime"] = ended
     done: Obj = without_empty(old | status | {"conditions": conditions})
     return done
+
+
+def _begun(parts: list[Obj], started: str | None, *, over: bool) -> list[Obj]:
+    """The conditions Created and Running, as far as any member told them."""
+    found: list[Obj] = []
+    if any(_true(part, "Created") for part in parts):
+        text = "PyTorchJob is created."
+        found.append(_condition("Created", "PyTorchJobCreated", text, started, started))
+    told = [
+        one
+        for part in parts
+        for one in get(part, "conditions") or []
+        if one.get("type") == "Running"
+    ]
+    if told:
+        text, last = "PyTorchJob is running.", told[-1]
+        times = last.get("lastUpdateTime"), last.get("lastTransitionTime")
+        running = _condition("Running", "PyTorchJobRunning", text, *times)
+        found.append(running | ({"status": "False"} if over else {}))
+    return found
 
 
 def _replica_statuses(parts: list[Obj]) -> Obj:
@@ -56,9 +81,14 @@ def _true(status: Any, kind: str) -> bool:
     return any(one.get("type") == kind and one.get("status") == "True" for one in conditions)
 
 
-def _condition(old: Obj, kind: str, reason: str, message: str, now: str) -> Obj:
-    new = {"type": kind, "status": "True", "reason": reason, "message": message}
-    for one in old.get("conditions") or []:
-        if all(one.get(name) == value for name, value in new.items()):
-            return dict(one)
-    return new | {"lastProbeTime": now, "lastTransitionTime": now}
+def _condition(
+    kind: str, reason: str, message: str, updated: str | None, changed: str | None
+) -> Obj:
+    return {
+        "type": kind,
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastUpdateTime": updated,
+        "lastTransitionTime": changed,
+    }

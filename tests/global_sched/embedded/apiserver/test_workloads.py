@@ -193,6 +193,21 @@ async def test_generation_counts_changes_of_the_spec(team):
     assert seen == [1, 1, 1, 2]
 
 
+async def test_generation_of_a_deployment_counts_annotations(team):
+    """Of all kinds only Deployments do; Karmada's claim of one makes it the second generation."""
+    note = {"metadata": {"annotations": {"a": "b"}}}
+    await team("POST", f"{APPS}/deployments", deployment())
+    await team("POST", f"{APPS}/statefulsets", deployment() | {"kind": "StatefulSet"})
+
+    changed = await team("PATCH", f"{APPS}/deployments/web", note, kind=MERGE)
+    again = await team("PATCH", f"{APPS}/deployments/web", note, kind=MERGE)
+    other = await team("PATCH", f"{APPS}/statefulsets/web", note, kind=MERGE)
+
+    assert changed.obj["metadata"]["generation"] == 2
+    assert again.obj["metadata"]["generation"] == 2
+    assert other.obj["metadata"]["generation"] == 1
+
+
 async def test_a_write_that_changes_nothing_is_none(team):
     """The version stays when nothing changed."""
     path = f"{APPS}/deployments/web"

@@ -71,7 +71,7 @@ async def started(world: KarmadaWorld):
 
 @virtual_time
 async def test_directly_takes_the_old_copy_first():
-    """While the old Work is there no new one is made; then the task is over."""
+    """While the old Work is there no new one is made; the task ends as a graceful one does."""
     async with karmada_world("m1", "m2") as world:
         await started(world)
         hold = {"metadata": {"finalizers": ["karmada.io/execution-controller", "test/hold"]}}
@@ -86,20 +86,24 @@ async def test_directly_takes_the_old_copy_first():
         await world.control.patch(WORKS, WEB_WORK, release, namespace="karmada-es-m1")
         await world.settle()
         assert await exists(world.members["m2"], DEPLOYMENTS, "web", "team-a")
+        assert "gracefulEvictionTasks" in await spec(world)
+        await healthy(world, "m2")
+        await observed(world)
         assert "gracefulEvictionTasks" not in await spec(world)
 
 
 @virtual_time
-async def test_a_withdrawal_leaves_nothing_behind():
-    """Out of spec.clusters with a Directly task: the copy goes, the task goes, it can come back."""
+async def test_a_withdrawal_without_a_new_home_keeps_its_task():
+    """The copy goes at once; Karmada ends the task after its time only, as the real one does."""
     async with karmada_world("m1", "m2") as world:
         await started(world)
         await place(world, gracefulEvictionTasks=[task("m1", "Directly")])
         assert not await exists(world.members["m1"], DEPLOYMENTS, "web", "team-a")
+        await world.settle(590)
+        (only,) = (await spec(world))["gracefulEvictionTasks"]
+        assert only["fromCluster"] == "m1"
+        await world.settle(20)
         assert "gracefulEvictionTasks" not in await spec(world)
-
-        await place(world, ("m1", 4))
-        assert await exists(world.members["m1"], DEPLOYMENTS, "web", "team-a")
 
 
 @virtual_time

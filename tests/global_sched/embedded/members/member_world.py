@@ -1,8 +1,8 @@
 """A running member on its own API server, and someone who looks at it."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,14 @@ from global_sched.shared.api.resource import NAMESPACES, PODS, PRIORITY_CLASSES,
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connection import Connection
-from global_sched.shared.kube.transport import AiohttpTransport
+from global_sched.shared.kube.errors import Unreachable
+from global_sched.shared.kube.transport import (
+    AiohttpTransport,
+    Request,
+    Response,
+    StreamResponse,
+    Transport,
+)
 
 ROOT = Path(__file__).parents[4]
 TEAM = "team-a"
@@ -60,17 +67,44 @@ class Looker:
         await self.client.post_subresource(PODS, pod, "binding", body, namespace=TEAM)
 
 
+class LosingTransport:
+    """Loses some requests of a client on their way: those that `loses` says yes to."""
+
+    def __init__(self, transport: Transport, loses: Callable[[Request], bool]) -> None:
+        self._transport = transport
+        self._loses = loses
+
+    async def send(self, request: Request) -> Response:
+        """The answer, or Unreachable."""
+        if self._loses(request):
+            raise Unreachable("lost on the way", target=request.target)
+        return await self._transport.send(request)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[StreamResponse]:
+        """Streams are never lost."""
+        return self._transport.stream(request)
+
+    async def close(self) -> None:
+        """Close what carries the rest."""
+        await self._transport.close()
+
+
 @asynccontextmanager
 async def member(
-    *, plan: NodePlan = PLAN, crds: str = "*.yaml", **options: Any
+    *,
+    plan: NodePlan = PLAN,
+    crds: str = "*.yaml",
+    loses: Callable[[Request], bool] = lambda _: False,
+    **options: Any,
 ) -> AsyncIterator[Looker]:
-    """A member with two racks of two nodes of 64 CPUs and 8 GPUs."""
+    """A member with two racks of two nodes of 64 CPUs and 8 GPUs; `loses` some of its requests."""
     clock = LoopClock()
     server = ApiServer(clock=clock, seed=1)
     await server.start()
     for crd in sorted((ROOT / "crds").glob(crds)):
         server.install_crd(yaml.safe_load(crd.read_text()))
-    client = Client(AiohttpTransport(Connection.to(server.url, clock=clock)), clock=clock)
+    transport = AiohttpTransport(Connection.to(server.url, clock=clock))
+    client = Client(LosingTransport(transport, loses), clock=clock)
     await client.create(NAMESPACES, {"metadata": {"name": TEAM}})
     await client.create(PRIORITY_CLASSES, {"metadata": {"name": "train-high"}, "value": 1000})
     made = Member(client, clock=clock, nodes=plan, options=MemberOptions(**options))

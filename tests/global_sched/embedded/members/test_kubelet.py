@@ -63,6 +63,35 @@ async def test_restart_policies(restart, annotations, want_phase, want_restarts)
 
 
 @virtual_time
+@pytest.mark.parametrize(
+    "lost",
+    [
+        pytest.param(1, id="that its containers are made"),
+        pytest.param(2, id="that they run"),
+        pytest.param(3, id="that they run again after their end"),
+    ],
+)
+async def test_a_lost_status_leaves_the_stage_as_it_was(lost):
+    """A status that could not be written is written again, however long the next stage lasts."""
+    seen = []
+
+    def loses(request):
+        if request.path.endswith("/pods/a/status"):
+            seen.append(request)
+        return len(seen) == lost and request is seen[-1]
+
+    async with member(loses=loses) as one:
+        notes = {} if lost < 3 else {RUN_SECONDS: "5"}
+        await one.add(PODS, pod("a", restart="Always", annotations=notes))
+        await asyncio.sleep(9)
+        [status] = [found["status"] for found in (await one.pods()).values()]
+
+    assert len(seen) > lost
+    assert status["phase"] == "Running"
+    assert status["containerStatuses"][0]["restartCount"] == (1 if lost == 3 else 0)
+
+
+@virtual_time
 async def test_without_a_time_a_service_runs_for_ever_and_a_job_ends():
     """RestartPolicy Always runs on; Never takes the default time."""
     async with member(run_seconds=4) as one:

@@ -33,6 +33,12 @@ def true(kind):
     return {"type": kind, "status": "True"}
 
 
+def told(kind, reason, message):
+    """A condition that says why and since when."""
+    times = {"lastUpdateTime": NOW, "lastTransitionTime": NOW}
+    return true(kind) | {"reason": reason, "message": message} | times
+
+
 DEPLOYMENT = ("apps/v1", "Deployment")
 ROLLED_OUT = {"observedGeneration": 1, "updatedReplicas": 2, "availableReplicas": 2}
 
@@ -238,14 +244,68 @@ def test_reflect(given, want):
                 "conditions": [
                     true("Succeeded")
                     | {
-                        "reason": "Completed",
-                        "message": "PyTorchJob completed successfully",
-                        "lastProbeTime": NOW,
+                        "reason": "PyTorchJobSucceeded",
+                        "message": "PyTorchJob is successfully completed.",
+                        "lastUpdateTime": NOW,
                         "lastTransitionTime": NOW,
                     }
                 ],
             },
             id="a PyTorchJob that ended everywhere",
+        ),
+        pytest.param(
+            PYTORCH,
+            {},
+            [
+                item(
+                    "a",
+                    {
+                        "startTime": NOW,
+                        "conditions": [
+                            true("Created"),
+                            true("Running") | {"lastUpdateTime": NOW, "lastTransitionTime": NOW},
+                        ],
+                        "replicaStatuses": {"Worker": {"active": 2}},
+                    },
+                )
+            ],
+            {
+                "startTime": NOW,
+                "replicaStatuses": {"Worker": {"active": 2}},
+                "conditions": [
+                    told("Created", "PyTorchJobCreated", "PyTorchJob is created."),
+                    told("Running", "PyTorchJobRunning", "PyTorchJob is running."),
+                ],
+            },
+            id="a PyTorchJob that runs says so on the control plane",
+        ),
+        pytest.param(
+            PYTORCH,
+            {},
+            [
+                item(
+                    "a",
+                    {
+                        "completionTime": NOW,
+                        "conditions": [
+                            true("Running") | {"lastUpdateTime": NOW, "lastTransitionTime": NOW},
+                            true("Failed"),
+                        ],
+                    },
+                )
+            ],
+            {
+                "conditions": [
+                    told("Running", "PyTorchJobRunning", "PyTorchJob is running.")
+                    | {"status": "False"},
+                    told(
+                        "Failed",
+                        "PyTorchJobFailed",
+                        "PyTorchJob executed failed in member clusters: a",
+                    ),
+                ],
+            },
+            id="a PyTorchJob that failed no longer runs",
         ),
         pytest.param(("v1", "ConfigMap"), {}, [], None, id="kinds without a status"),
     ],
