@@ -1,0 +1,1 @@
+"""What an installation applies (manifests), and `local`, a real Karmada on one machine."""

@@ -1,0 +1,5 @@
+"""Why a local federation cannot go on, for the person in front of it."""
+
+
+class LocalError(Exception):
+    """One line: what is wrong, and what would help."""

@@ -1,0 +1,236 @@
+"""The real Karmada of the suite: one for all tests, and one of its own for those that break it.
+
+What these fixtures give is written down in docs/design/0002-real-karmada.md.
+"""
+
+import asyncio
+import hashlib
+import os
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.local import volcano
+from deploy.local.errors import LocalError
+from deploy.local.federation import Federation
+from deploy.local.options import Options, default_state
+from deploy.local.programs import Programs
+from deploy.local.tools import KARMADA_VERSIONS
+from global_sched.shared.api import resource as kinds
+from tests.e2e.faults import SHORT, Faults
+from tests.e2e.requests import Requests
+from tests.e2e.world import World
+
+LAST = "test_rights.py"
+"""Looks at what all other tests have asked for."""
+VERSION = os.environ.get("KARMADA") or KARMADA_VERSIONS[0]
+FAULTS = Options(members=2, karmada=VERSION, failover=True, descheduler=True)
+"""The federation that tests break: taints evict there, and Karmada's times are short."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark everything here, leave out what needs Volcano where there is none, sort the last."""
+    here = Path(__file__).parent
+    try:
+        missing = volcano.find().missing()
+    except LocalError as error:
+        raise pytest.UsageError(str(error)) from error
+    ran = {item.path for item in items}
+    chosen = config.option.keyword or any("::" in one for one in config.args)
+    whole = not chosen and set(here.glob("test_*.py")) <= ran
+    for item in items:
+        if not item.path.is_relative_to(here):
+            continue
+        item.add_marker(pytest.mark.e2e)
+        if not whole and item.get_closest_marker("whole_suite"):
+            item.add_marker(pytest.mark.skip(reason="only after all of the suite"))
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(600))
+        if missing and item.get_closest_marker("volcano"):
+            item.add_marker(pytest.mark.skip(reason=missing))
+    items.sort(key=lambda item: _rank(item, here))
+
+
+def _rank(item: pytest.Item, here: Path) -> int:
+    """The federation that tests break is not there before it is needed; LAST comes last."""
+    if not item.path.is_relative_to(here):
+        return 0
+    if item.path.name == LAST:
+        return 2
+    return int("fault_federation" in getattr(item, "fixturenames", ()))
+
+
+def _state() -> Path:
+    given = os.environ.get("E2E_STATE")
+    return Path(given) if given else default_state().parent / "e2e"
+
+
+@pytest.fixture(scope="session")
+def federation() -> Iterator[Federation]:
+    """The federation of the suite, up and healthy; E2E_KEEP=1 leaves it for the next run."""
+    made = Federation(_state(), say=lambda text: print(text, flush=True))  # noqa: T201 - progress
+    with _up(made, Options(karmada=VERSION)):
+        yield made
+
+
+@contextmanager
+def _up(made: Federation, options: Options) -> Iterator[None]:
+    """A federation that is up in the block; what was started goes however it ends.
+
+    E2E_KEEP=1 leaves it for the next run.
+    """
+    keep = os.environ.get("E2E_KEEP")
+    if not keep:
+        asyncio.run(made.down())
+    try:
+        asyncio.run(made.up(options))
+        yield
+    finally:
+        if not keep:
+            asyncio.run(made.down())
+
+
+@pytest.fixture(scope="session")
+def requests(federation: Federation) -> Requests:
+    """Every request of our programs in this run, on any federation."""
+    return Requests(federation)
+
+
+@pytest.fixture
+async def programs(federation: Federation, requests: Requests) -> Programs:
+    """global-sched and an agent per member, running."""
+    found = Programs(federation)
+    await found.start_agents()
+    await found.start_scheduler()
+    return found
+
+
+@pytest.fixture
+async def world(federation: Federation, programs: Programs) -> AsyncIterator[World]:
+    """Clients of the suite's federation, closed with the test."""
+    found = World(federation, programs)
+    await found.open()
+    yield found
+    await found.close()
+
+
+@pytest.fixture
+def space(request: pytest.FixtureRequest, kubectl: Callable[..., str]) -> Iterator[str]:
+    """A namespace of the test's own. What is in it goes with the test; nobody waits for that."""
+    digest = hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:8]
+    name = f"e2e-{digest}"
+    kubectl("delete", "namespace", name, "--ignore-not-found", "--timeout=60s")
+    kubectl("create", "namespace", name)
+    yield name
+    kubectl("delete", "namespace", name, "--wait=false")
+
+
+Tool = Callable[..., str]
+
+
+def tool_of(federation: Federation, name: str) -> Tool:
+    """A program of the federation as a function: arguments in, what it printed out."""
+
+    def run(
+        *arguments: str,
+        kubeconfig: Path | None = None,
+        stdin: str | None = None,
+        check: bool = True,
+    ) -> str:
+        """Without `check`, what it said on both channels, however it ended."""
+        answer = subprocess.run(
+            [federation.tool(name), *arguments],
+            env=os.environ | {"KUBECONFIG": str(kubeconfig or federation.kubeconfigs.admin)},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        if not check:
+            return answer.stdout + answer.stderr
+        assert answer.returncode == 0, f"{name} {' '.join(arguments)}: {answer.stderr}"
+        return answer.stdout
+
+    return run
+
+
+@pytest.fixture
+def kubectl(federation: Federation) -> Tool:
+    """`kubectl("get", "pods", kubeconfig=…, stdin="…", check=True)` is what it printed."""
+    return tool_of(federation, "kubectl")
+
+
+@pytest.fixture
+def karmadactl(federation: Federation) -> Tool:
+    """The same of karmadactl."""
+    return tool_of(federation, "karmadactl")
+
+
+@pytest.fixture
+def helm(federation: Federation) -> Tool:
+    """The same of helm."""
+    return tool_of(federation, "helm")
+
+
+@pytest.fixture
+def own_federation(
+    tmp_path: Path, requests: Requests
+) -> Callable[..., AbstractAsyncContextManager[Federation]]:
+    """A federation for one test that breaks it, ended with the block.
+
+    Options as those of `deploy.local.options.Options`; two members unless more are asked for.
+    """
+
+    @asynccontextmanager
+    async def run(**options: Any) -> AsyncIterator[Federation]:
+        made = Federation(tmp_path / "federation")
+        try:
+            await made.up(Options(**({"members": 2, "karmada": VERSION} | options)))
+            yield made
+        finally:
+            requests.absorb(made)
+            await made.down()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def fault_federation(requests: Requests) -> Iterator[Federation]:
+    """One federation for all tests that break something and mend it again."""
+    made = Federation(_state().with_name(f"{_state().name}-failover"))
+    with _up(made, FAULTS):
+        requests.also(made)
+        yield made
+
+
+@pytest.fixture
+async def faults(
+    fault_federation: Federation, request: pytest.FixtureRequest
+) -> AsyncIterator[Faults]:
+    """That federation with everything running, and a namespace of the test's own."""
+    if not all(one.alive for one in fault_federation.programs.values()):
+        await fault_federation.up(FAULTS)  # a test that failed may have left something ended
+    programs = Programs(fault_federation)
+    for member in fault_federation.members:
+        await programs.start_agent(member, "--lease-seconds", "4")
+    await programs.start_scheduler("global-sched", *SHORT)
+    digest = hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:8]
+    kubectl = tool_of(fault_federation, "kubectl")
+    found = Faults(
+        fault_federation,
+        programs,
+        f"e2e-{digest}",
+        kubectl=kubectl,
+        karmadactl=tool_of(fault_federation, "karmadactl"),
+    )
+    kubectl("delete", "namespace", found.space, "--ignore-not-found", "--timeout=60s")
+    await found.open()
+    await found.admin.create(kinds.NAMESPACES, {"metadata": {"name": found.space}})
+    yield found
+    kubectl("delete", "namespace", found.space, "--wait=false")
+    await found.close()
