@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 WORKERS ?= 2
+MEMBERS ?= 3
 
-.PHONY: demo test test-deep check gen fix bench clean help
+.PHONY: demo test test-deep scenarios check gen fix bench clean help
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -32,6 +33,9 @@ test: $(DEV) ## The test suite
 test-deep: $(DEV) ## The same with many more generated examples
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/properties $(ARGS)
 
+scenarios: $(DEV) ## Cases from files, ours or Volcano's, one line each (FILES="a.json b.yaml")
+	@$(BIN)/python -m tools.scenarios $(FILES)
+
 gen: $(DEV) ## Write everything that is generated: CRDs, reference pages
 	$(BIN)/python -m tools.generate
 
@@ -49,6 +53,22 @@ fix: $(DEV) ## Format, and mend what lint can mend
 
 bench: $(DEV) ## Figures against their targets, printed and written to build/bench.json
 	$(BIN)/python -m bench $(ARGS)
+
+bench-peers: $(DEV) ## Beside karmada-scheduler on a real Karmada (ARGS="--bindings 200"; --page writes the page)
+	$(BIN)/python -m bench.peers $(ARGS)
+
+karmada-up: $(DEV) ## A real Karmada on this machine (MEMBERS=3 KARMADA=1.18.2 PORT=0 ARGS=...)
+	$(BIN)/python -m deploy.local up --members $(MEMBERS) $(if $(PORT),--first-port $(PORT)) $(ARGS)
+
+karmada-down: $(DEV) ## End it, whatever state it is in
+	$(BIN)/python -m deploy.local down
+
+karmada-status: $(DEV) ## Its processes, and whether they work
+	$(BIN)/python -m deploy.local status
+
+e2e: $(DEV) ## The end-to-end suite on a real Karmada (KARMADA=1.17.1 for the older one)
+	$(BIN)/python -m deploy.local build
+	$(BIN)/pytest tests/e2e -m e2e -p no:randomly -p no:cacheprovider $(ARGS)
 
 clean: ## Remove what was built, the environment included
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
