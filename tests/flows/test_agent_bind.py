@@ -6,7 +6,8 @@ import json
 from global_sched.shared.api import names
 from global_sched.shared.api.resource import POD_GROUPS, PODS
 from tests.flows.agent_world import agent_world, annotation
-from tests.member_agent.member import directive, entry, gang_objects, pod, racks
+from tests.member_agent.directives import directive, entry
+from tests.member_agent.member import gang_objects, pod, racks
 from tests.virtual_time import virtual_time
 
 

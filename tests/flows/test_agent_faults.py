@@ -9,7 +9,8 @@ from global_sched.shared.api import names
 from global_sched.shared.api.resource import NODES, POD_GROUPS, PODS
 from global_sched.shared.kube.faults import Fault, FaultKind
 from tests.flows.agent_world import agent_world, annotation
-from tests.member_agent.member import directive, entry, gang_objects, pod, racks
+from tests.member_agent.directives import directive, entry
+from tests.member_agent.member import gang_objects, pod, racks
 from tests.virtual_time import virtual_time
 
 GANG = [*racks(2, 4), *gang_objects("g", pods=4, tier=1, binding="b")]

@@ -24,9 +24,8 @@ from global_sched.shared.model.instant import format_micro
 from tests.builders import gang
 from tests.builders import pod_set as model_pod_set
 from tests.flows.agent_world import RESOURCES, agent_world
+from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import (
-    directive,
-    entry,
     gang_objects,
     hyper_node,
     owner,

@@ -5,10 +5,9 @@ import pytest
 from global_sched.shared.api import names
 from global_sched.shared.api.core import Node, Pod
 from member_agent.cache import Kind, room_of, units_of
+from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import (
     AGENT,
-    directive,
-    entry,
     feed,
     hyper_node,
     member,

@@ -6,17 +6,8 @@ from global_sched.shared.model.ids import BindingId, DecisionId
 from global_sched.shared.model.instant import Instant
 from member_agent.cache import Kind, units_of
 from member_agent.report.observe import Facts, Placing, observe
-from tests.member_agent.member import (
-    AGENT,
-    directive,
-    entry,
-    gang_objects,
-    member,
-    node,
-    owner,
-    pod,
-    racks,
-)
+from tests.member_agent.directives import directive, entry
+from tests.member_agent.member import AGENT, gang_objects, member, node, owner, pod, racks
 
 
 def seen(cache, *, facts=None, placing=None):

@@ -3,7 +3,8 @@
 import pytest
 
 from member_agent.scheduler.round import Situation
-from tests.member_agent.member import directive, entry, gang_objects, member, racks
+from tests.member_agent.directives import directive, entry
+from tests.member_agent.member import gang_objects, member, racks
 from tests.member_agent.scheduler.rounds import nodes_of, reasons_of, round_of
 
 ON_FOUR = ("r0-0", "r0-1", "r1-0", "r1-1")

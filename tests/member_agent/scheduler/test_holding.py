@@ -6,7 +6,8 @@ from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.scheduler.round import Situation
 from tests.builders import gang, hard
 from tests.builders import pod_set as model_pod_set
-from tests.member_agent.member import directive, entry, gang_objects, hold, member, pod, racks
+from tests.member_agent.directives import directive, entry, hold
+from tests.member_agent.member import gang_objects, member, pod, racks
 from tests.member_agent.scheduler.rounds import nodes_of, round_of
 from tests.wire import NOW
 

@@ -8,17 +8,8 @@ from global_sched.shared.model.ids import BindingId, DecisionId, PodSetName
 from member_agent.scheduler.round import Situation, Where
 from tests.builders import gang, hard
 from tests.builders import pod_set as model_pod_set
-from tests.member_agent.member import (
-    directive,
-    entry,
-    gang_objects,
-    member,
-    node,
-    owner,
-    pod,
-    pod_group,
-    racks,
-)
+from tests.member_agent.directives import directive, entry
+from tests.member_agent.member import gang_objects, member, node, owner, pod, pod_group, racks
 from tests.member_agent.scheduler.rounds import bind, nodes_of, reasons_of, round_of
 
 

@@ -10,17 +10,8 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.placement import NotPlaced, Space, histogram
 from member_agent.cache import room_of, units_of
 from tests.builders import gang, hard, pod_set, soft
-from tests.member_agent.member import (
-    directive,
-    entry,
-    feed,
-    hyper_node,
-    member,
-    node,
-    owner,
-    pod,
-    pod_group,
-)
+from tests.member_agent.directives import directive, entry
+from tests.member_agent.member import feed, hyper_node, member, node, owner, pod, pod_group
 from tests.member_agent.scheduler.rounds import OURS, bind, nodes_of, round_of
 
 SETS = ("worker", "master")
