@@ -169,7 +169,7 @@ class Field:
         request = self.request(shape)
         if request is None:
             return np.zeros(len(self.count), dtype=np.int64)
-        caps = np.full(len(self.count), 1 if shape.anti_affine else _MOST_PODS, dtype=np.int64)
+        caps = np.full(len(self.count), shape.most_per_node() or _MOST_PODS, dtype=np.int64)
         for column, amount in request:
             np.minimum(caps, free[column] // amount, out=caps)
         caps *= self.takes(shape)

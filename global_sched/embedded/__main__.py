@@ -43,7 +43,7 @@ async def serve(port: int, data: Path | None) -> None:
         server = ApiServer(name="embedded", data_dir=data)
         await server.start(port=port)
         try:
-            path = (data or Path(temporary)) / "kubeconfig"
+            path = (data or Path(temporary)).resolve() / "kubeconfig"
             server.write_kubeconfig(path)
             sys.stdout.write(f"{path}\n")
             sys.stdout.flush()
