@@ -31,7 +31,11 @@ async def test_the_taint_manager_reads_our_applied_placement(faults):
 
     async with faults.tainted("east"):
         await faults.until_running("west", "goes", 2)
-        assert await faults.evicted("goes") == [EVICTED]
+
+        async def told():
+            return await faults.evicted("goes") == [EVICTED]
+
+        await faults.until(told, "Karmada's Event of the eviction")  # it follows behind
         assert await faults.evicted("stays") == []
         assert await faults.running("east", "stays") == before
 
