@@ -100,6 +100,11 @@ def test_no_credentials(home, monkeypatch, options, env, want):
         pytest.param("a: [", "cannot be used|cannot be read", id="broken YAML"),
         pytest.param("contexts: []", "has no contexts: add one", id="no context at all"),
         pytest.param(
+            "contexts: [{name: y}]",
+            "no current-context: choose one of y",
+            id="no context chosen",
+        ),
+        pytest.param(
             "current-context: x\ncontexts: 7", "cannot be used", id="a context list that is none"
         ),
         pytest.param(
