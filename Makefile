@@ -31,7 +31,7 @@ test: $(DEV) ## The test suite
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 test-deep: $(DEV) ## The same with many more generated examples
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/properties $(ARGS)
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest -n $(WORKERS) --dist loadgroup -o timeout=7200 tests/properties $(ARGS)
 
 scenarios: $(DEV) ## Cases from files, ours or Volcano's, one line each (FILES="a.json b.yaml")
 	@$(BIN)/python -m tools.scenarios $(FILES)

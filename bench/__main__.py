@@ -14,6 +14,7 @@ GROUPS = (
     "kube",
     "flow",
     "topology",
+    "live",
     "closeness",
     "packing",
     "kueue",

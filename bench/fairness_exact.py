@@ -74,7 +74,7 @@ class Steps:
         at = self.rng.randrange(len(self.running))
         one = self.running[at]
         if kind < 0.65:
-            self._ask(ledger, replace(one, amount=Resources.of(dict(self._amounts(10)))))
+            self._ask(ledger, one._replace(amount=Resources.of(dict(self._amounts(10)))))
             return
         self.running[at] = self.running[-1]
         self.running.pop()

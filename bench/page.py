@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from bench.harness import ROOT, Figure, machine, report
 
-GROUPS = ("topology", "closeness", "kueue", "packing", "growth")
+GROUPS = ("topology", "live", "closeness", "kueue", "packing", "growth")
 PAGE = ROOT / "docs" / "benchmarks" / "topology.md"
 
 HEAD = """# The topology engine, measured
@@ -32,6 +32,8 @@ TAIL = """
   in groups (partitions), with a launcher, and two shapes that are both in groups. The row is the
   worst kind's p99, every kind is in its note. Before each try the room is changed, so that no
   answer is remembered, and gangs stay placed.
+- **The agent's own way.** A Node event into the agent's cache, the next round's room opened, and
+  how closely each of 8 shapes fits: reading the event is part of it. The same for a HyperNode.
 - **Exact DP.** Written in `bench/closeness.py` for itself: over all ways to choose k free hosts of
   the tree, the least sum of pair tiers, first within the lowest tier that holds the gang, then
   without that condition ("over all tiers"). The engine is asked with a soft constraint.

@@ -5,7 +5,7 @@ are openb's, filled with openb's pods up to a part of their GPUs.
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.traces import openb_nodes, openb_pods, philly_gpus
 from global_sched.shared.model.cluster import Capacity, Cluster
@@ -21,7 +21,7 @@ from global_sched.shared.model.ids import (
 )
 from global_sched.shared.model.instant import SECOND, Instant, parse_instant
 from global_sched.shared.model.pods import PodShape
-from global_sched.shared.model.queue import Queue, Tenant, Usage
+from global_sched.shared.model.queue import ROOT, Queue, Tenant, Usage
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.snapshot import Bucket, Snapshot
 from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Topology
@@ -34,6 +34,8 @@ KIND = ("batch.volcano.sh/v1alpha1", "Job")
 _RACK = 8
 _SPINE = 6
 _MIB = 2**20
+_ABOVE = (4, 12, 40)
+"""Queues on the three levels above the leaves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +220,20 @@ def _pending(
         )
         for (queue, tenant), found in sorted(buckets.items())
     )
+
+
+def in_tree(world: Snapshot) -> Snapshot:
+    """The same world with its queues as the leaves of a tree of four levels below the root."""
+    levels: list[list[QueueName]] = []
+    queues: list[Queue] = []
+    for level, number in enumerate(_ABOVE):
+        names = [QueueName(f"level-{level}-{i:02d}") for i in range(number)]
+        above = levels[-1] if levels else [ROOT]
+        queues += [Queue(name=n, parent=above[i % len(above)]) for i, n in enumerate(names)]
+        levels.append(names)
+    homes = levels[-1]
+    queues += [replace(q, parent=homes[i % len(homes)]) for i, q in enumerate(world.queues)]
+    return replace(world, queues=tuple(sorted(queues, key=lambda one: one.name)))
 
 
 class _Once:

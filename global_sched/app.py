@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from global_sched.cache import State
-from global_sched.controllers.bootstrap import ensure_namespace, prepare
+from global_sched.controllers.bootstrap import ensure_namespace, keep_default_queue, prepare
 from global_sched.controllers.gauges import refresh_gauges
 from global_sched.controllers.leaving import Leavings
 from global_sched.controllers.notices import NoticeTeller
@@ -203,6 +203,7 @@ class GlobalSched:
             clock=self.clock,
             term=self.term,
             metrics=self.metrics,
+            policy=settings.policy,
             interval=settings.status_interval_seconds,
         )
         async with asyncio.TaskGroup() as group:
@@ -212,6 +213,9 @@ class GlobalSched:
                 group.create_task(self.directives.run()),
                 group.create_task(statuses.run()),
                 group.create_task(self.leavings.run()),
+                group.create_task(
+                    keep_default_queue(self.client, self.state, clock=self.clock, term=self.term)
+                ),
             ]
             await stop.wait()
             deciding.cancel()
@@ -269,7 +273,9 @@ async def assembled(
         served = await check_server(client, patience)
         try:
             await patience.ask(
-                partial(ensure_namespace, client, settings.namespace), server=SERVER_WORDS
+                partial(ensure_namespace, client, settings.namespace),
+                client=client,
+                server=SERVER_WORDS,
             )
         except ApiError as error:
             raise ConfigError(

@@ -163,6 +163,8 @@ MAY_BE_ZERO: Final = frozenset(
         "patience_seconds",
         "reservations",
         "searches_per_cycle",
+        "usage_half_life_seconds",
+        "usage_weight_percent",
     }
 )
 """Numbers of the policy for which 0 means that it does not happen."""

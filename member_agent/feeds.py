@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -21,6 +22,7 @@ from global_sched.shared.api.resource import (
     DEPLOYMENTS,
     DIRECTIVES,
     HYPER_NODES,
+    LEADER_WORKER_SETS,
     NODES,
     POD_GROUPS,
     PODS,
@@ -36,6 +38,7 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.objects import Malformed, ObjectKey
+from global_sched.shared.kube.ready import when_ready
 from global_sched.shared.telemetry.logs import get_logger
 from member_agent.cache import ClusterCache, Kind, OwnerObject, owner_key
 
@@ -44,7 +47,7 @@ T = TypeVar("T")
 DISCOVERY_PERIOD: Final = 30.0
 """Seconds between two looks for kinds that were not served."""
 _CORE_OWNERS: Final = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JOBS)
-_OPTIONAL_OWNERS: Final = (VOLCANO_JOBS, PYTORCH_JOBS)
+_OPTIONAL_OWNERS: Final = (VOLCANO_JOBS, PYTORCH_JOBS, LEADER_WORKER_SETS)
 
 log = get_logger(__name__)
 
@@ -217,10 +220,14 @@ class Feeds:
 
         A server that does not answer is asked again with the next look.
         """
-        pages = self._member.pages(resource, type=KubeObject, limit=1)
-        try:
+
+        async def first() -> None:
+            pages = self._member.pages(resource, type=KubeObject, limit=1)
             async with aclosing(pages):
                 await anext(pages)
+
+        try:
+            await when_ready(self._member, first)
         except ApiError as error:
             return error.transient
         return True
@@ -309,7 +316,7 @@ async def find_resource(
     path = f"/apis/{group}/{version}" if group else f"/api/{version}"
     while True:
         try:
-            body = await client.raw("GET", path)
+            body = await when_ready(client, partial(client.raw, "GET", path))
             listed = msgspec.json.decode(body, type=_ApiResources).resources
         except (NotFound, Forbidden, msgspec.MsgspecError):
             return None

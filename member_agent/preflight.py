@@ -44,7 +44,7 @@ async def _nobody_runs_jobs(member: Client, clock: Clock, patience: Patience) ->
     """Two controllers of one Volcano Job would fight."""
     try:
         running = await patience.ask(
-            partial(volcano_controller_lease, member, clock=clock), server=MEMBER
+            partial(volcano_controller_lease, member, clock=clock), client=member, server=MEMBER
         )
     except ApiError as error:
         raise ConfigError(

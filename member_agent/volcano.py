@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 from global_sched.shared.api.base import Meta, Wire
@@ -10,6 +11,7 @@ from global_sched.shared.api.resource import CONFIGMAPS, DEPLOYMENTS, LEASES, Re
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import DecodeError, Forbidden, NotFound
+from global_sched.shared.kube.ready import when_ready
 from global_sched.shared.kube.retry import retry
 from global_sched.shared.model.instant import SECOND, InstantError, parse_instant
 from global_sched.shared.telemetry.logs import get_logger
@@ -111,7 +113,7 @@ async def _read(
         return await client.get(resource, name, namespace=namespace, type=kind)
 
     try:
-        return await retry(read, clock=clock)
+        return await retry(partial(when_ready, client, read), clock=clock)
     except (NotFound, DecodeError):
         return None
     except Forbidden as error:

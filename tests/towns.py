@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from global_sched.shared.model.cluster import Capacity, Cluster
+from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DomainId, PodSetName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
@@ -197,10 +198,15 @@ class Town:
             self._change(claiming.workload, decision=claiming.decision)
         for withdrawal in plan.withdrawals:
             one = self._change(
-                withdrawal.workload, decision=withdrawal.decision, targets=(), progress=()
+                withdrawal.workload,
+                decision=withdrawal.decision,
+                targets=(),
+                progress=(),
+                leaving=(withdrawal.cluster,) if linger else (),
             )
             if not linger:
                 self.members[withdrawal.cluster].cut(one.binding_id, Amounts())
+        changed: list[Workload] = []
         for admission in plan.admissions:
             one = self._change(
                 admission.workload,
@@ -211,19 +217,14 @@ class Town:
                 scheduled=True,
                 last_scheduled=admission.decision.at,
             )
-            for grant in admission.decision.grants:
-                self._fill(one, grant.cluster, grant.amounts, grant.domain, linger=linger)
+            changed.append(one)
+        # As agents do, who keep the places of a claim: narrow domains before wide ones.
+        grants = [(one, grant) for one in changed for grant in one.decision.grants]
+        for one, grant in sorted(grants, key=lambda item: _width(item[1])):
+            self._fill(one, grant, linger=linger)
 
-    def _fill(
-        self,
-        one: Workload,
-        cluster: ClusterName,
-        amounts: Amounts,
-        domain: DomainId | None,
-        *,
-        linger: bool,
-    ) -> None:
-        member = self.members[cluster]
+    def _fill(self, one: Workload, grant: Grant, *, linger: bool) -> None:
+        amounts, member = grant.amounts, self.members[grant.cluster]
         if not linger:
             member.cut(one.binding_id, amounts)
         counts: dict[PodSetName, int] = {}
@@ -231,10 +232,14 @@ class Town:
             counts[pod_set] = counts.get(pod_set, 0) + 1
         missing = amounts.minus(Amounts.of(counts))
         if missing.entries:
-            assert member.seat(one, missing, domain), f"{one.key} finds no nodes in {cluster}"
+            found = member.seat(one, missing, grant.domain)
+            assert found, f"{one.key} finds no nodes in {grant.cluster}"
 
     def leave(self) -> None:
-        """Whoever lingers is gone now."""
+        """Whoever lingers is gone now, and its eviction task with it."""
+        for key, one in self.workloads.items():
+            if one.leaving:
+                self.workloads[key] = replace(one, leaving=())
         for member in self.members.values():
             for one in self.workloads.values():
                 grant = one.decision.grant(member.name) if one.decision and one.targets else None
@@ -245,3 +250,7 @@ class Town:
         version = str(int(one.resource_version) + 1)
         self.workloads[key] = one = replace(one, resource_version=version, **changes)  # type: ignore[arg-type]
         return one
+
+
+def _width(grant: Grant) -> int:
+    return 2**31 if grant.tier is None else grant.tier

@@ -16,6 +16,7 @@ from tests.wire_templates import (
     batch_job,
     decode,
     deployment,
+    leader_worker_set,
     meta,
     pod_template,
     pytorch_job,
@@ -35,6 +36,7 @@ __all__ = [
     "counted",
     "decode",
     "deployment",
+    "leader_worker_set",
     "meta",
     "override_policy",
     "placement",
@@ -56,6 +58,7 @@ KINDS = (
     ("batch.volcano.sh/v1alpha1", "Job"),
     ("batch/v1", "Job"),
     ("kubeflow.org/v1", "PyTorchJob"),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
     ("v1", "ConfigMap"),
 )
 

@@ -180,3 +180,27 @@ def pytorch_job(
         "metadata": meta(name, namespace=namespace, **more),
         "spec": {"pytorchReplicaSpecs": specs} | dict(spec or {}),
     }
+
+
+def leader_worker_set(
+    name: str,
+    *,
+    groups: int | None = 2,
+    size: int | None = 3,
+    namespace: str = "team-a",
+    worker: Object | None = None,
+    leader: Object | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Object:
+    """A LeaderWorkerSet; without a leader's template the leader is like the workers."""
+    template: Object = {"workerTemplate": worker or pod_template()}
+    template |= {} if size is None else {"size": size}
+    template |= {} if leader is None else {"leaderTemplate": leader}
+    counts = {} if groups is None else {"replicas": groups}
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": {"leaderWorkerTemplate": template} | counts | dict(spec or {}),
+    }

@@ -58,12 +58,12 @@ def programs(
 
 def _present(upstream: Upstream, name: str, cache: Path) -> Path | None:
     kept = folder_of(upstream, cache) / name
-    if kept.is_file():
-        return kept
     for candidate in (shutil.which(name), os.environ.get("KUBEBUILDER_ASSETS", "") + f"/{name}"):
-        if candidate and os.access(candidate, os.X_OK) and tells(upstream, name, Path(candidate)):
+        if not candidate or not os.access(candidate, os.X_OK) or Path(candidate) == kept:
+            continue
+        if tells(upstream, name, Path(candidate)):
             return Path(candidate)
-    return None
+    return kept if kept.is_file() else None
 
 
 def tells(upstream: Upstream, name: str, program: Path) -> bool:

@@ -17,7 +17,11 @@ _HERE: Final = Path(__file__).parent / "manifests"
 _WEBHOOK: Final = "https://karmada-webhook.karmada-system.svc:443"
 _NAMESPACES: Final = ("karmada-system", "karmada-cluster")
 _OURS: Final = ("batch.volcano.sh", "federation.global-sched.io", "kubeflow.org")
-_VOLCANO: Final = ("scheduling.volcano.sh", "topology.volcano.sh")
+_OTHERS: Final = (
+    "leaderworkerset.x-k8s.io",
+    "scheduling.volcano.sh",
+    "topology.volcano.sh",
+)
 
 
 def karmada_definitions(module: Path) -> list[Obj]:
@@ -35,8 +39,8 @@ def karmada_definitions(module: Path) -> list[Obj]:
 
 
 def our_definitions(*, member: bool) -> list[Obj]:
-    """Our kinds, Volcano's and Kubeflow's from `crds/`; a member has none of the federation's."""
-    groups = (*_OURS, *_VOLCANO)
+    """Our kinds and those of others from `crds/`; a member has none of the federation's."""
+    groups = (*_OURS, *_OTHERS)
     found = [
         obj
         for path in sorted((ROOT / "crds").glob("*.yaml"))

@@ -3,9 +3,10 @@
 import fcntl
 import json
 import os
+import random
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,8 @@ from typing import Any, Final
 from deploy.local import processes
 from deploy.local.errors import LocalError
 from deploy.local.options import Options
+from global_sched.shared.clock import SystemClock
+from global_sched.shared.model.instant import format_micro
 
 _FILE: Final = "federation.json"
 
@@ -46,6 +49,8 @@ class Ledger:
         self.ports: dict[str, int] = {}
         self.programs: dict[str, Program] = {}
         """In the order in which they were started."""
+        self.starts: dict[str, list[str]] = {}
+        """When each program was started, every time, oldest first."""
         self.read()
 
     def read(self) -> None:
@@ -55,7 +60,7 @@ class Ledger:
         """
         path = self.state / _FILE
         if not path.is_file():
-            self.options, self.ports, self.programs = None, {}, {}
+            self.options, self.ports, self.programs, self.starts = None, {}, {}, {}
             return
         try:
             plain = json.loads(path.read_text(encoding="utf-8"))
@@ -65,6 +70,7 @@ class Ledger:
                 one["name"]: Program(**(one | {"argv": tuple(one["argv"])}))
                 for one in plain["programs"]
             }
+            self.starts = {name: list(times) for name, times in plain.get("starts", {}).items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LocalError(
                 f"{path} is damaged ({error}): run `make karmada-down`, which cleans it up"
@@ -77,6 +83,7 @@ class Ledger:
             "options": self.options.plain() if self.options else None,
             "ports": self.ports,
             "programs": [asdict(one) for one in self.programs.values()],
+            "starts": self.starts,
         }
         fresh = self.state / f"{_FILE}.new"
         fresh.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
@@ -107,6 +114,7 @@ class Ledger:
         known = self.programs.get(program.name)
         if known is not None and known.alive:
             return known
+        self.starts.setdefault(program.name, []).append(format_micro(SystemClock().now()))
         pid = processes.spawn(program.argv, log=Path(program.log), state=self.state)
         since = processes.started(pid) or ""
         made = Program(**(asdict(program) | {"pid": pid, "since": since}))
@@ -152,6 +160,19 @@ def check_free(name: str, port: int) -> None:
 
 
 def _free() -> int:
+    """A free port that no outgoing connection is given, where the machine has such.
+
+    While a server is started again, its clients try to connect all the time: among the ports of
+    outgoing connections one of them would sooner or later get the very port that it waits for.
+    """
+    names = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    first = int(names.read_text().split()[0]) if names.is_file() else 0
+    lowest = 10000
+    for _ in range(100 if first > lowest + 1000 else 0):
+        port = random.randrange(lowest, first)  # noqa: S311 - no secret
+        with suppress(LocalError):
+            check_free("", port)
+            return port
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -10,9 +10,22 @@ from deploy.local.errors import LocalError
 from deploy.local.federation import Federation
 from deploy.local.health import until_healthy
 from deploy.local.ledger import Program
+from global_sched.embedded.credentials import AgentKubeconfigs
 
 SCHEDULER: Final = "global-sched"
 _AGENT: Final = "member-agent-"
+
+
+def agent_flags(member: str, files: AgentKubeconfigs, found: volcano.Volcano) -> list[str]:
+    """The flags of a member's agent; what of Volcano was found there is left to do its work."""
+    return [
+        *("--cluster", member),
+        *("--kubeconfig", str(files.member)),
+        *("--control-kubeconfig", str(files.control_plane)),
+        *("--scheduler-names", "member-agent" if found.binds else "member-agent,volcano"),
+        *("--namespace", "global-sched"),
+        *(() if found.runs_jobs else ("--run-volcano-jobs",)),
+    ]
 
 
 class Programs:
@@ -29,15 +42,7 @@ class Programs:
     async def start_agent(self, member: str, *flags: str) -> None:
         """An agent; one that runs already stays. It leaves Volcano's work to Volcano, if found."""
         files = self._federation.kubeconfigs.agents[member]
-        found = volcano.find()
-        given = [
-            *("--cluster", member),
-            *("--kubeconfig", str(files.member)),
-            *("--control-kubeconfig", str(files.control_plane)),
-            *("--scheduler-names", "member-agent" if found.binds else "member-agent,volcano"),
-            *("--namespace", "global-sched"),
-            *(() if found.runs_jobs else ("--run-volcano-jobs",)),
-        ]
+        given = agent_flags(member, files, volcano.find())
         await self._start(f"{_AGENT}{member}", "member_agent", [*given, *flags])
 
     async def start_scheduler(self, name: str = SCHEDULER, *flags: str) -> None:

@@ -69,7 +69,6 @@ def _kubernetes() -> Upstream:
 
 def _karmada(version: str) -> Upstream:
     parts = (
-        "agent",
         "aggregated-apiserver",
         "controller-manager",
         "descheduler",

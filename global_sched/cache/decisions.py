@@ -1,6 +1,6 @@
 """Whether a decision annotation may be believed, and what stands in for one that may not."""
 
-from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id
+from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id, is_whole
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.instant import Instant
@@ -9,8 +9,7 @@ from global_sched.shared.model.workload import Division, Target
 
 def authentic(decision: Decision, binding: BindingId) -> bool:
     """Whether its id matches its content."""
-    made = decision_id(binding, decision.grants, decision.at, decision.order, decision.claim)
-    return made == decision.id
+    return is_whole(decision, binding)
 
 
 def distrust(

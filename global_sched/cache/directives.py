@@ -9,6 +9,7 @@ import msgspec
 from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec
 from global_sched.shared.model.decision import Claim, Decision, Grant
 from global_sched.shared.model.decision_text import amounts_map
+from global_sched.shared.model.growth import growth_gang, growth_of
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import format_micro
 from global_sched.shared.model.workload import Workload
@@ -62,8 +63,11 @@ def _entries(
     for workload in claimants:
         decision = workload.decision
         if decision is not None and decision.claim is not None:
-            key = (decision.at, decision.order, workload.binding_id)
-            found.append((key, _claim_entry(workload, decision, decision.claim)))
+            growing = bool(decision.grants)
+            at = decision.claim.since if growing else decision.at
+            make = _growth_entry if growing else _claim_entry
+            key = (at, decision.order, workload.binding_id)
+            found.append((key, make(workload, decision, decision.claim)))
     for workload in holders:
         decision = workload.decision
         grant = decision.grant(cluster) if decision is not None else None
@@ -88,6 +92,17 @@ def _claim_entry(workload: Workload, decision: Decision, claim: Claim) -> Direct
         held_domain=claim.domain or "",
         held_until=format_micro(claim.until),
         leaving=[one.binding for one in claim.victims] or None,
+    )
+
+
+def _growth_entry(workload: Workload, decision: Decision, claim: Claim) -> DirectiveEntry:
+    """Room for more pods of a gang that runs: an entry of its own, as of somebody who waits."""
+    entry = _claim_entry(workload, decision, claim)
+    return msgspec.structs.replace(
+        entry,
+        binding=growth_of(workload.binding_id),
+        at=format_micro(claim.since),
+        gang=msgspec.to_builtins(growth_gang(workload, claim.amounts)),
     )
 
 

@@ -37,7 +37,10 @@ class Entry:
 
     def assume(self, action: Admission | Withdrawal | Claiming, now: Instant) -> None:
         """Lay what is being written over what the watch has shown."""
-        targets = () if isinstance(action, Claiming) else action.targets
+        if isinstance(action, Claiming):  # only the annotation: it waits, or stays where it is
+            targets = () if self.workload is None else self.workload.targets
+        else:
+            targets = action.targets
         self.overlay = Overlay(targets=targets, decision=action.decision, at=now)
 
 

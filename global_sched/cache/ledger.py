@@ -49,7 +49,7 @@ class Ledger:
         self.takers: dict[ClusterName, dict[WorkloadKey, Taker]] = {}
         """What of them is not counted."""
         self.claimants: dict[ClusterName, dict[WorkloadKey, Workload]] = {}
-        """Workloads that wait and for which room is kept, by cluster."""
+        """Workloads for which room is kept, by cluster: they wait, or are to grow."""
         self._running: SortedValues[ClusterName, Running] = SortedValues()
         self._changed_running: set[ClusterName] = set()
         self.changed_rooms: set[ClusterName] = set()
@@ -102,7 +102,8 @@ class Ledger:
             self._changed_buckets.add(position.bucket)
         if new.admitted() and new.decision is not None and new.demand.gang is not None:
             self._hold(new, position)
-        if waits and new.decision is not None and new.decision.claim is not None:
+        stands = waits or new.admitted()
+        if stands and new.decision is not None and new.decision.claim is not None:
             position.claims = new.decision.claim.cluster
             self.claimants.setdefault(position.claims, {})[new.key] = new
             self.changed_holders.add(position.claims)

@@ -29,7 +29,14 @@ from global_sched.shared.model.pods import Requirement
 from global_sched.shared.model.selection import selected
 
 Overrides = tuple[tuple[ClusterName, str | None], ...]
-_ROOTS = ("/spec/template", "/spec/schedulerName", "/spec/tasks", "/spec/pytorchReplicaSpecs")
+_ROOTS = (
+    "/spec/template",
+    "/spec/schedulerName",
+    "/spec/tasks",
+    "/spec/pytorchReplicaSpecs",
+    "/spec/leaderWorkerTemplate",
+)
+_LEADER = ["spec", "leaderWorkerTemplate", "leaderTemplate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +182,9 @@ def _may_touch(path: str, fields: Iterable[str]) -> bool:
     if any(field == path or field.startswith(prefix) for field in fields):
         return True
     parts = path.strip("/").split("/")
-    # A task or replica type that is added has a template of its own.
-    return len(parts) == 3 and parts[:2] in (["spec", "tasks"], ["spec", "pytorchReplicaSpecs"])
+    # A task or replica type that is added has a template of its own, and so has a leader.
+    roots = (["spec", "tasks"], ["spec", "pytorchReplicaSpecs"])
+    return (len(parts) == 3 and parts[:2] in roots) or parts == _LEADER
 
 
 def _read(wire: OverridePolicy) -> _Policy | None:

@@ -10,7 +10,7 @@ from typing import Any
 from global_sched.cache.binding_book import BindingBook
 from global_sched.cache.bindings import BindingReader, TemplateKey
 from global_sched.cache.clusters import read_cluster
-from global_sched.cache.directives import directive_specs
+from global_sched.cache.directive_book import DirectiveBook
 from global_sched.cache.entries import Entry
 from global_sched.cache.notices import Notices, Topic
 from global_sched.cache.overrides import SchedulerOverrides
@@ -27,9 +27,11 @@ from global_sched.shared.api.federation import CapacityReport, DirectiveSpec
 from global_sched.shared.api.federation import Tenant as WireTenant
 from global_sched.shared.api.karmada import Cluster as WireCluster
 from global_sched.shared.api.karmada import OverridePolicy, ResourceBinding
+from global_sched.shared.api.names import PAST_USAGE
 from global_sched.shared.api.volcano import Queue as WireQueue
 from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey
 from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.past_text import parse_past
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Division, Workload
@@ -53,8 +55,7 @@ class State:
         )
         self._bindings = BindingBook(BindingReader(scheduler_names), self.world.forget)
         self._news = False
-        self._told: tuple[tuple[str, ...], int] = ((), -1)
-        self._directed: frozenset[ClusterName] = frozenset()
+        self._directives = DirectiveBook(self.world)
         self.epoch = 0
         """The leader's; goes into every snapshot."""
         self.revision = 0
@@ -207,10 +208,16 @@ class State:
             queue.problem,
         )
         self._note(self.world.set_queue(queue))
+        past = parse_past(queue.name, wire.metadata.annotation(PAST_USAGE))
+        self._note(self.world.set_past(queue.name, past))
 
     def delete_queue(self, name: str) -> None:
         """The queue is gone."""
         self._note(self.world.drop_queue(name))
+
+    def has_queue(self, name: str) -> bool:
+        """Whether there is such a Queue."""
+        return self.world.has_queue(name)
 
     def upsert_tenant(self, wire: WireTenant) -> None:
         """Take a Tenant in."""
@@ -313,28 +320,11 @@ class State:
 
     def directive_changes(self, label_keys_limit: int) -> frozenset[ClusterName]:
         """Members whose Directive may differ from what it was at the last call."""
-        clusters = frozenset(self.world.clusters())
-        changed = frozenset(self.world.ledger.changed_holders) & clusters
-        self.world.ledger.changed_holders.clear()
-        told = (self.world.demands.label_keys(label_keys_limit), self.epoch)
-        if told != self._told:
-            changed = clusters
-        changed |= clusters - self._directed
-        self._told, self._directed = told, clusters
-        return changed
+        return self._directives.changes(label_keys_limit, self.epoch)
 
     def directive(self, cluster: ClusterName) -> tuple[DirectiveSpec, ...]:
         """The Directive of one member as it should be; nothing for a cluster that is gone."""
-        if cluster not in self._directed:
-            return ()
-        holders = self.world.ledger.holders.get(cluster, {})
-        return directive_specs(
-            cluster,
-            tuple(holders.values()),
-            tuple(self.world.ledger.claimants.get(cluster, {}).values()),
-            label_keys=self._told[0],
-            epoch=self._told[1],
-        )
+        return self._directives.specs(cluster)
 
     def highest_epoch(self) -> int:
         """The highest epoch on any decision: a new leader's must be higher."""

@@ -19,6 +19,7 @@ from global_sched.cache.tenants import Tenants
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.cluster import Cluster, Readiness
 from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.past import Past
 from global_sched.shared.model.pods import tolerated
 from global_sched.shared.model.queue import Queue, Tenant
 from global_sched.shared.model.selection import selected_by_any
@@ -50,6 +51,8 @@ class World:
         self._changed_clusters: set[ClusterName] = set()
         self._ready: SortedValues[ClusterName, Cluster] = SortedValues()
         self._queues: SortedValues[QueueName, Queue] = SortedValues()
+        self._past: dict[QueueName, tuple[Past, ...]] = {}
+        self._past_values: tuple[Past, ...] = ()
         self._by_binding_id: dict[BindingId, tuple[WorkloadKey, ...]] = {}
         self._own_tenants: Counter[TenantName] = Counter()
         self._tenant_values: tuple[Tenant, ...] | None = None
@@ -89,11 +92,27 @@ class World:
         self._queues.set(queue.name, queue)
         return True
 
+    def set_past(self, name: QueueName, records: tuple[Past, ...]) -> bool:
+        """What a queue's tenants held before; whether that changed."""
+        if self._past.get(name, ()) == records:
+            return False
+        if records:
+            self._past[name] = records
+        else:
+            del self._past[name]
+        self._past_values = tuple(one for _, found in sorted(self._past.items()) for one in found)
+        return True
+
     def drop_queue(self, name: str) -> bool:
         """Whether it was known."""
-        known = self._queues.get(QueueName(name)) is not None
+        known = self.has_queue(name)
+        self.set_past(QueueName(name), ())
         self._queues.remove(QueueName(name))
         return known
+
+    def has_queue(self, name: str) -> bool:
+        """Whether it is known."""
+        return self._queues.get(QueueName(name)) is not None
 
     def queues(self) -> tuple[Queue, ...]:
         """All queues by name."""
@@ -280,6 +299,7 @@ class World:
             pending=self.ledger.pending(),
             unsettled=self.ledger.unsettled(),
             running=self.ledger.running(),
+            past=self._past_values,
             epoch=epoch,
         )
 

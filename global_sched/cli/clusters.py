@@ -1,10 +1,10 @@
 """`gsched clusters`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from global_sched.cli.output import Column, Row, amounts, duration, show_rows
 from global_sched.cli.view import View, live
+from global_sched.cli.where import Where
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.quantity import format_quantity
@@ -32,9 +32,9 @@ COLUMNS = (
 )
 
 
-def show(kubeconfig: Path | None, context: str | None, *, output: str) -> None:
+def show(where: Where, *, output: str) -> None:
     """Print every member cluster."""
-    rows = list(rows_of(live(kubeconfig, context)))
+    rows = list(rows_of(live(where)))
     show_rows(rows, COLUMNS, output, nothing="No member clusters found.")
 
 

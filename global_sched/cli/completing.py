@@ -1,11 +1,14 @@
 """Names for shell completion, from the control plane; none when it cannot be asked quickly."""
 
 import asyncio
-from pathlib import Path
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
+
+from global_sched.cli.where import Where
+from global_sched.shared.api.names import SYSTEM_NAMESPACE
 
 _PATIENCE: Final = 2.0
 """Seconds that a person waits for a tab."""
@@ -42,12 +45,13 @@ def _names(context: click.Context, what: str) -> list[str]:
 
     root = context.find_root().params
     try:
-        return sorted(asyncio.run(_ask(root.get("kubeconfig"), root.get("context"), what)))
+        return sorted(asyncio.run(_ask(root, what)))
     except (ApiError, ConfigError, TimeoutError):
         return []
 
 
-async def _ask(kubeconfig: Path | None, context: str | None, what: str) -> set[str]:
+async def _ask(root: Mapping[str, Any], what: str) -> set[str]:
+    """Names of a kind, asked with the options of the command."""
     from global_sched.cli.view import opened, scheduler_names  # noqa: PLC0415 - as above
     from global_sched.shared.api.karmada import ResourceBinding  # noqa: PLC0415 - as above
     from global_sched.shared.api.resource import (  # noqa: PLC0415 - as above
@@ -55,11 +59,15 @@ async def _ask(kubeconfig: Path | None, context: str | None, what: str) -> set[s
         RESOURCE_BINDINGS,
     )
 
-    async with asyncio.timeout(_PATIENCE), opened(kubeconfig, context) as (client, _):
+    namespace = root.get("leader_namespace") or SYSTEM_NAMESPACE
+    where = Where(
+        kubeconfig=root.get("kubeconfig"), context=root.get("context"), leader_namespace=namespace
+    )
+    async with asyncio.timeout(_PATIENCE), opened(where) as (client, _):
         if what == "clusters":
             clusters = await client.list(CLUSTERS, type=dict)
             return {one["metadata"]["name"] for one in clusters.items}
-        ours = await scheduler_names(client)
+        ours = await scheduler_names(client, namespace)
         bindings = await client.list(RESOURCE_BINDINGS, type=ResourceBinding)
     return {
         f"{one.metadata.namespace}/{one.spec.resource.name}"

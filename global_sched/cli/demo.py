@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +21,11 @@ from rich.markup import escape
 from global_sched.cli.apply import apply_manifest
 from global_sched.cli.demo_programs import DemoError, Programs, programs_of
 from global_sched.cli.demo_progress import (
+    WIDE,
     first_pending,
+    print_result,
     progress_table,
     reasons,
-    result_table,
     summary,
 )
 from global_sched.cli.view import View, look
@@ -31,9 +33,10 @@ from global_sched.embedded.federation import Federation, FederationError, Member
 from global_sched.scenario import Scenario, ScenarioError, parse
 from global_sched.scenario.members import hyper_nodes_of, nodes_of, taint
 from global_sched.scenario.run import compare_live, waves
-from global_sched.shared.api.resource import CAPACITY_REPORTS
+from global_sched.shared.api.names import POLICY_CONFIG_MAP, SYSTEM_NAMESPACE
+from global_sched.shared.api.resource import CAPACITY_REPORTS, CONFIGMAPS
 from global_sched.shared.clock import Clock, SystemClock
-from global_sched.shared.kube.errors import ApiError
+from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.telemetry.logs import configure
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
@@ -51,7 +54,7 @@ def run(*, examples: Path | None, state: Path | None, keep: bool) -> int:
     file = folder / "demo.yaml"
     if not file.is_file():
         raise click.ClickException(f"{file} is not there: the demo needs a checkout of the project")
-    console = Console() if sys.stdout.isatty() else Console(width=150)
+    console = Console() if sys.stdout.isatty() else Console(width=WIDE)
     made = state is None
     where = Path(tempfile.mkdtemp(prefix="gsched-demo-")) if state is None else state
     result = None
@@ -161,6 +164,7 @@ class _Demo:
         await self._until_reported(federation, programs)
         await programs.start_scheduler()
         self._say("every agent has reported; global-sched starts\n")
+        await self._until_led(federation, programs)
 
     async def _until_reported(self, federation: Federation, programs: Programs) -> None:
         client = federation.client()
@@ -172,6 +176,17 @@ class _Demo:
                 return
             await self._clock.sleep(0.2)
         raise DemoError(f"no report from every member in time; see the logs in {self._state}")
+
+    async def _until_led(self, federation: Federation, programs: Programs) -> None:
+        """A slow machine's start is no sign that nothing more will come."""
+        client = federation.client()
+        for _ in self._ticks(0.2):
+            programs.check()
+            with suppress(NotFound):
+                await client.get(CONFIGMAPS, POLICY_CONFIG_MAP, namespace=SYSTEM_NAMESPACE)
+                return
+            await self._clock.sleep(0.2)
+        raise DemoError(f"global-sched did not begin in time; see the logs in {self._state}")
 
     def _ticks(self, seconds: float) -> range:
         return range(int(_DEADLINE / seconds))
@@ -200,7 +215,7 @@ class _Demo:
         return view, failures
 
     def _finish(self, view: View, failures: list[str], seconds: float) -> None:
-        self._console.print(result_table(view))
+        print_result(self._console, view)
         self._say("\nwhy the others wait" if reasons(view) else "")
         for line in reasons(view):
             self._say(f"  {escape(line)}")
@@ -222,8 +237,8 @@ class _Demo:
         if waiting := first_pending(view):
             self._say(f"  gsched explain {waiting}")
         self._say("  kubectl get resourcebindings -A")
-        for name, path in federation.kubeconfigs.members.items():
-            self._say(f"  kubectl --kubeconfig {path} get pods -A    # member {name}")
+        for name in federation.kubeconfigs.members:
+            self._say(f"  kubectl --context {name} get pods -A")
         self._say(f"\nLogs of the programs: {self._state}/*.log")
 
 

@@ -1,15 +1,18 @@
 """What the demo shows while it runs, and at its end."""
 
 from collections import Counter
+from typing import Final
 
 from rich.box import SIMPLE_HEAD
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 from global_sched.cli.jobs import pods_text, rows_of, state_of
 from global_sched.cli.output import duration
 from global_sched.cli.view import View
 
+WIDE: Final = 150
+"""Columns that the result may take."""
 _SHOWN = 14
 _FIRST = ("Starting", "Pending", "Running", "Placed", "Finished")
 
@@ -74,6 +77,12 @@ def result_table(view: View) -> Table:
             f"{row['verdict']} {row['reason']}" if row["verdict"] else row["state"],
         )
     return table
+
+
+def print_result(console: Console, view: View) -> None:
+    """The result at its full width: a narrow terminal wraps it, and no word of it is cut off."""
+    console.width = max(console.width, WIDE)
+    console.print(result_table(view))
 
 
 def reasons(view: View) -> list[str]:

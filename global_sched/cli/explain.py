@@ -1,7 +1,6 @@
 """`gsched explain JOB`: everything that `core.explain` says, as a person would read it."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from global_sched.cli.jobs import state_of
 from global_sched.cli.output import Column, duration, percent, show_rows, show_value
 from global_sched.cli.own import explain_own
 from global_sched.cli.view import View, look, with_client
+from global_sched.cli.where import Where
 from global_sched.core import explain
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
@@ -40,8 +40,7 @@ _SHOWN_DOMAINS = 8
 
 
 def show(
-    kubeconfig: Path | None,
-    context: str | None,
+    where: Where,
     *,
     job: str,
     namespace: str | None,
@@ -51,12 +50,12 @@ def show(
 
     async def work(client: Client, clock: Clock) -> View | None:
         try:
-            return await look(client, clock)
+            return await look(client, clock, leader_namespace=where.leader_namespace)
         except Forbidden as error:
             await explain_own(client, job=job, namespace=namespace, output=output, denied=error)
             return None
 
-    view = with_client(kubeconfig, context, work)
+    view = with_client(where, work)
     if view is None:
         return
     workload = find_job(view.state, job, namespace)
@@ -125,7 +124,7 @@ def print_clusters(found: Explanation, *, every_domain: bool = False) -> None:
 def _head(workload: Workload, view: View) -> Iterator[str]:
     """Who it is, and where it stands."""
     demand = workload.demand
-    yield f"{demand.kind} {workload.namespace}/{workload.name}  (binding {workload.key})"
+    yield f"{demand.kind} {_job(workload)}  (binding {workload.key.lstrip('/')})"
     if demand.gang is not None:
         yield f"asks for  {', '.join(_pod_set(one) for one in demand.gang.pod_sets)}"
         if demand.gang.constraint is not None:
@@ -140,6 +139,11 @@ def _head(workload: Workload, view: View) -> Iterator[str]:
     yield from _placed(workload, view)
     if workload.forged:
         yield f"warning   the decision annotation was not believed: {workload.forged}"
+
+
+def _job(workload: Workload) -> str:
+    """`namespace/name`; the name alone of what has no namespace."""
+    return f"{workload.namespace}/{workload.name}".lstrip("/")
 
 
 def _placed(workload: Workload, view: View) -> Iterator[str]:
@@ -200,6 +204,8 @@ def _standing(found: Explanation) -> Iterator[str]:
         )
     if found.no_victims:
         yield f"victims   none: {found.no_victims}"
+    for remedy in found.remedies:
+        yield f"{'runs when' if remedy.enough else 'also needs'} {remedy.text}"
 
 
 def _entitled(queue: Holding) -> str:
@@ -221,6 +227,8 @@ def _holding(holding: Holding) -> str:
     if holding.capability:
         limits = ", ".join(f"{n} {format_quantity(v, n)}" for n, v in holding.capability)
         text += f"; capability {limits}"
+    if holding.past:
+        text += f"; held on average before {holding.past.text()}"
     return text
 
 
@@ -229,7 +237,7 @@ def _value(workload: Workload, found: Explanation | None, view: View) -> Any:
     return msgspec.to_builtins(
         {
             "workload": workload.key,
-            "job": f"{workload.namespace}/{workload.name}",
+            "job": _job(workload),
             "kind": workload.demand.kind,
             "state": state_of(workload),
             "decision": workload.decision,

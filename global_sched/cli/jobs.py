@@ -1,10 +1,14 @@
 """`gsched jobs`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from global_sched.cli.output import Column, Row, duration, show_rows
-from global_sched.cli.view import View, live
+from global_sched.cli.own import jobs_own
+from global_sched.cli.view import View, look, look_whole, with_client
+from global_sched.cli.where import Where
+from global_sched.shared.clock import Clock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.errors import Forbidden
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.workload import Workload
@@ -35,18 +39,28 @@ COLUMNS = (
 )
 
 
-def show(
-    kubeconfig: Path | None, context: str | None, *, namespace: str | None, output: str
-) -> None:
+def show(where: Where, *, namespace: str | None, output: str) -> None:
     """Print every job of the federation, or of one namespace; what only is copied with wide."""
-    view = live(kubeconfig, context)
+
+    async def work(client: Client, clock: Clock) -> View | None:
+        if namespace is None:
+            return await look_whole(client, clock, where)
+        try:
+            return await look(client, clock, leader_namespace=where.leader_namespace)
+        except Forbidden as error:
+            await jobs_own(client, namespace=namespace, output=output, denied=error)
+            return None
+
+    view = with_client(where, work)
+    if view is None:
+        return
     rows = [
         row
         for row in rows_of(view)
         if namespace in (None, row["namespace"]) and (output != "table" or row["pods"] is not None)
     ]
-    where = f" in namespace {namespace}" if namespace else ""
-    show_rows(rows, COLUMNS, output, nothing=f"No jobs found{where}.")
+    scope = f" in namespace {namespace}" if namespace else ""
+    show_rows(rows, COLUMNS, output, nothing=f"No jobs found{scope}.")
 
 
 def rows_of(view: View) -> Iterator[Row]:

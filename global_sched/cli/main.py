@@ -1,22 +1,14 @@
 """The command `gsched`, and the two executables that make it a kubectl plugin."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from global_sched.cli.completing import complete_clusters, complete_jobs
 from global_sched.cli.output import FORMATS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """Which control plane to read, and how to print."""
-
-    kubeconfig: Path | None
-    context: str | None
-    output: str
+from global_sched.cli.where import Where
+from global_sched.shared.api.names import SYSTEM_NAMESPACE
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -26,11 +18,21 @@ class Target:
     help="Kubeconfig of the Karmada control plane (default: $KUBECONFIG, then ~/.kube/config).",
 )
 @click.option("--context", help="Context in the kubeconfig.")
+@click.option(
+    "--leader-namespace",
+    envvar="GSCHED_NAMESPACE",
+    default=SYSTEM_NAMESPACE,
+    show_default=True,
+    show_envvar=True,
+    help="Where the leader publishes its Policy: `namespace` in the settings of global-sched.",
+)
 @click.version_option(package_name="global-sched", prog_name="gsched")
 @click.pass_context
-def cli(context_: click.Context, kubeconfig: Path | None, context: str | None) -> None:
+def cli(
+    context_: click.Context, kubeconfig: Path | None, context: str | None, leader_namespace: str
+) -> None:
     """See what global-sched sees: jobs, queues, tenants, clusters, and why a job waits."""
-    context_.obj = Target(kubeconfig=kubeconfig, context=context, output="table")
+    context_.obj = Where(kubeconfig=kubeconfig, context=context, leader_namespace=leader_namespace)
 
 
 def output_option(command: click.decorators.FC) -> click.decorators.FC:
@@ -54,53 +56,53 @@ def namespace_option(command: click.decorators.FC) -> click.decorators.FC:
 @namespace_option
 @output_option
 @click.pass_obj
-def jobs(target: Target, namespace: str | None, output: str) -> None:
+def jobs(where: Where, namespace: str | None, output: str) -> None:
     """Every job: tenant, queue, priority, cluster, domain, wait and verdict."""
     from global_sched.cli.jobs import show  # noqa: PLC0415 - --help stays quick
 
-    show(target.kubeconfig, target.context, namespace=namespace, output=output)
+    show(where, namespace=namespace, output=output)
 
 
 @cli.command()
 @click.option("--tree", is_flag=True, help="As a tree: what each deserves, holds and borrows.")
 @output_option
 @click.pass_obj
-def queues(target: Target, output: str, *, tree: bool) -> None:
+def queues(where: Where, output: str, *, tree: bool) -> None:
     """Queues: state, priority, weight, what is held and what waits."""
     from global_sched.cli.queues import show_queues  # noqa: PLC0415 - as above
 
-    show_queues(target.kubeconfig, target.context, output=output, tree=tree)
+    show_queues(where, output=output, tree=tree)
 
 
 @cli.command()
 @output_option
 @click.pass_obj
-def tenants(target: Target, output: str) -> None:
+def tenants(where: Where, output: str) -> None:
     """Tenants: weight, namespaces, dominant share."""
     from global_sched.cli.queues import show_tenants  # noqa: PLC0415 - as above
 
-    show_tenants(target.kubeconfig, target.context, output=output)
+    show_tenants(where, output=output)
 
 
 @cli.command()
 @output_option
 @click.pass_obj
-def clusters(target: Target, output: str) -> None:
+def clusters(where: Where, output: str) -> None:
     """Member clusters: readiness, age of the report, free room."""
     from global_sched.cli.clusters import show  # noqa: PLC0415 - as above
 
-    show(target.kubeconfig, target.context, output=output)
+    show(where, output=output)
 
 
 @cli.command()
 @click.argument("cluster", shell_complete=complete_clusters)
 @output_option
 @click.pass_obj
-def topology(target: Target, cluster: str, output: str) -> None:
+def topology(where: Where, cluster: str, output: str) -> None:
     """What every HyperNode domain of a member still holds."""
     from global_sched.cli.topology import show  # noqa: PLC0415 - as above
 
-    show(target.kubeconfig, target.context, cluster=cluster, output=output)
+    show(where, cluster=cluster, output=output)
 
 
 @cli.command()
@@ -108,28 +110,28 @@ def topology(target: Target, cluster: str, output: str) -> None:
 @namespace_option
 @output_option
 @click.pass_obj
-def explain(target: Target, job: str, namespace: str | None, output: str) -> None:
+def explain(where: Where, job: str, namespace: str | None, output: str) -> None:
     """Why JOB is where it is: each cluster, each domain, its place in the queue.
 
     JOB is a name, NAMESPACE/NAME, or the name of its binding.
     """
     from global_sched.cli.explain import show  # noqa: PLC0415 - as above
 
-    show(target.kubeconfig, target.context, job=job, namespace=namespace, output=output)
+    show(where, job=job, namespace=namespace, output=output)
 
 
 @cli.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @output_option
 @click.pass_obj
-def whatif(target: Target, file: Path, output: str) -> None:
+def whatif(where: Where, file: Path, output: str) -> None:
     """Try FILE without writing anything.
 
     A scenario file is a world of its own; a file of manifests is tried against the live federation.
     """
     from global_sched.cli.whatif import show  # noqa: PLC0415 - as above
 
-    show(target.kubeconfig, target.context, file=file, output=output)
+    show(where, file=file, output=output)
 
 
 @cli.command()
@@ -159,14 +161,33 @@ def completion(shell: str) -> None:
     click.echo(found(cli, {}, "gsched", "_GSCHED_COMPLETE").source())
 
 
+def _quiet() -> None:
+    """Log lines go to standard error, errors only: standard output is the answer and nothing else.
+
+    What a command could not do it says itself, in one line.
+    """
+    from global_sched.shared.telemetry.logs import configure  # noqa: PLC0415 - as above
+
+    configure(level="error")
+
+
+def _run(**options: str) -> None:
+    """The command line; an answer that cannot be written (a full disk) is one line, too."""
+    _quiet()
+    try:
+        cli(**options)
+    except OSError as error:
+        sys.exit(f"Error: the answer cannot be written: {error.strerror or error}")
+
+
 def main() -> None:
     """Run `gsched`."""
-    cli(prog_name="gsched")
+    _run(prog_name="gsched")
 
 
 def kubectl_plugin() -> None:
     """`kubectl gsched …`: kubectl finds this on PATH."""
-    cli(prog_name="kubectl gsched", complete_var="_GSCHED_COMPLETE")
+    _run(prog_name="kubectl gsched", complete_var="_GSCHED_COMPLETE")
 
 
 def kubectl_complete() -> None:
@@ -176,6 +197,7 @@ def kubectl_complete() -> None:
     """
     from click.shell_completion import ShellComplete  # noqa: PLC0415 - as above
 
+    _quiet()
     words = sys.argv[1:]
     found = ShellComplete(cli, {}, "gsched", "_GSCHED_COMPLETE").get_completions(
         words[:-1], words[-1] if words else ""

@@ -1,11 +1,12 @@
 """What a caller sees who may not read the federation: their own binding, queue and condition."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import click
 
 from global_sched.cache import READERS
-from global_sched.cli.output import show_value
+from global_sched.cli.output import Column, show_rows, show_value
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE
@@ -21,6 +22,25 @@ NEEDS_NAMESPACE: Final = (
 )
 
 
+OWN_COLUMNS: Final = (
+    Column(head="JOB", field="job"),
+    Column(head="BINDING", field="binding", wide=True),
+    Column(head="CLUSTER", field="clusters"),
+    Column(head="ADMITTED", field="admitted"),
+    Column(head="SCHEDULED", field="scheduled"),
+)
+
+
+async def jobs_own(client: Client, *, namespace: str, output: str, denied: Forbidden) -> None:
+    """Print the bindings of the caller's own namespace, and say what they may not read.
+
+    Raises:  click.ClickException when they may not be read either.
+    """
+    rows = [_own(one) for one in await _bindings(client, namespace)]
+    show_rows(rows, OWN_COLUMNS, output, nothing=f"No jobs found in namespace {namespace}.")
+    click.echo(f"not shown: queue, share and place in line; {denied.message}", err=True)
+
+
 async def explain_own(
     client: Client, *, job: str, namespace: str | None, output: str, denied: Forbidden
 ) -> None:
@@ -32,13 +52,8 @@ async def explain_own(
         namespace, _, job = job.partition("/")
     if not namespace:
         raise click.ClickException(NEEDS_NAMESPACE)
-    try:
-        listing = await client.list(RESOURCE_BINDINGS, namespace=namespace, type=ResourceBinding)
-    except Forbidden as error:
-        raise click.ClickException(
-            f"you may not read namespace {namespace}: {error.message}"
-        ) from error
-    found = [one for one in listing.items if job in (one.metadata.name, one.spec.resource.name)]
+    listed = await _bindings(client, namespace)
+    found = [one for one in listed if job in (one.metadata.name, one.spec.resource.name)]
     if len(found) != 1:
         names = ", ".join(one.metadata.name for one in found)
         why = f"names several bindings: {names}" if found else f"is not in namespace {namespace}"
@@ -51,6 +66,17 @@ async def explain_own(
     for name, text in value.items():
         if text:
             click.echo(f"{name.replace('_', ' '):<10}{text}")
+
+
+async def _bindings(client: Client, namespace: str) -> Sequence[ResourceBinding]:
+    """The bindings of a namespace. Raises click.ClickException when they may not be read."""
+    try:
+        found = await client.list(RESOURCE_BINDINGS, namespace=namespace, type=ResourceBinding)
+    except Forbidden as error:
+        raise click.ClickException(
+            f"you may not read namespace {namespace}: {error.message}"
+        ) from error
+    return found.items
 
 
 def _own(binding: ResourceBinding) -> dict[str, str]:

@@ -1,10 +1,9 @@
 """`gsched queues` and `gsched tenants`."""
 
-from pathlib import Path
-
 from global_sched.cli.clusters import quantities
 from global_sched.cli.output import Column, Row, amounts, percent, show_rows
 from global_sched.cli.view import View, live
+from global_sched.cli.where import Where
 from global_sched.controllers.counts import count_tenants
 from global_sched.controllers.queue_status import QueueReport, queue_reports
 from global_sched.core import queue_views
@@ -53,11 +52,9 @@ TREE_COLUMNS = (
 )
 
 
-def show_queues(
-    kubeconfig: Path | None, context: str | None, *, output: str, tree: bool = False
-) -> None:
+def show_queues(where: Where, *, output: str, tree: bool = False) -> None:
     """Print every queue; as a tree, with what each deserves, holds and borrows."""
-    view = live(kubeconfig, context)
+    view = live(where)
     if tree:
         rows = tree_rows(view)
         show_rows(rows, tree_columns(rows), output, nothing="No queues found.")
@@ -130,9 +127,9 @@ def _clusters(clusters: dict[str, dict[str, str]]) -> str:
     return "; ".join(f"{name}: {_main(held)}" for name, held in clusters.items())
 
 
-def show_tenants(kubeconfig: Path | None, context: str | None, *, output: str) -> None:
+def show_tenants(where: Where, *, output: str) -> None:
     """Print every tenant, namespaces that are their own tenant included."""
-    rows = tenant_rows(live(kubeconfig, context))
+    rows = tenant_rows(live(where))
     show_rows(rows, TENANT_COLUMNS, output, nothing="No tenants found.")
 
 

@@ -3,12 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
 from global_sched.cli.output import Column, Row, amounts, show_rows
 from global_sched.cli.view import View, live
+from global_sched.cli.where import Where
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.resources import PODS
@@ -23,9 +23,9 @@ COLUMNS = (
 )
 
 
-def show(kubeconfig: Path | None, context: str | None, *, cluster: str, output: str) -> None:
+def show(where: Where, *, cluster: str, output: str) -> None:
     """Print the tree of one member, each domain with what it still holds."""
-    view = live(kubeconfig, context)
+    view = live(where)
     rows = list(rows_of(view, cluster))
     if output in ("json", "yaml"):
         for row in rows:

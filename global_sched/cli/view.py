@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from global_sched.cache import State
+from global_sched.cli.where import Where
 from global_sched.controllers.reading import read_state
 from global_sched.core import run_cycle
 from global_sched.dispatch.policy_map import HASH_KEY, POLICY_KEY, SCHEDULERS_KEY
@@ -47,13 +47,15 @@ class View:
         return next((one for one in self.plan.outcomes if one.workload == key), None)
 
 
-async def look(client: Client, clock: Clock) -> View:
+async def look(client: Client, clock: Clock, *, leader_namespace: str = SYSTEM_NAMESPACE) -> View:
     """Read everything once.
 
     Raises:  Forbidden when the caller may not read the federation; ConfigError; ApiError.
     """
-    state = await read_state(client, clock, scheduler_names=partial(scheduler_names, client))
-    policy, note = await _policy(client)
+    state = await read_state(
+        client, clock, scheduler_names=partial(scheduler_names, client, leader_namespace)
+    )
+    policy, note = await _policy(client, leader_namespace)
     snapshot, now = state.snapshot(), clock.now()
     return View(
         state=state,
@@ -65,36 +67,41 @@ async def look(client: Client, clock: Clock) -> View:
     )
 
 
-async def scheduler_names(client: Client) -> frozenset[str]:
+async def scheduler_names(
+    client: Client, leader_namespace: str = SYSTEM_NAMESPACE
+) -> frozenset[str]:
     """The names that the leader answers for, as it published them; else the default one."""
     try:
-        found = await client.get(CONFIGMAPS, POLICY_CONFIG_MAP, namespace=SYSTEM_NAMESPACE)
+        found = await client.get(CONFIGMAPS, POLICY_CONFIG_MAP, namespace=leader_namespace)
     except (NotFound, Forbidden):
         return frozenset({GLOBAL_SCHEDULER})
     text = str((found.get("data") or {}).get(SCHEDULERS_KEY) or GLOBAL_SCHEDULER)
     return frozenset(name.strip() for name in text.split(",") if name.strip())
 
 
-async def _policy(client: Client) -> tuple[Policy, str]:
+async def _policy(client: Client, leader_namespace: str) -> tuple[Policy, str]:
     """The Policy that the leader published, with where it is from."""
     try:
-        found = await client.get(CONFIGMAPS, POLICY_CONFIG_MAP, namespace=SYSTEM_NAMESPACE)
+        found = await client.get(CONFIGMAPS, POLICY_CONFIG_MAP, namespace=leader_namespace)
         data = found.get("data") or {}
         policy = from_json(str(data[POLICY_KEY]).encode(), Policy)
-    except (NotFound, Forbidden):
-        return Policy(), "no leader has published its Policy: defaults"
+    except Forbidden as error:
+        return Policy(), f"the Policy in force may not be read ({error.message}): defaults"
+    except NotFound:
+        return Policy(), (
+            f"no leader has published its Policy in namespace {leader_namespace}: defaults; "
+            "--leader-namespace names another"
+        )
     except (KeyError, msgspec.DecodeError, msgspec.ValidationError):
         return Policy(), f"ConfigMap {POLICY_CONFIG_MAP} cannot be read: defaults"
     return policy, f"policy {str(data.get(HASH_KEY, ''))[:12]}"
 
 
 @asynccontextmanager
-async def opened(
-    kubeconfig: Path | None, context: str | None
-) -> AsyncIterator[tuple[Client, Clock]]:
+async def opened(where: Where) -> AsyncIterator[tuple[Client, Clock]]:
     """A client of the control plane, closed with the block. Raises ConfigError."""
     clock = SystemClock()
-    transport = await connect(kubeconfig=kubeconfig, context=context, clock=clock)
+    transport = await connect(kubeconfig=where.kubeconfig, context=where.context, clock=clock)
     client = Client(transport, clock=clock, user_agent="gsched")
     try:
         yield client, clock
@@ -103,33 +110,35 @@ async def opened(
 
 
 def with_client(
-    kubeconfig: Path | None,
-    context: str | None,
+    where: Where,
     work: Callable[[Client, Clock], Coroutine[Any, Any, T]],
 ) -> T:
     """Run a command against a control plane; what goes wrong is one line and exit code 1."""
 
     async def body() -> T:
-        async with opened(kubeconfig, context) as (client, clock):
+        async with opened(where) as (client, clock):
             return await work(client, clock)
 
     try:
         return asyncio.run(body())
-    except (ConfigError, ApiError) as error:
+    except ConfigError as error:
         raise click.ClickException(" ".join(str(error).split())) from error
+    except ApiError as error:
+        text = " ".join(str(error).split())
+        raise click.ClickException(f"{text}; check that the control plane is well") from error
 
 
-async def look_whole(client: Client, clock: Clock) -> View:
+async def look_whole(client: Client, clock: Clock, where: Where) -> View:
     """The federation as it is; one clear line when the caller may not read it."""
     try:
-        return await look(client, clock)
+        return await look(client, clock, leader_namespace=where.leader_namespace)
     except Forbidden as error:
         raise ConfigError(
             f"you may not read the whole federation ({error.message}); "
-            "`gsched explain -n NAMESPACE JOB` shows your own jobs"
+            "`gsched jobs -n NAMESPACE` and `gsched explain -n NAMESPACE JOB` show your own jobs"
         ) from error
 
 
-def live(kubeconfig: Path | None, context: str | None) -> View:
+def live(where: Where) -> View:
     """The federation as it is, for a command that needs all of it."""
-    return with_client(kubeconfig, context, look_whole)
+    return with_client(where, partial(look_whole, where=where))

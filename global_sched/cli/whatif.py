@@ -1,6 +1,7 @@
 """`gsched whatif FILE`: a scenario in a world of its own, or manifests on the live federation."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from global_sched.cli.jobs import COLUMNS, row_of
 from global_sched.cli.output import Row, show_rows, show_value
 from global_sched.cli.trial import tried
 from global_sched.cli.view import View, look_whole, with_client
+from global_sched.cli.where import Where
 from global_sched.core import explain, run_cycle
 from global_sched.scenario import Report, ScenarioError, parse, run
 from global_sched.scenario.run import documents
@@ -25,14 +27,14 @@ from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.verdict import Code
 
 
-def show(kubeconfig: Path | None, context: str | None, *, file: Path, output: str) -> None:
+def show(where: Where, *, file: Path, output: str) -> None:
     """Decide on a file and print the result; nothing is written."""
     try:
         text = file.read_text(encoding="utf-8")
         if _is_scenario(text):
             _show_scenario(file, text, output)
         else:
-            _show_manifests(kubeconfig, context, text=text, file=file, output=output)
+            _show_manifests(where, text=text, file=file, output=output)
     except ScenarioError as error:
         raise click.ClickException(str(error)) from error
     except UnicodeDecodeError as error:
@@ -57,12 +59,18 @@ def _show_scenario(file: Path, text: str, output: str) -> None:
     )
     rows = report_rows(report)
     if output in ("json", "yaml"):
-        value = {"scenario": report.scenario, "jobs": rows, "failures": list(report.failures)}
+        value = {
+            "scenario": report.scenario,
+            "jobs": rows,
+            "failures": list(report.failures),
+            "unproven": list(report.unproven),
+        }
         show_value(value, output)
     else:
         click.echo(f"{report.scenario}\n")
         show_rows(rows, COLUMNS, output)
         click.echo()
+        show_unproven(report.unproven)
         for failure in report.failures:
             click.echo(f"not as expected: {failure}")
         if not report.failures:
@@ -70,20 +78,24 @@ def _show_scenario(file: Path, text: str, output: str) -> None:
     sys.exit(1 if report.failures else 0)
 
 
+def show_unproven(jobs: Sequence[str]) -> None:
+    """Which jobs' answers the search limit ended before they were certain; nothing for none."""
+    if jobs:
+        click.echo(f"not proven within placementSearchLimit: {', '.join(jobs)}")
+
+
 def report_rows(report: Report) -> list[Row]:
     """The jobs of a scenario as rows of `gsched jobs`."""
     return [row_of(one.workload, one.outcome, report.now) for one in report.jobs]
 
 
-def _show_manifests(
-    kubeconfig: Path | None, context: str | None, *, text: str, file: Path, output: str
-) -> None:
+def _show_manifests(where: Where, *, text: str, file: Path, output: str) -> None:
     manifests = list(documents(text, file.name))
 
     async def work(client: Client, clock: Clock) -> tuple[View, list[dict[str, Any]]]:
-        return await look_whole(client, clock), await _live_policies(client)
+        return await look_whole(client, clock, where), await _live_policies(client)
 
-    view, policies = with_client(kubeconfig, context, work)
+    view, policies = with_client(where, work)
     keys = tried(view, policies, manifests)
     if not keys:
         raise click.ClickException(
@@ -99,7 +111,8 @@ def _show_manifests(
     }
     if output in ("json", "yaml"):
         value = {"jobs": rows, "displaced": moved, "explanations": msgspec.to_builtins(found)}
-        show_value(value | {"policy": view.policy_note}, output)
+        value |= {"policy": view.policy_note, "unproven": list(plan.unproven)}
+        show_value(value, output)
         return
     click.echo(f"tried against the live federation ({view.policy_note}); nothing was written\n")
     show_rows(rows, COLUMNS, output)
@@ -109,6 +122,7 @@ def _show_manifests(
             print_clusters(one, every_domain=output == "wide")
     for key in moved:
         click.echo(f"\n{key} would have to wait instead")
+    show_unproven(plan.unproven)
 
 
 def planned(view: View, key: WorkloadKey, plan: Plan) -> Row:

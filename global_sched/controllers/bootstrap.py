@@ -1,9 +1,12 @@
-"""What a leader makes sure of once: the Policy is published, the queue `default` exists."""
+"""What a leader makes sure of: the Policy is published, the queue `default` exists and stays."""
 
 from functools import partial
+from typing import Final
 
+from global_sched.cache import State
 from global_sched.dispatch import publish_policy
 from global_sched.dispatch.bodies import new_object
+from global_sched.dispatch.source import Term
 from global_sched.shared.api.names import DEFAULT_QUEUE
 from global_sched.shared.api.resource import NAMESPACES, QUEUES
 from global_sched.shared.clock import Clock
@@ -12,6 +15,11 @@ from global_sched.shared.kube.errors import AlreadyExists, ApiError, NotFound
 from global_sched.shared.kube.retry import retry
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.telemetry.logs import get_logger
+
+LOOK: Final = 5.0
+"""Seconds between two looks whether the queue `default` is still there."""
+REFUSED: Final = 60.0
+"""Seconds after which it is tried again where it could not be made."""
 
 log = get_logger(__name__)
 
@@ -47,6 +55,23 @@ async def ensure_default_queue(client: Client) -> bool:
             return False
         return True
     return False
+
+
+async def keep_default_queue(client: Client, state: State, *, clock: Clock, term: Term) -> None:
+    """Make the queue again whenever somebody deletes it, until cancelled."""
+    pause = LOOK
+    while True:
+        await clock.sleep(pause)
+        pause = LOOK
+        if state.has_queue(DEFAULT_QUEUE) or not term.valid():
+            continue
+        try:
+            made = await ensure_default_queue(client)
+        except ApiError as error:
+            log.warning("default_queue_not_made", error=str(error))
+            pause = REFUSED
+        else:
+            log.info("default_queue_missed", made=made)
 
 
 async def ensure_namespace(client: Client, namespace: str) -> None:

@@ -28,6 +28,8 @@ def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
             yield Instant(decision.at + policy.placement_timeout_seconds * SECOND)
         for backoff in decision.backoffs:
             yield backoff.until
+        if decision.claim is not None:
+            yield decision.claim.until
     for bucket in snapshot.pending:
         for workload in bucket.workloads:
             decision = workload.decision

@@ -47,19 +47,21 @@ async def check_server(client: Client, patience: Patience | None = None) -> froz
         for resource in (*KARMADA, *OURS):
             call = partial(client.raw, "GET", resource.path(), params={"limit": "1"})
             try:
-                await _asked(call, patience)
+                await _asked(call, client, patience)
             except Forbidden as error:
                 raise ConfigError(
                     f"the {server} does not let us list {resource.plural}.{resource.group}: "
                     f"{error.message}; apply the RBAC of deploy/, or use other credentials"
                 ) from error
-        return await _asked(partial(served_now, client), patience)
+        return await _asked(partial(served_now, client), client, patience)
     except ApiError as error:
         raise ConfigError(f"the {server} cannot be used: {error}; check that it runs") from error
 
 
-async def _asked(call: Callable[[], Awaitable[T]], patience: Patience | None) -> T:
-    return await (call() if patience is None else patience.ask(call, server=SERVER))
+async def _asked(call: Callable[[], Awaitable[T]], client: Client, patience: Patience | None) -> T:
+    if patience is None:
+        return await call()
+    return await patience.ask(call, client=client, server=SERVER)
 
 
 async def served_now(client: Client) -> frozenset[Resource]:

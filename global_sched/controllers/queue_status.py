@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from global_sched.controllers.counts import count_queues
 from global_sched.core import queue_views
-from global_sched.shared.api.names import QUEUE_USAGE
+from global_sched.shared.api.names import PAST_USAGE, QUEUE_USAGE
 from global_sched.shared.api.resource import QUEUES
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import Forbidden
@@ -146,6 +146,11 @@ async def write_queue(client: Client, name: str, report: QueueReport) -> str:
         except Forbidden as error:  # an older role: the status is there, and asking again is no use
             log.info("queue_usage_not_written", queue=name, error=str(error))
     return str((found.get("metadata") or {}).get("uid", ""))
+
+
+async def write_past(client: Client, name: str, text: str) -> None:
+    """Write what the queue's tenants held before; nothing: the annotation goes."""
+    await client.patch(QUEUES, name, {"metadata": {"annotations": {PAST_USAGE: text or None}}})
 
 
 def _differs(has: Any, wanted: Any) -> bool:

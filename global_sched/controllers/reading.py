@@ -1,7 +1,7 @@
 """The whole state read once, for `explain` and `whatif`: the same watches, ended when in step."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -11,10 +11,12 @@ from global_sched.controllers.wake import Wake
 from global_sched.controllers.watching import Watches
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.errors import ConfigError, Forbidden
+from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden
 
 READ_PATIENCE: Final = 60.0
 """Seconds in which all kinds must have been listed."""
+FAILING_PATIENCE: Final = 10.0
+"""Seconds after which nobody waits any longer for a kind whose last request failed."""
 
 
 async def read_state(
@@ -46,17 +48,34 @@ async def read_state(
     )
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(informer.run()) for informer in watches.all()]
-        with suppress(TimeoutError):  # informers never give up; who waits for an answer does
-            async with asyncio.timeout(READ_PATIENCE):
-                await watches.synced()
+        await _listed(watches)
         for task in tasks:
             task.cancel()
     if missing := watches.missing():
+        failed = next((str(error) for error in _failures(watches)), "")
         raise ConfigError(
-            f"the control plane did not list {', '.join(missing)} within {READ_PATIENCE:g} s: "
-            "check that it is well, and try again"
+            f"the control plane did not list {', '.join(missing)} in time"
+            + (f" ({failed})" if failed else "")
+            + ": check that it is well, and try again"
         )
     return state
+
+
+async def _listed(watches: Watches) -> None:
+    """Wait for every first list; informers never give up, who waits for an answer does."""
+    for patience in (FAILING_PATIENCE, READ_PATIENCE - FAILING_PATIENCE):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await watches.synced()
+        if any(_failures(watches)):
+            return
+
+
+def _failures(watches: Watches) -> Iterator[ApiError]:
+    """The last failures of kinds that are not listed yet."""
+    for informer in watches.all():
+        if not informer.synced.is_set() and informer.stats.failure is not None:
+            yield informer.stats.failure
 
 
 class _Unread:

@@ -7,6 +7,7 @@ from typing import Final
 
 from global_sched.cache import State
 from global_sched.controllers.due import next_due
+from global_sched.controllers.pace import Pace
 from global_sched.controllers.wake import Wake
 from global_sched.core import run_cycle
 from global_sched.dispatch import DirectiveWriter, Dispatcher
@@ -24,6 +25,7 @@ from global_sched.shared.telemetry.metrics import (
     LOOP_FAILURES,
     PENDING,
     PENDING_REASONS,
+    PLACEMENTS_UNPROVEN,
     VERDICTS,
 )
 from global_sched.shared.telemetry.registry import Metrics
@@ -47,9 +49,8 @@ class SchedulingLoop:
     """Runs one cycle after the other while there is a reason to.
 
     `staleness` gives the age of what we know and its kind; nothing is decided on anything older
-    than `max_age` seconds. `debounce` collects changes; a cycle is never started sooner after the
-    last one than that took, so that a large backlog leaves half of the time to everything else.
-    `budget` is the time above which cycles move to a thread.
+    than `max_age` seconds. `debounce` and `budget` are those of `Pace`; a cycle after one that took
+    longer than the budget runs in a thread.
     """
 
     def __init__(  # noqa: PLR0913 - what it reads, whom it hands to, and its pace
@@ -79,11 +80,9 @@ class SchedulingLoop:
         self._metrics = metrics
         self._staleness = staleness
         self._after_cycle = after_cycle
-        self._debounce = debounce
+        self._pace = Pace(debounce=debounce, budget=budget)
         self._budget = budget
         self._max_age = max_age
-        self._took = 0.0
-        self._ended = 0.0
         self._looked = 0.0
         self._planned = asyncio.Event()
         self._was_stale = False
@@ -104,7 +103,7 @@ class SchedulingLoop:
         due: float | None = self._clock.monotonic()
         while True:
             rung = await self._wake.wait(due)
-            await self._clock.sleep(self._pause())
+            await self._clock.sleep(self._pace.pause(self._clock.monotonic()))
             try:
                 # Read first: a timer that is due must not leave old news for another cycle.
                 news, early = self._state.take_news(), rung and self._early(due)
@@ -121,15 +120,6 @@ class SchedulingLoop:
                 log.exception("cycle_failed", error=str(error))
                 due = self._clock.monotonic() + FAILURE_PAUSE
                 self._decided = None
-
-    def _pause(self) -> float:
-        """Seconds to collect changes before the next cycle; none after a quiet time.
-
-        A cycle rests as long as the last one took: a large backlog leaves half of the time to
-        everything else.
-        """
-        since = self._clock.monotonic() - self._ended
-        return max(0.0, self._debounce - since, min(self._took, 1.0) - since)
 
     def _early(self, due: float | None) -> bool:
         """Whether what is due was worked out just now: noise must not do it again each time."""
@@ -173,7 +163,7 @@ class SchedulingLoop:
         decided = self._clock.monotonic()
         plan = await self._decide(snapshot)
         ended = self._clock.monotonic()
-        self._took, self._ended = ended - started, ended
+        self._pace.cycle(began=started, ended=ended)
         self._dispatcher.submit(plan, self._policy)
         self._planned.set()
         if plan.withdrawals:
@@ -193,7 +183,7 @@ class SchedulingLoop:
 
     async def _decide(self, snapshot: Snapshot) -> Plan:
         now = self._decided = self._clock.now()
-        if self._took <= self._budget:
+        if self._pace.took <= self._budget:
             return run_cycle(snapshot, self._policy, now)
         with self._dispatcher.deciding():
             return await asyncio.to_thread(run_cycle, snapshot, self._policy, now)
@@ -224,6 +214,8 @@ class SchedulingLoop:
         self._metrics.inc(CYCLES, outcome="empty" if plan.empty() else "planned")
         self._metrics.observe(CYCLE_DURATION, snapshot, phase="snapshot")
         self._metrics.observe(CYCLE_DURATION, decide, phase="decide")
+        if plan.unproven:
+            self._metrics.inc(PLACEMENTS_UNPROVEN, len(plan.unproven))
         verdicts = Counter(one.verdict.code.lower() for one in plan.outcomes)
         for code, number in verdicts.items():
             self._metrics.inc(VERDICTS, number, code=code)

@@ -1,12 +1,19 @@
 """Status of Queues, Tenants and CapacityReports: written on change, at most every few seconds."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from global_sched.cache import State
 from global_sched.cache.tenants import TenantFacts
 from global_sched.controllers.counts import TenantCounts, count_tenants
-from global_sched.controllers.queue_status import QueueReport, queue_reports, write_queue
+from global_sched.controllers.queue_status import (
+    QueueReport,
+    queue_reports,
+    write_past,
+    write_queue,
+)
+from global_sched.core import renewed
 from global_sched.dispatch.source import Term
 from global_sched.shared.api.reasons import ConditionType
 from global_sched.shared.api.resource import CAPACITY_REPORTS, QUEUES, TENANTS
@@ -14,6 +21,10 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.model.instant import format_instant
+from global_sched.shared.model.past_text import render_past
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.workload import Workload
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
     DISPATCH_WRITES,
@@ -40,6 +51,7 @@ class StatusLoop:
         clock: Clock,
         term: Term,
         metrics: Metrics,
+        policy: Policy,
         interval: float = 5.0,
     ) -> None:
         self._client = client
@@ -47,6 +59,7 @@ class StatusLoop:
         self._clock = clock
         self._term = term
         self._metrics = metrics
+        self._policy = policy
         self._interval = interval
         self._written: dict[tuple[str, str], object] = {}
         self._seen = -1
@@ -65,10 +78,12 @@ class StatusLoop:
     async def round(self) -> None:
         """Compare everything once and write what differs, within the round's budget."""
         snapshot = self._state.snapshot()
+        await self._remember(snapshot)
         if self._state.revision == self._seen:
             return
         revision, left = self._state.revision, WRITES_PER_ROUND
-        reports = queue_reports(snapshot, self._state.workloads())
+        # In a large world this takes longer than a placement should wait.
+        reports, tenants = await asyncio.to_thread(_counted, snapshot, self._state.workloads())
         for queue in reports:
             self._metrics.set(QUEUE_SHARE, queue.dominant, queue=queue.name)
         # At most half of a round, so that busy queues leave some to tenants; the next one begins
@@ -81,7 +96,7 @@ class StatusLoop:
             if budget <= 0:
                 self._next_queue = first + at + 1
                 break
-        for tenant in count_tenants(snapshot, self._state.workloads()):
+        for tenant in tenants:
             self._metrics.set(TENANT_SHARE, float(tenant.share), tenant=tenant.name)
             facts = self._state.tenants.settled.get(tenant.name)
             if facts is not None:
@@ -95,6 +110,12 @@ class StatusLoop:
             left -= await self._once(key, problem, left, self._write_report)
         if left > 0 and budget > 0:
             self._seen = revision
+
+    async def _remember(self, snapshot: Snapshot) -> None:
+        """Write what tenants held before, where that counts and what they hold has changed."""
+        left = WRITES_PER_ROUND
+        for queue, records in renewed(snapshot, self._policy, self._clock.now()).items():
+            left -= await self._once(("Past", queue), render_past(records), left, self._write_past)
 
     async def _once(
         self,
@@ -125,6 +146,9 @@ class StatusLoop:
             self._state.notices.set_aside(
                 QUEUES.api_version, QUEUES.kind, "", name, uid, report.trouble()
             )
+
+    async def _write_past(self, name: str, text: str) -> None:
+        await write_past(self._client, name, text)
 
     async def _write_tenant(self, name: str, value: tuple[TenantCounts, tuple[str, str]]) -> None:
         found = await self._client.get(TENANTS, name)
@@ -167,6 +191,12 @@ class StatusLoop:
 
     def _now(self) -> str:
         return format_instant(self._clock.now())
+
+
+def _counted(
+    snapshot: Snapshot, workloads: tuple[Workload, ...]
+) -> tuple[list[QueueReport], list[TenantCounts]]:
+    return queue_reports(snapshot, workloads), count_tenants(snapshot, workloads)
 
 
 def tenant_problem(facts: TenantFacts, state: State) -> tuple[str, str]:

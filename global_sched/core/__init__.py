@@ -4,12 +4,14 @@ Nothing here reads a clock, draws a random number, logs, counts or talks to anyt
 Given the same snapshot, policy and instant, `run_cycle` returns the same plan, byte for
 byte; the live controller, the simulator, `explain` and `whatif` all rely on that.
 
-Import `run_cycle`, `explain` and `queue_views` from this package; its modules are private to it.
+Import `run_cycle`, `explain`, `queue_views`, `tenant_shares` and `renewed` from this package;
+its modules are private to it.
 Start reading at `cycle.run_cycle`.
 """
 
 from global_sched.core.cycle import run_cycle
 from global_sched.core.explaining import explain
-from global_sched.core.showing import queue_views
+from global_sched.core.past_usage import renewed
+from global_sched.core.showing import queue_views, tenant_shares
 
-__all__ = ["explain", "queue_views", "run_cycle"]
+__all__ = ["explain", "queue_views", "renewed", "run_cycle", "tenant_shares"]

@@ -10,6 +10,7 @@ from global_sched.core.statement import Statement, outcome_of
 from global_sched.core.upkeep import Keeping, conclude
 from global_sched.core.whole import grow_whole, offer_whole
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
 
@@ -39,20 +40,28 @@ def consider(workload: Workload, position: int, statement: Statement) -> None:
 
 def consider_growth(keeping: Keeping, position: int, statement: Statement) -> None:
     """Give an admitted workload more of what it asks for, or say what it waits for."""
-    workload = keeping.now
+    why = try_growth(keeping.now, position, statement)
+    if why is not None:
+        conclude(keeping, statement, why)
+
+
+def try_growth(
+    workload: Workload, position: int, statement: Statement, least: Amounts | None = None
+) -> Verdict | None:
+    """Admit more of what it asks for (`least` at least); why not, or None when that was done."""
     refusal = refused_before(workload, statement) or _unbound(workload)
-    found = _growth(workload, statement) if refusal is None else refusal
+    found = _growth(workload, statement, least) if refusal is None else refusal
     if isinstance(found, Offer) and found.parts:
         accept(workload, position, found, statement)
-        return
-    why = found.verdict if isinstance(found, Refusal) else NO_ROOM_BESIDE
-    conclude(keeping, statement, why)
+        return None
+    return found.verdict if isinstance(found, Refusal) else NO_ROOM_BESIDE
 
 
 def _unbound(workload: Workload) -> Refusal | None:
-    """Growth waits until all that was admitted before is bound.
+    """Growth waits until all that was admitted before is bound, and all that leaves is gone.
 
-    A new decision comes last in the order in which room was given, and so would its unbound pods.
+    A new decision comes last in the order in which room was given, and so would its unbound pods;
+    and surplus that gives way to others would stay where it is.
     """
     decision = workload.decision
     if decision is None or workload.demand.division == Division.COPIED:
@@ -61,6 +70,10 @@ def _unbound(workload: Workload) -> Refusal | None:
         progress = workload.progress_in(grant.cluster)
         if grant.amounts.entries and (progress is None or not progress.bound.covers(grant.amounts)):
             detail = f"{grant.cluster} has not bound all pods that were admitted before"
+            return Refusal(_wait(Reason.GROWTH_PENDING, detail), grant.cluster)
+        gives_up = any(cluster == grant.cluster for cluster, _ in decision.give_up)
+        if gives_up and progress is not None and not grant.amounts.covers(progress.bound):
+            detail = f"{grant.cluster} still has pods of it that leave for others"
             return Refusal(_wait(Reason.GROWTH_PENDING, detail), grant.cluster)
     return None
 
@@ -71,9 +84,11 @@ def offer_for(workload: Workload, statement: Statement) -> Offer | Refusal:
     return refusal if refusal is not None else _division(workload)(workload, statement)
 
 
-def _growth(workload: Workload, statement: Statement) -> Offer | Refusal:
+def _growth(workload: Workload, statement: Statement, least: Amounts | None) -> Offer | Refusal:
     offers = _division(workload)
-    return (grow_whole if offers is offer_whole else offers)(workload, statement)
+    if offers is offer_whole:
+        return grow_whole(workload, statement, least)
+    return offers(workload, statement)
 
 
 def _division(workload: Workload) -> Callable[[Workload, Statement], Offer | Refusal]:
@@ -124,7 +139,11 @@ def refused_before(workload: Workload, statement: Statement) -> Refusal | None:
         return Refusal(workload.problem)
     if workload.demand.division == Division.COPIED:
         return None
-    verdict = _queue_refusal(workload, statement) or _tenant_refusal(workload, statement)
+    key = (workload.queue, workload.tenant)
+    if key not in statement.ledger.gates:
+        shut = _queue_refusal(workload, statement) or _tenant_refusal(workload, statement)
+        statement.ledger.gates[key] = shut
+    verdict = statement.ledger.gates[key] or _own_refusal(workload, statement)
     return None if verdict is None else Refusal(verdict)
 
 
@@ -148,7 +167,7 @@ def _queue_refusal(workload: Workload, statement: Statement) -> Verdict | None:
 
 
 def _tenant_refusal(workload: Workload, statement: Statement) -> Verdict | None:
-    """The tenant may not use the queue or the PriorityClass."""
+    """The tenant may not use the queue."""
     tenant = statement.ledger.tenant(workload.tenant)
     if tenant.problem:
         return _wait(Reason.TENANT_INVALID, f"tenant {tenant.name}: {tenant.problem}")
@@ -158,6 +177,12 @@ def _tenant_refusal(workload: Workload, statement: Statement) -> Verdict | None:
             Reason.QUEUE_NOT_ALLOWED,
             f"tenant {tenant.name} may not use queue {workload.queue}, only {allowed}",
         )
+    return None
+
+
+def _own_refusal(workload: Workload, statement: Statement) -> Verdict | None:
+    """The tenant has too many that wait, or may not use the PriorityClass."""
+    tenant = statement.ledger.tenant(workload.tenant)
     if workload.key in statement.ledger.beyond_pending_limit:
         return _wait(
             Reason.TENANT_PENDING_LIMIT,

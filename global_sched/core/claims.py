@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from global_sched.core.admission import accept, offer_for, refuse
+from global_sched.core.claim_text import deferred, told, with_why
 from global_sched.core.evictions import claim_of, drop_claim, evict, let_leave, write_claim
 from global_sched.core.field import Field, Mask
 from global_sched.core.holds import Held, give_back, hold, live
@@ -17,9 +18,9 @@ from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.ids import QueueName, WorkloadKey
-from global_sched.shared.model.instant import SECOND, Instant, format_instant
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
 
 HEALED = frozenset(
@@ -54,7 +55,7 @@ class Claims:
         self._waits: dict[tuple[QueueName, Resources], None] | None = None
         self._opened: WorkloadKey | None = None
         self._attempts = statement.policy.reservations
-        self._chances: dict[tuple[int, QueueName], bool] = {}
+        self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
 
     def open(self, pending: Iterable[Workload]) -> None:
         """Hold the room of every claim that still counts, in the order of the decisions."""
@@ -125,7 +126,7 @@ class Claims:
                 return
         statement.rollback(mark)
         if found.verdict.reason in HEALED:
-            found = replace(found, verdict=_waits(held, found.verdict))
+            found = replace(found, verdict=told(held, found.verdict))
         refuse(workload, position, found, statement)
 
     # --- reservations ---------------------------------------------------------------------
@@ -152,7 +153,7 @@ class Claims:
             return None
         held = hold(reserved, reserved.decision.claim, statement)
         self._held[workload.key] = held
-        return replace(refusal, verdict=_waits(held, refusal.verdict))
+        return replace(refusal, verdict=told(held, refusal.verdict))
 
     def _backfill(self, workload: Workload, refusal: Refusal) -> Offer | Refusal:
         """Room in a domain that drains, for a workload that ends before it is needed."""
@@ -206,30 +207,28 @@ class Claims:
         shape = (id(workload.demand), workload.queue, workload.priority)
         known = self._searched.get(shape)
         if isinstance(known, Nothing):
-            return _with(refusal, known.why)
+            return with_why(refusal, known.why)
         if known is not None or self._searches >= self._statement.policy.searches_per_cycle:
-            return _deferred(refusal)
+            return deferred(refusal)
         self._searches += 1
         found = self.search(workload)
-        if isinstance(found, Found) and self._provokes(workload, found):
+        if isinstance(found, Found) and self.provokes(workload, found, self._least(workload)):
             found = Nothing(
                 "others could leave for it, but then its queue would hold so much that another "
                 "queue, which waits, could take the room back"
             )
         self._searched[shape] = found
         if isinstance(found, Nothing):
-            return None if found.none else _with(refusal, found.why)
+            return None if found.none else with_why(refusal, found.why)
         return self._claim(workload, found, refusal)
 
-    def _provokes(self, workload: Workload, found: Found) -> bool:
+    def provokes(self, workload: Workload, found: Found, amount: Resources) -> bool:
         """Whether the claim would give another queue that waits a right that it lacks now.
 
         Nobody leaves for a borrower while somebody waits who could take the room from it at once.
         """
         statement, gives = self._statement, self._statement.ledger.entitlements.gives
-        gang, cluster = workload.demand.gang, found.offer.parts[0].cluster
-        assert gang is not None
-        amount = gang.requests(gang.minimum_amounts())
+        cluster = found.offer.parts[0].cluster
         others = sorted(one for one in self._waiting() if one[0] != workload.queue)
         others = others[:_MOST_COMPARED]
         before = [gives(workload.queue, amount, queue, asked) for queue, asked in others]
@@ -243,13 +242,23 @@ class Claims:
 
     def _may_search(self, workload: Workload, refusal: Refusal) -> bool:
         """Whether a search could help at all; asked of every refusal, so it has to be cheap."""
-        statement = self._statement
         if refusal.verdict.code != Code.NO_FIT or refusal.verdict.reason not in HEALED:
             return False
-        if not statement.snapshot.running or workload.demand.division != Division.WHOLE:
+        if workload.demand.division != Division.WHOLE or workload.demand.gang is None:
+            return False
+        return self.may_leave_for(workload, self._least(workload))
+
+    def _least(self, workload: Workload) -> Resources:
+        """What its minimum asks for."""
+        return self._statement.standings.of(workload).minimum_requests
+
+    def may_leave_for(self, workload: Workload, asked: Resources) -> bool:
+        """Whether anybody might have to leave when it asks for that: a quick look."""
+        statement = self._statement
+        if not statement.snapshot.running:
             return False
         decision = workload.decision
-        if decision is not None and decision.evicted is not None:
+        if decision is not None and decision.evicted is not None and not decision.grants:
             quiet = decision.evicted + statement.policy.hold_seconds * SECOND
             if statement.now < quiet:
                 return False
@@ -258,17 +267,15 @@ class Claims:
         lowest = self._lowest
         if lowest.get(workload.queue, workload.priority) < workload.priority:
             return True
-        return self._has_chance(workload, lowest)
+        return self._has_chance(workload, asked, lowest)
 
-    def _has_chance(self, workload: Workload, lowest: dict[QueueName, int]) -> bool:
+    def _has_chance(
+        self, workload: Workload, asked: Resources, lowest: dict[QueueName, int]
+    ) -> bool:
         """Whether any other queue would give anything to it."""
-        gang = workload.demand.gang
-        if gang is None:
-            return False
-        key = (id(workload.demand), workload.queue)
+        key = (id(workload.demand), workload.queue, asked)
         known = self._chances.get(key)
         if known is None:
-            asked = gang.requests(gang.minimum_amounts())
             entitlements = self._statement.ledger.entitlements
             known = self._chances[key] = any(
                 entitlements.could_give(queue, workload.queue, asked) for queue in lowest
@@ -277,12 +284,37 @@ class Claims:
 
     def search(self, workload: Workload) -> Found | Nothing:
         """Who would have to leave for it, as everything is now."""
+        return Search(workload, *self.whole(), self._statement).run()
+
+    def whole(self) -> tuple[Field, Mask]:
+        """The federation for searches, and who of it leaves in this cycle."""
         field = self._whole()
         for key in self._statement.decided - self._seen:
             self._seen.add(key)
             if key in field.at_key:
                 self._gone[field.at_key[key]] = True
-        return Search(workload, field, self._gone, self._statement).run()
+        return field, self._gone
+
+    # --- growth, see `growing` ------------------------------------------------------------
+
+    def kept_for(self, key: WorkloadKey) -> Held | None:
+        """The room that is kept for a workload."""
+        return self._held.get(key)
+
+    def end(self, key: WorkloadKey) -> None:
+        """Its claim was met."""
+        del self._held[key]
+
+    def begin(self, claimed: Workload, claim: Claim) -> Held:
+        """Keep room from now on for a claim of this cycle."""
+        held = self._held[claimed.key] = hold(claimed, claim, self._statement, fresh=True)
+        self._chances.clear()
+        return held
+
+    def take_search(self) -> bool:
+        """Whether one more search may be made in this cycle; it counts."""
+        self._searches += 1
+        return self._searches <= self._statement.policy.searches_per_cycle
 
     def _whole(self) -> Field:
         """The federation for searches, made when first needed."""
@@ -296,9 +328,7 @@ class Claims:
         claim = claim_of(workload, found, statement)
         evict(found.units, workload, statement)
         claimed = write_claim(workload, claim, statement)
-        held = self._held[workload.key] = hold(claimed, claim, statement, fresh=True)
-        self._chances.clear()
-        verdict = _waits(held, refusal.verdict)
+        verdict = told(self.begin(claimed, claim), refusal.verdict)
         return Refusal(verdict, claim.cluster, refusal.clusters)
 
 
@@ -306,34 +336,3 @@ def _decided(workload: Workload) -> tuple[int, int, str]:
     decision = workload.decision
     assert decision is not None
     return decision.at, decision.order, workload.binding_id
-
-
-def _waits(held: Held, verdict: Verdict) -> Verdict:
-    """What a workload with a claim is told."""
-    claim = held.claim
-    until = format_instant(claim.until)
-    where = claim.cluster if claim.domain is None else f"{claim.cluster} {claim.domain}"
-    if not claim.victims:
-        text = f"{where} drains for it; nothing that would delay it goes there"
-        return replace(verdict, code=Code.WAIT, reason=Reason.ROOM_RESERVED, detail=text)
-    gangs = sum(1 for one in claim.victims if one.whole)
-    pods = sum(one.amounts.pods() for one in claim.victims if not one.whole)
-    parts = [f"{gangs} gangs"] if gangs else []
-    parts += [f"{pods} surplus pods"] if pods else []
-    text = f"{' and '.join(parts)} leave {where} for it; the room is kept until {until}"
-    return Verdict(code=Code.WAIT, reason=Reason.ROOM_BEING_MADE, detail=text, missing=1)
-
-
-def _with(refusal: Refusal, why: str) -> Refusal:
-    verdict = replace(refusal.verdict, detail=f"{refusal.verdict.detail}; {why}")
-    return replace(refusal, verdict=verdict)
-
-
-def _deferred(refusal: Refusal) -> Refusal:
-    verdict = Verdict(
-        code=Code.WAIT,
-        reason=Reason.SEARCH_DEFERRED,
-        detail=f"{refusal.verdict.detail}; who could leave for it is looked at in a later cycle",
-        missing=1,
-    )
-    return replace(refusal, verdict=verdict)

@@ -3,6 +3,8 @@
 from global_sched.core.admission import consider, consider_growth, refuse
 from global_sched.core.claims import Claims
 from global_sched.core.groups import Groups, consider_group
+from global_sched.core.growing import consider_growing, end_claim
+from global_sched.core.left_over import Shares, left_over
 from global_sched.core.offer import Refusal
 from global_sched.core.order import Line
 from global_sched.core.statement import Statement
@@ -38,16 +40,37 @@ def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
 
     Order:  the plan does not depend on the order of the input, nor on the hash seed.
     """
+    return settled(snapshot, policy, now)[0].statement.plan()
+
+
+def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", Shares]:
+    """The cycle, run to its end with nothing left over, and the shares of surplus it ran with.
+
+    Where gangs were held back for the sake of others (`fair_surplus`) and room is left at the end,
+    the cycle runs again and gives it to them in their turn: room is given in the order of the
+    decisions, which is the order that agents follow. The last time nobody is held back.
+    """
+    shares: Shares = {}
     cycle = Cycle(snapshot, policy, now)
     cycle.run()
-    return cycle.statement.plan()
+    for last in (False, False, True):
+        more = left_over(cycle.statement, everything=last)
+        if not more:
+            break
+        shares = {**shares, **more}
+        cycle = Cycle(snapshot, policy, now, shares)
+        cycle.run()
+    return cycle, shares
 
 
 class Cycle:
     """A cycle in progress; `explain` stops it before the workload that it is asked about."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy, now: Instant) -> None:
+    def __init__(
+        self, snapshot: Snapshot, policy: Policy, now: Instant, shares: Shares | None = None
+    ) -> None:
         self.statement = Statement(snapshot, policy, now)
+        self.statement.ledger.surplus.shares = shares or {}
         kept = look_after(self.statement)
         self.keeping = {one.now.key: one for one in kept}
         pending = _pending(snapshot)
@@ -62,7 +85,7 @@ class Cycle:
             if one.wants_more() and one.now.demand.division != Division.COPIED
         ]
         self.claims = Claims(self.statement)
-        self.claims.open(waiting)
+        self.claims.open([*waiting, *growing])
         self.groups = Groups(waiting)
         self.line = Line([*waiting, *growing], self.statement)
 
@@ -82,6 +105,7 @@ class Cycle:
         for key, keeping in self.keeping.items():
             if key not in statement.decided:
                 conclude(keeping, statement, None)
+                end_claim(keeping.now, statement)
         return None
 
     def resume(self, position: int, workload: Workload) -> None:
@@ -96,7 +120,7 @@ class Cycle:
             if keeping is None:
                 refuse(workload, position, LIMIT_REACHED, statement)
         elif keeping is not None:
-            consider_growth(self.keeping.pop(workload.key), position, statement)
+            consider_growing(self.keeping.pop(workload.key), position, self.claims, statement)
         elif workload.group:
             consider_group(workload, self.groups, position, statement)
         else:

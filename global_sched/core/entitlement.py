@@ -95,10 +95,14 @@ class Entitlements:
         """
         deserved = self.deserved_of(node)
         held = node.held
-        if not any(deserved.get(name, 0) > held.get(name, 0) for name in wanted) or any(
-            0 < held.get(name, 0) >= deserved.get(name, 0) and self.counts(node, name)
-            for name in wanted
-        ):
+        lacks = False
+        for name in wanted:
+            has = held.get(name, 0)
+            if has < deserved.get(name, 0):
+                lacks = True
+            elif has > 0 and self.counts(node, name):
+                return True, self._largest_excess(node, wanted)
+        if not lacks:
             return True, self._largest_excess(node, wanted)
         share = NOTHING
         shares = self._divided().shares.get(node.queue.name, {})
@@ -106,7 +110,7 @@ class Entitlements:
             if name in shares and held.get(name):
                 over, under = shares[name]
                 part = Ratio(held[name] * under, over)
-                share = max(part, share)
+                share = max(share, part)
         return False, share
 
     def _largest_excess(self, node: Node, wanted: Collection[str]) -> Ratio:

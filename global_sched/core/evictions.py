@@ -131,7 +131,7 @@ def write_claim(workload: Workload, claim: Claim, statement: Statement) -> Workl
     made = statement.decide(workload, ())
     id_ = decision_id(workload.binding_id, (), made.at, made.order, claim)
     decision = replace(made, id=id_, claim=claim, evicted=_evicted(workload))
-    return _write(workload, decision, statement)
+    return write_annotation(workload, decision, statement)
 
 
 def drop_claim(workload: Workload, statement: Statement, failed: ClusterName | None) -> None:
@@ -143,14 +143,15 @@ def drop_claim(workload: Workload, statement: Statement, failed: ClusterName | N
         until = Instant(statement.now + seconds * SECOND)
         backoffs.append(Backoff(cluster=failed, until=until, reason="room was not free in time"))
     made = statement.decide(workload, (), tuple(sorted(backoffs)))
-    _write(workload, replace(made, evicted=_evicted(workload)), statement)
+    write_annotation(workload, replace(made, evicted=_evicted(workload)), statement)
 
 
 def _evicted(workload: Workload) -> Instant | None:
     return None if workload.decision is None else workload.decision.evicted
 
 
-def _write(workload: Workload, decision: Decision, statement: Statement) -> Workload:
+def write_annotation(workload: Workload, decision: Decision, statement: Statement) -> Workload:
+    """Plan to write the decision's annotation only: clusters stay as they are."""
     statement.claims.append(
         Claiming(
             workload=workload.key,

@@ -6,14 +6,20 @@ import numpy as np
 
 from global_sched.core.admission import FITS, offer_for
 from global_sched.core.claims import HEALED
-from global_sched.core.cycle import Cycle
+from global_sched.core.cycle import Cycle, settled
 from global_sched.core.offer import Offer
+from global_sched.core.remedies import Remedies
 from global_sched.core.rights import Unit
 from global_sched.core.rooms import Ask
 from global_sched.core.search import Nothing
 from global_sched.core.standing import Case
 from global_sched.core.statement import Statement
-from global_sched.shared.model.explanation import ClusterDomains, Explanation, Victim
+from global_sched.shared.model.explanation import (
+    ClusterDomains,
+    Explanation,
+    Remedy,
+    Victim,
+)
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import Instant
@@ -32,13 +38,13 @@ def explain(
     The same `run_cycle` decides; every cluster is asked, also where the queue or tenant refuses
     already. None when there is nothing to decide about it: it is in place, finished or unknown.
     """
-    cycle = Cycle(snapshot, policy, now)
-    turn = cycle.run(until=key)
+    cycle, turn = _turn(snapshot, policy, now, key)
     statement = cycle.statement
     clusters: tuple[ClusterVerdict, ...] = ()
     domains: tuple[ClusterDomains, ...] = ()
     position, queue, tenant = 0, None, None
     victims: tuple[Victim, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
     why = ""
     if turn is not None:
         position, workload = turn
@@ -47,6 +53,7 @@ def explain(
         if key not in statement.decided and not workload.targets:
             clusters, domains = _ask_all(workload, statement)
             victims, why = _victims(workload, cycle)
+            remedies = _remedies(workload, cycle, victims)
         cycle.resume(position, workload)
     outcome = next((one for one in statement.outcomes if one.workload == key), None)
     if outcome is None:
@@ -61,7 +68,27 @@ def explain(
         tenant=tenant or statement.ledger.shown_tenant(outcome.tenant),
         victims=victims,
         no_victims=why,
+        remedies=() if outcome.verdict.code == Code.FIT else remedies,
     )
+
+
+def _turn(
+    snapshot: Snapshot, policy: Policy, now: Instant, key: WorkloadKey
+) -> tuple[Cycle, tuple[int, Workload] | None]:
+    """The cycle just before the workload's turn; None instead of a turn where it gets none.
+
+    Shares of what is left over need a whole cycle more, so they are only looked for where surplus
+    was held back, or the workload has some itself.
+    """
+    cycle = Cycle(snapshot, policy, now)
+    turn = cycle.run(until=key)
+    statement = cycle.statement
+    standing = None if turn is None else statement.standings.of(turn[1])
+    elastic = standing is not None and standing.minimum != standing.wanted
+    if elastic or statement.ledger.surplus.held_back:
+        cycle = Cycle(snapshot, policy, now, settled(snapshot, policy, now)[1])
+        turn = cycle.run(until=key)
+    return cycle, turn
 
 
 def _victims(workload: Workload, cycle: Cycle) -> tuple[tuple[Victim, ...], str]:
@@ -75,6 +102,19 @@ def _victims(workload: Workload, cycle: Cycle) -> tuple[tuple[Victim, ...], str]
     if isinstance(found, Nothing):
         return (), found.why
     return tuple(_victim(unit, workload) for unit in found.units), ""
+
+
+def _remedies(workload: Workload, cycle: Cycle, victims: tuple[Victim, ...]) -> tuple[Remedy, ...]:
+    """What would let it run; nothing where it runs, or where room is being made for it already."""
+    claim = None if workload.decision is None else workload.decision.claim
+    if claim is not None and claim.victims:
+        return ()
+    statement = cycle.statement
+    refusal = offer_for(workload, statement)
+    if isinstance(refusal, Offer):
+        return ()
+    ask = _ask(workload, statement.standings.case(workload), statement, everywhere=True)
+    return tuple(Remedies(workload, cycle, refusal).find(ask, victims))
 
 
 def _victim(unit: Unit, claimant: Workload) -> Victim:
@@ -122,13 +162,16 @@ def _ask_all(
     return tuple(clusters), tuple(domains)
 
 
-def _ask(workload: Workload, case: Case, statement: Statement) -> Ask | None:
+def _ask(
+    workload: Workload, case: Case, statement: Statement, *, everywhere: bool = False
+) -> Ask | None:
     """The question that the workload's division puts to each cluster.
 
-    Not the cycle's own ask: what is asked here must not be remembered there.
+    Not the cycle's own ask: what is asked here must not be remembered there. None where no cluster
+    is allowed, but with `everywhere`.
     """
     gang, standing = workload.demand.gang, case.standing
-    if gang is None or not np.any(case.allowed):
+    if gang is None or not (everywhere or np.any(case.allowed)):
         return None
     match workload.demand.division:
         case Division.WHOLE | Division.COPIED:

@@ -61,4 +61,7 @@ class Scale:
 def add(held: Amount, amount: Resources, times: int = 1) -> None:
     """Add `times` that amount (negative to take it away)."""
     for name, value in amount.entries:
-        held[name] = held.get(name, 0) + value * times
+        try:
+            held[name] += value * times
+        except KeyError:
+            held[name] = value * times

@@ -32,13 +32,12 @@ def live(workload: Workload, statement: Statement) -> bool:
     """Whether the workload's claim still counts."""
     claim = None if workload.decision is None else workload.decision.claim
     gang = workload.demand.gang
-    return (
-        claim is not None
-        and gang is not None
-        and claim.until > statement.now
-        and claim.cluster in statement.rooms.position
-        and gang.all_amounts().covers(claim.amounts)
-    )
+    if claim is None or gang is None or claim.until <= statement.now:
+        return False
+    if claim.cluster not in statement.rooms.position:
+        return False
+    wanted = workload.lacking() if workload.targets else gang.all_amounts()
+    return wanted.covers(claim.amounts)
 
 
 def hold(workload: Workload, claim: Claim, statement: Statement, *, fresh: bool = False) -> Held:
@@ -64,8 +63,11 @@ def hold(workload: Workload, claim: Claim, statement: Statement, *, fresh: bool 
         taken.append((placed, _sum(placed)))
         statement.rooms.take(at, *taken[-1])
     if rest.entries and (claim.victims or claim.domain is None):
+        decision = workload.decision
+        grant = None if decision is None else decision.grant(claim.cluster)
+        beside = () if grant is None else (grant.domain,)
         found = statement.rooms.rooms[at].space.place(
-            gang, amounts=rest, minimum=Amounts(), prefer=claim.domain
+            gang, amounts=rest, minimum=Amounts(), prefer=claim.domain, bound=beside
         )
         if isinstance(found, Placed) and found.amounts.entries:
             taken.append((found, gang.requests(found.amounts)))

@@ -1,14 +1,20 @@
 """What queues and tenants hold at this moment of the cycle, and their shares."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from typing import NamedTuple
 
 from global_sched.core.entitlement import Entitlements
+from global_sched.core.fair_surplus import FairSurplus
 from global_sched.core.fairness import Amount, Scale, ShareKey, add
+from global_sched.core.offer import Refusal
+from global_sched.core.past_usage import past_usage
 from global_sched.core.quota import Bounds, Limit, Reserve, cluster_limits, over, queue_limits
 from global_sched.core.tree import Node, Tree
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Holding
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.past import whole
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue, Tenant
 from global_sched.shared.model.resources import Resources
@@ -17,8 +23,7 @@ from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Division, Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(NamedTuple):
     """An amount that a workload of a tenant in a queue was given in a cluster."""
 
     queue: QueueName
@@ -31,17 +36,21 @@ class Ledger:
     """Held amounts by queue and all above it, by tenant, by tenant in a queue and in a cluster.
 
     Shares are kept as they change. A tenant that has no object is taken to have the defaults.
-    `policy` says whether guarantees are lent.
+    `policy` says whether guarantees are lent, and whether the past counts (as of `now`).
     """
 
-    def __init__(self, snapshot: Snapshot, policy: Policy | None = None) -> None:
+    def __init__(
+        self, snapshot: Snapshot, policy: Policy | None = None, now: Instant | None = None
+    ) -> None:
         self.policy = policy or Policy()
+        self._past = None if now is None else past_usage(snapshot, self.policy, now)
         self._tenants = {tenant.name: tenant for tenant in snapshot.tenants}
         totals = Resources.total(
             cluster.capacity.total for cluster in snapshot.clusters if cluster.capacity is not None
         )
         self.tree = Tree(snapshot.queues)
         self.entitlements = Entitlements(snapshot, self.tree, totals)
+        self.surplus = FairSurplus(self.tree, self.entitlements)
         self.scale = Scale(totals, [tenant.weight for tenant in snapshot.tenants])
         self._touched: set[QueueName] = set()
         self.given_back = 0
@@ -55,12 +64,13 @@ class Ledger:
         self._bounds: dict[tuple[QueueName, TenantName, ClusterName | None], Bounds] = {}
         self._charges = 0
         """How many there were: what was worked out at the same number still holds."""
-        self._refused: dict[tuple[int, QueueName, TenantName], tuple[int, Verdict | None]] = {}
+        self._refused: dict[tuple[int, QueueName, TenantName], tuple[int, Refusal | None]] = {}
+        self.gates: dict[tuple[QueueName, TenantName], Verdict | None] = {}
+        """Whether queues take anything from tenants at all, as far as it was asked."""
         self._reserves = self.tree.guaranteed and not self.policy.lend_guarantees
         self.beyond_pending_limit = _beyond(snapshot)
         """Waiting workloads that are more than their tenant may have considered."""
-        for usage in snapshot.usage:
-            self.charge(Charge(usage.queue, usage.tenant, usage.cluster, usage.amount))
+        self._open(snapshot)
 
     def has_queue(self, name: QueueName) -> bool:
         """Whether there is such a queue on the control plane; the root always is."""
@@ -81,6 +91,21 @@ class Ledger:
         if tenant is None:
             tenant = self._tenants[name] = Tenant(name=name)
         return tenant
+
+    def _open(self, snapshot: Snapshot) -> None:
+        """What is held at the start: the queues' sums go up the tree once for all tenants."""
+        sums: dict[tuple[QueueName, ClusterName | None], Amount] = {}
+        limited = self.tree.limited_in
+        for usage in snapshot.usage:
+            queue, tenant, cluster, amount = usage.queue, usage.tenant, usage.cluster, usage.amount
+            add(sums.setdefault((queue, cluster if cluster in limited else None), {}), amount)
+            add(self._queue_tenant_held.setdefault((queue, tenant), {}), amount)
+            places = self._held.setdefault(tenant, {})
+            add(places.setdefault(cluster, {}), amount)
+        for (queue, place), held in sums.items():
+            self.tree.charge(self.tree.node(queue), place, Resources.of(held), 1)
+        for (_, tenant), held in self._queue_tenant_held.items():
+            add(self._tenant_held.setdefault(tenant, {}), Resources.of(held))
 
     def charge(self, charge: Charge, times: int = 1) -> None:
         """Give an amount, or take it back with times -1."""
@@ -138,13 +163,14 @@ class Ledger:
         """
         return over(self.bounds(workload.queue, workload.tenant, cluster), amount)
 
-    def refusal_of_equal(self, workload: Workload, minimum: Resources) -> Verdict | None:
+    def refusal_of_equal(self, workload: Workload, minimum: Resources) -> Refusal | None:
         """The same without a cluster, worked out once for equal demands while nothing changes."""
         key = (id(workload.demand), workload.queue, workload.tenant)
         known = self._refused.get(key)
         if known is None or known[0] != self._charges:
             found = over(self.bounds(workload.queue, workload.tenant), minimum)
-            known = self._refused[key] = (self._charges, found)
+            refusal = None if found is None else Refusal(found)
+            known = self._refused[key] = (self._charges, refusal)
         return known[1]
 
     def take_touched(self) -> set[QueueName]:
@@ -164,6 +190,10 @@ class Ledger:
         """What the tenant holds in a cluster; do not change it."""
         return self._held.get(tenant, {}).get(cluster, {})
 
+    def places(self, tenant: TenantName) -> Collection[ClusterName]:
+        """The clusters where the tenant holds or held anything."""
+        return self._held.get(tenant, {}).keys()
+
     def moved(self, tenant: TenantName) -> set[ClusterName]:
         """The clusters where the tenant's amounts changed since this was last asked."""
         return self._moved.pop(tenant, set())
@@ -172,7 +202,10 @@ class Ledger:
         """The tenant's share of the federation, to order by."""
         share = self._tenant_shares.get(name)
         if share is None:
-            share = self.scale.key(self.tenant_held(name), self.tenant(name).weight)
+            held = self.tenant_held(name)
+            if self._past is not None:
+                held = self._past.counted(held, name)
+            share = self.scale.key(held, self.tenant(name).weight)
             self._tenant_shares[name] = share
         return share
 
@@ -182,6 +215,8 @@ class Ledger:
         share = self._queue_tenant_shares.get(key)
         if share is None:
             held = self._queue_tenant_held.get(key, {})
+            if self._past is not None:
+                held = self._past.counted(held, name, queue)
             share = self.scale.key(held, self.tenant(name).weight)
             self._queue_tenant_shares[key] = share
         return share
@@ -211,7 +246,10 @@ class Ledger:
         held = self.tenant_held(name)
         share = self.scale.share(held, self.tenant(name).weight)
         limits = self.tenant(name).limits
-        return Holding(name=name, held=Resources.of(held), share=share, capability=limits)
+        past = Resources() if self._past is None else whole(self._past.average(name))
+        return Holding(
+            name=name, held=Resources.of(held), share=share, capability=limits, past=past
+        )
 
 
 def _beyond(snapshot: Snapshot) -> frozenset[WorkloadKey]:

@@ -80,8 +80,7 @@ def _write_move(workload: Workload, grant: Grant, offer: Offer, statement: State
     assert part.placed is not None
     statement.release(workload, grant.cluster, gang.requests(grant.amounts))
     amount = gang.requests(part.placed.amounts)
-    statement.rooms.take(part.at, part.placed, amount)
-    statement.charge(workload, part.cluster, amount)
+    statement.take(workload, part, part.placed, amount)
     decision = statement.decide(workload, (grant_of(workload.demand, part),))
     text = f"moved from {grant.cluster} to {part.cluster}, as the reschedule asked"
     statement.withdraw(workload, grant, decision, REBALANCED, text)

@@ -1,18 +1,18 @@
 """What a division answers for one workload: the room it would take, or why there is none."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
-from global_sched.shared.model.workload import Demand
+from global_sched.shared.model.workload import Demand, Target
 from global_sched.shared.placement import Placed
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """Room in one cluster (by position); `placed` None where no pods are asked for."""
 
     at: int
@@ -25,8 +25,7 @@ class Part:
         return Amounts() if self.placed is None else self.placed.amounts
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """`grants` is all that the workload would have then, `parts` what is new of it."""
 
     grants: tuple[Grant, ...]
@@ -56,6 +55,11 @@ def grant_of(demand: Demand, part: Part, before: Grant | None = None) -> Grant:
         tier=None if placed is None else placed.tier,
         tier_name="" if placed is None else placed.tier_name,
     )
+
+
+def targets_of(grants: tuple[Grant, ...]) -> tuple[Target, ...]:
+    """The entries of `spec.clusters` for these grants."""
+    return tuple([Target(cluster=grant.cluster, replicas=grant.replicas) for grant in grants])
 
 
 _FURTHEST = {
@@ -92,7 +96,8 @@ _CODES = (Code.NO_FIT, Code.WAIT, Code.NEVER)
 def refusal_of(clusters: tuple[ClusterVerdict, ...]) -> Refusal:
     """One verdict for the workload: its best cluster's code, and which cluster came nearest.
 
-    `NO_FIT` anywhere: freeing room helps. Else `WAIT` anywhere: time may. Else `NEVER`.
+    `NO_FIT` anywhere: freeing room helps. Else `WAIT` anywhere: time may. Else `NEVER`. Where one
+    answer is not proven, it may fit as it is: `WAIT`, whatever the others say.
     """
     codes = {one.verdict.code for one in clusters}
     code = next((one for one in _CODES if one in codes), None)
@@ -104,15 +109,19 @@ def refusal_of(clusters: tuple[ClusterVerdict, ...]) -> Refusal:
     found = f"{nearest.cluster} is nearest: {verdict.detail}"
     if verdict.holds == 0:  # nor does any other: calling one of them near would mislead
         found = f"no cluster has room for any of it: {verdict.detail}"
+    unsure = sorted(one.cluster for one in clusters if not one.verdict.proven)
+    if unsure and verdict.proven:
+        found += f"; in {unsure[0]} not every way of placing it was tried"
     return Refusal(
         Verdict(
-            code=code,
+            code=Code.WAIT if unsure else code,
             reason=verdict.reason,
             detail=found,
             missing=verdict.missing,
             holds=verdict.holds,
             wants=verdict.wants,
             nearest=verdict.nearest,
+            proven=not unsure,
         ),
         nearest.cluster,
         clusters,

@@ -12,25 +12,23 @@ up, recognised by not being the one that counts.
 
 from collections.abc import Collection, Iterable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
+from operator import itemgetter
 
-from global_sched.core.plugins import QUEUE_ORDER, WORKLOAD_ORDER, Place
+from global_sched.core.plugins import MOVING, QUEUE_ORDER, WORKLOAD_ORDER, Place
 from global_sched.core.view import View
 from global_sched.shared.model.ids import QueueName, TenantName
 from global_sched.shared.model.workload import Workload
 
 Key = tuple[object, ...]
 
-
-def queue_key(name: QueueName, wanted: Collection[str], view: View) -> Key:
-    """Where the queue stands now between its brothers; `wanted` is what waits in it."""
-    saturated, share = view.queue_standing(name, wanted)
-    place = Place(view.queue(name), saturated, share)
-    return tuple([rule(place) for rule in QUEUE_ORDER.values()])
+_BETWEEN = tuple(QUEUE_ORDER.values())
+_FIXED = tuple([None if name in MOVING else rule for name, rule in WORKLOAD_ORDER.items()])
+_MOVING = tuple([(at, WORKLOAD_ORDER[n]) for at, n in enumerate(WORKLOAD_ORDER) if n in MOVING])
 
 
-def workload_key(workload: Workload, view: View) -> Key:
-    """Where the workload stands in its queue now."""
-    return tuple([rule(workload, view) for rule in WORKLOAD_ORDER.values()])
+def fixed_key(workload: Workload, view: View) -> Key:
+    """What of a workload's place stays as it is during a cycle; None where it may move."""
+    return tuple([None if rule is None else rule(workload, view) for rule in _FIXED])
 
 
 class Line:
@@ -42,10 +40,16 @@ class Line:
         for one in workloads:
             found.setdefault(one.queue, {}).setdefault(one.tenant, []).append(one)
         self._spots: dict[QueueName, _Spot] = {}
+        self._top: _Spot | None = None
+        """The root, once anything waits."""
         self._lines: dict[QueueName, _QueueLine] = {}
+        self._moves = 0
+        """How often any share changed."""
         for name, lanes in sorted(found.items()):
             self._lines[name] = _QueueLine(lanes, view)
-            self._stand(name)
+        above = {one for name in self._lines for one in view.queue_path(name)[1:]}
+        for name in self._lines:
+            self._stand(name, shares=name in above or view.queues_below(name))
 
     def length(self, queue: QueueName) -> int:
         """How many workloads of the queue are in the line."""
@@ -62,17 +66,15 @@ class Line:
             line = self._lines[spot.name]
             changed: set[QueueName] = set()
             while line and not changed:
-                yield line.position + 1, line.take()
+                yield line.position + 1, line.take(self._moves)
                 changed = view.touched_queues()
-            if changed:
-                for one in self._lines.values():
-                    one.changed = True
+            self._moves += bool(changed)
             if not line:
                 changed.add(spot.name)
             for name in sorted(changed):
                 self._renew(name)
 
-    def _stand(self, name: QueueName) -> None:
+    def _stand(self, name: QueueName, *, shares: bool) -> None:
         """Give the queue a spot, and every queue above it.
 
         A queue that has workloads itself and queues below it is a leaf beside those, too.
@@ -83,24 +85,25 @@ class Line:
             spot = self._spots.get(one)
             if spot is None:
                 spot = self._spots[one] = _Spot(one, above)
+                self._top = self._top or spot
             above = spot
         assert above is not None
-        above.own = _Spot(name, above)
-        above.own.wanted = dict.fromkeys(self._lines[name].wanted, 1)
+        leaf = above
+        if shares or above.above is None:
+            above.own = leaf = _Spot(name, above)
+        leaf.line = self._lines[name]
+        leaf.wanted = dict.fromkeys(leaf.line.wanted, 1)
 
     def _first(self) -> "_Spot | None":
         """The leaf whose turn it is: the first of the first, from the root down."""
         found: _Spot | None = None
-        spot = next(iter(self._spots.values()), None)
-        if spot is None:
-            return None
-        while spot.above is not None:
-            spot = spot.above
-        while True:
+        spot = self._top
+        while spot is not None:
             found = spot.first()
-            if found is None or found.above is None or found.above.own is found:
+            if found is None or found.line is not None:
                 return found
             spot = found
+        return None
 
     def _renew(self, name: QueueName) -> None:
         """Put a queue, and those above it, where they belong now."""
@@ -108,13 +111,9 @@ class Line:
         if top is None:
             self._renew_above(name)
             return
-        spot = top.own
-        if spot is None:
-            spot = top
+        spot = top if top.own is None else top.own
         while spot.above is not None:
-            line = self._lines.get(spot.name) if spot.above.own is spot else None
-            waits = bool(line) if line is not None else bool(spot.alive)
-            self._place(spot, waits=waits)
+            self._place(spot)
             spot = spot.above
 
     def _renew_above(self, name: QueueName) -> None:
@@ -123,15 +122,15 @@ class Line:
             spot = self._spots.get(one)
             if spot is not None:
                 while spot.above is not None:
-                    self._place(spot, waits=bool(spot.alive))
+                    self._place(spot)
                     spot = spot.above
                 return
 
-    def _place(self, spot: "_Spot", *, waits: bool) -> None:
+    def _place(self, spot: "_Spot") -> None:
         """Renew its key, and what it makes its parent want."""
         above = spot.above
         assert above is not None
-        if not waits:
+        if not (spot.alive if spot.line is None else spot.line):
             if spot.key is not None:
                 spot.key = None
                 above.alive -= 1
@@ -140,7 +139,7 @@ class Line:
         wanted = spot.wants()
         saturated, share = self._view.queue_standing(spot.name, wanted)
         place = Place(self._view.queue(spot.name), saturated, share)
-        key = tuple([rule(place) for rule in QUEUE_ORDER.values()])
+        key = tuple([rule(place) for rule in _BETWEEN])
         if spot.key is None:
             above.alive += 1
         if key != spot.key:
@@ -152,13 +151,26 @@ class Line:
 class _Spot:
     """A queue in the line: a heap of those below it, and its own place between its brothers."""
 
-    __slots__ = ("_heap", "_number", "above", "alive", "key", "name", "own", "tells", "wanted")
+    __slots__ = (
+        "_heap",
+        "_number",
+        "above",
+        "alive",
+        "key",
+        "line",
+        "name",
+        "own",
+        "tells",
+        "wanted",
+    )
 
     def __init__(self, name: QueueName, above: "_Spot | None") -> None:
         self.name = name
         self.above = above
         self.own: _Spot | None = None
-        """The leaf with its own workloads."""
+        """The leaf with its own workloads, where there are queues below it."""
+        self.line: _QueueLine | None = None
+        """Its workloads; None for one that has only others below it."""
         self.key: Key | None = None
         """The one that counts; None: nothing waits here."""
         self.alive = 0
@@ -203,16 +215,20 @@ class _Spot:
 
 
 class _QueueLine:
-    """One queue's workloads: a heap of its tenants' first ones."""
+    """One queue's workloads: a heap of its tenants' first ones.
+
+    Those of one tenant share all that moves, so their order among each other stays.
+    """
 
     def __init__(self, lanes: dict[TenantName, list[Workload]], view: View) -> None:
         self._view = view
         self.position = 0
         self.length = sum(len(lane) for lane in lanes.values())
-        self.changed = False
-        """Whether any share changed since its last turn."""
+        self._moves = 0
+        """How often any share had changed at its last turn."""
         self._fallen = view.shares_fallen()
-        self._lanes: list[list[Workload]] = []
+        self._lanes: list[list[tuple[Key, Workload]]] = []
+        """By tenant the fixed key and the workload, last ones first."""
         self._heap: list[tuple[Key, int]] = []
         demands = {id(one.demand): one.demand for lane in lanes.values() for one in lane}
         self.wanted = sorted(
@@ -225,24 +241,43 @@ class _QueueLine:
             }
         )
         for _, lane in sorted(lanes.items()):
-            lane.sort(key=lambda one: workload_key(one, view), reverse=True)
-            self._heap.append((workload_key(lane[-1], view), len(self._lanes)))
-            self._lanes.append(lane)
+            waiting = [(fixed_key(one, view), one) for one in lane]
+            waiting.sort(key=itemgetter(0), reverse=True)
+            self._lanes.append(waiting)
+            self._heap.append((self._key(len(self._lanes) - 1), len(self._lanes) - 1))
         heapify(self._heap)
 
     def __bool__(self) -> bool:
         return bool(self._heap)
 
-    def take(self) -> Workload:
-        """The next workload, removed."""
-        if self.changed:
+    def _key(self, lane: int) -> Key:
+        """Where the first of a tenant's workloads stands now."""
+        fixed, workload = self._lanes[lane][-1]
+        key = list(fixed)
+        for at, rule in _MOVING:
+            key[at] = rule(workload, self._view)
+        return tuple(key)
+
+    def _moved_on(self, key: Key, lane: int) -> Key:
+        """The same for the tenant's next one, while `key` is up to date."""
+        after = list(self._lanes[lane][-1][0])
+        for at, _ in _MOVING:
+            after[at] = key[at]
+        return tuple(after)
+
+    def take(self, moves: int) -> Workload:
+        """The next workload, removed; `moves` is how often any share has changed."""
+        checked = moves != self._moves
+        if checked:
+            self._moves = moves
             self._check()
-        lane = self._heap[0][1]
+        key, lane = self._heap[0]
         waiting = self._lanes[lane]
-        first = waiting.pop()
-        if waiting:
-            heapreplace(self._heap, (workload_key(waiting[-1], self._view), lane))
-        else:
+        _, first = waiting.pop()
+        if waiting and len(self._heap) > 1:
+            after = self._moved_on(key, lane) if checked else self._key(lane)
+            heapreplace(self._heap, (after, lane))
+        elif not waiting:
             heappop(self._heap)
         self.position += 1
         return first
@@ -253,18 +288,17 @@ class _QueueLine:
         Shares grow while the line moves, so an entry out of date is too early and goes back with
         its present key. Where a share fell since, all are made anew.
         """
-        self.changed = False
-        view, fallen = self._view, self._view.shares_fallen()
+        if len(self._heap) == 1:
+            return
+        fallen = self._view.shares_fallen()
         if fallen != self._fallen:
             self._fallen = fallen
-            self._heap = [
-                (workload_key(self._lanes[lane][-1], view), lane) for _, lane in self._heap
-            ]
+            self._heap = [(self._key(lane), lane) for _, lane in self._heap]
             heapify(self._heap)
             return
         while True:
             key, lane = self._heap[0]
-            now = workload_key(self._lanes[lane][-1], view)
+            now = self._key(lane)
             if now == key:
                 return
             heapreplace(self._heap, (now, lane))

@@ -9,7 +9,7 @@ Plain functions in dict literals: nothing registers itself.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from global_sched.core import filters, scores
 from global_sched.core.fairness import ShareKey
@@ -26,15 +26,16 @@ Filter = Callable[[Workload, Cluster, View], Verdict]
 Score = Callable[[Subject, View], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A queue between its brothers: what orders them."""
+class Place(NamedTuple):
+    """A queue between its brothers: what orders them.
+
+    `saturated` says whether it has all that it deserves of something that it waits for, `share` is
+    of its deserved, divided by its weight; its excess once it is saturated.
+    """
 
     queue: Queue
     saturated: bool
-    """Whether it has all that it deserves of something that it waits for."""
     share: Ratio
-    """Of its deserved, divided by its weight; its excess once it is saturated."""
 
 
 def _queue_priority(place: Place) -> int:
@@ -45,8 +46,8 @@ def _saturated(place: Place) -> bool:
     return place.saturated
 
 
-def _queue_share(place: Place) -> Ratio:
-    return place.share
+def _queue_share(place: Place) -> float:
+    return place.share.key()
 
 
 def _queue_name(place: Place) -> str:
@@ -99,6 +100,9 @@ WORKLOAD_ORDER: Mapping[str, Callable[[Workload, View], object]] = {
 }
 """Inside a leaf."""
 
+MOVING = frozenset({"share-in-queue", "tenant-share"})
+"""Those of them that change during a cycle; they depend on the queue and the tenant only."""
+
 DEMAND_FILTERS: Mapping[str, Filter] = {
     "affinity": filters.affinity,
     "terminating": filters.terminating,
@@ -134,7 +138,7 @@ CLUSTER_SCORES: Mapping[str, Score] = {
 TENANT_SCORES: Mapping[str, Callable[..., int]] = {
     "balance": scores.balance,
 }
-"""They depend on what the tenant holds in the cluster."""
+"""They depend on what the tenant holds in the cluster: 100 where it holds nothing."""
 
 WORKLOAD_SCORES: Mapping[str, Callable[..., int]] = {
     "locality": scores.locality,

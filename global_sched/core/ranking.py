@@ -1,13 +1,16 @@
 """Which of the clusters that fit is the best for a workload: the weighted sums of all scores."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from global_sched.core.ledger import Ledger
 from global_sched.core.plugins import TENANT_SCORES, WORKLOAD_SCORES
 from global_sched.core.rooms import Ask, Ints, Mask, Rooms
+from global_sched.core.scores import BEST
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
-from global_sched.shared.model.ids import TenantName
+from global_sched.shared.model.ids import ClusterName, TenantName
 from global_sched.shared.model.workload import Workload
 
 
@@ -57,12 +60,13 @@ class Ranking:
     def balance(self, workload: Workload) -> Ints:
         """The weighted scores that depend on what the tenant holds, by cluster position."""
         scores = self._tenant_scores.get(workload.tenant)
-        moved = self._ledger.moved(workload.tenant)
+        moved: Iterable[ClusterName] = self._ledger.moved(workload.tenant)
         rooms, view = self._rooms, self._view
         if scores is None:
-            scores = np.zeros(len(rooms.rooms), dtype=np.int64)
+            best = sum(weight for weight, _ in self._tenant_weights) * BEST
+            scores = np.full(len(rooms.rooms), best, dtype=np.int64)
             self._tenant_scores[workload.tenant] = scores
-            moved = set(rooms.position)
+            moved = self._ledger.places(workload.tenant)
         for name in moved:
             at = rooms.position.get(name)
             if at is None:

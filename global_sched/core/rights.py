@@ -86,6 +86,9 @@ _LOWEST = _Lowest()
 class Rights:
     """One claimant's rights. `amount` is what its minimum asks for."""
 
+    takes_surplus = True
+    """Whether pods beyond a gang's minimum may leave without it."""
+
     def __init__(self, claimant: Workload, amount: Resources, statement: Statement) -> None:
         self.claimant, self.amount = claimant, amount
         self._statement = statement
@@ -105,6 +108,8 @@ class Rights:
         if self._entitlement.may_reclaim(self.claimant.queue, self.amount):
             others = self._giving(field, lower)
         found: Mask = (lower | others[field.queue]) & field.may_leave & ~gone
+        if self.claimant.key in field.at_key:  # one that grows does not leave for itself
+            found[field.at_key[self.claimant.key]] = False
         return found
 
     def _giving(self, field: Field, lower: Mask) -> Mask:

@@ -201,7 +201,7 @@ class Rooms:
         self.rooms = [Room(cluster, at, self.field) for at, cluster in enumerate(ordered)]
         self.position = {room.cluster.name: at for at, room in enumerate(self.rooms)}
         self.versions: Ints = np.zeros(len(self.rooms), dtype=np.int64)
-        self._asks: dict[tuple[int, Amounts, Amounts], Ask] = {}
+        self._asks: dict[tuple[object, ...], Ask] = {}
         self._gangs: dict[Gang, Gang] = {}
         self._same: dict[int, tuple[Gang, Gang]] = {}
         self._marks: list[RoomsMark] = []
@@ -222,7 +222,7 @@ class Rooms:
         if known is None:
             known = (gang, self._gangs.setdefault(gang, gang))
             self._same[id(gang)] = known  # keeps the gang alive, so that its id stays its own
-        key = (id(known[1]), wanted, minimum)
+        key = (id(known[1]), wanted.entries, minimum.entries)
         ask = self._asks.get(key)
         if ask is None:
             ask = self._asks[key] = Ask(known[1], wanted, minimum, self)

@@ -49,16 +49,17 @@ class Subject(NamedTuple):
 def fill_of(requests: Resources, total: Resources) -> Fill:
     """What filling a cluster with so much is measured by; ties end in the name."""
     found, most, of = "", 0, 1
+    there = dict(total.entries)
     for name, amount in requests.entries:
-        has = total.get(name)
+        has = there.get(name, 0)
         if has > 0 and amount * of > most * has:
             found, most, of = name, amount, has
     if not found:
         return Fill("", 0, BEST)
     parts = [
-        BEST * amount * of // (total.get(name) * most)
+        BEST * amount * of // (there[name] * most)
         for name, amount in requests.entries
-        if name != PODS and total.get(name) > 0
+        if name != PODS and there.get(name, 0) > 0
     ]
     return Fill(found, of, sum(parts) // len(parts) if parts else BEST)
 
@@ -90,11 +91,10 @@ def packing(subject: Subject, view: View) -> int:  # noqa: ARG001 - a score's si
 
 def balance(workload: Workload, cluster: Cluster, view: View) -> int:
     """Where the tenant holds less first: what its largest part of the cluster leaves of 100."""
-    total = view.total(cluster.name)
-    largest = 0
-    for name, amount in view.held(workload.tenant, cluster.name).items():
-        has = total.get(name)
-        if has > 0:
+    held, largest = view.held(workload.tenant, cluster.name), 0
+    for name, has in view.total(cluster.name).entries if held else ():
+        amount = held.get(name)
+        if amount and has > 0:
             largest = max(largest, min(BEST, BEST * amount // has))
     return BEST - largest
 

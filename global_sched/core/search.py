@@ -14,11 +14,11 @@ import numpy as np
 from global_sched.core.admission import offer_for
 from global_sched.core.field import Field, Mask, Place
 from global_sched.core.occupancy import freed_by
-from global_sched.core.offer import Offer
+from global_sched.core.offer import Offer, Refusal
 from global_sched.core.rights import Rights, Unit
 from global_sched.core.statement import Statement
 from global_sched.core.victims import Choice, Cost, cost_of
-from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, ClusterName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Workload
@@ -55,13 +55,24 @@ class Nothing:
 class Search:
     """A search for one workload."""
 
+    rights_of: type[Rights] = Rights
+
     def __init__(self, workload: Workload, field: Field, gone: Mask, statement: Statement) -> None:
-        gang = workload.demand.gang
-        assert gang is not None
+        gang = self.needed(workload)
         self._workload, self._gang = workload, gang
         self._field, self._statement = field, statement
-        self.rights = Rights(workload, gang.requests(gang.minimum_amounts()), statement)
+        self.rights = self.rights_of(workload, gang.requests(gang.minimum_amounts()), statement)
         self.may = self.rights.holders(field, gone)
+
+    def needed(self, workload: Workload) -> Gang:
+        """What others leave for: the minimum of this."""
+        gang = workload.demand.gang
+        assert gang is not None
+        return gang
+
+    def ask(self) -> Offer | Refusal:
+        """What it would get, with everything as it is now."""
+        return offer_for(self._workload, self._statement)
 
     def run(self) -> Found | Nothing:
         """The cheapest proved victims, or why there are none."""
@@ -188,7 +199,7 @@ class Search:
         self.rights.release_all(units)
         for cluster, those in _by_cluster(units).items():
             self._vacate(cluster, those)
-        found = offer_for(self._workload, self._statement)
+        found = self.ask()
         self._statement.rollback(mark)
         return found if isinstance(found, Offer) else None
 

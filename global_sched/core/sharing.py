@@ -8,7 +8,9 @@ goes by the largest remainder, then by place.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import total_ordering
-from math import lcm
+from math import inf, lcm
+
+_PLACES = 384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,19 @@ class Ratio:
         if not self.under or not other.under:
             return bool(self.under) and not other.under
         return self.over * other.under < other.over * self.under
+
+    def __gt__(self, other: "Ratio") -> bool:
+        if not self.under or not other.under:
+            return bool(other.under) and not self.under
+        return self.over * other.under > other.over * self.under
+
+    def key(self) -> float:
+        """A number that orders ratios as they are: equal for equal ones, exact below 2^192.
+
+        Two fractions differ by at least one over both denominators, so cut off after so many
+        binary places they differ too; with larger denominators they might count as equal.
+        """
+        return (self.over << _PLACES) // self.under if self.under else inf
 
     def __hash__(self) -> int:
         return hash(self.over / self.under if self.under else None)

@@ -3,7 +3,7 @@
 from global_sched.core.ledger import Ledger
 from global_sched.core.tree import Node
 from global_sched.shared.model.explanation import Share
-from global_sched.shared.model.ids import ClusterName, QueueName
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.queue_view import QueueView
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
@@ -43,12 +43,29 @@ def view_of(node: Node, ledger: Ledger, places: _ByCluster | None = None) -> Que
         borrowed=Resources.of({name: more for name, more in over.items() if more > 0}),
         lent=Resources.of({name: -more for name, more in over.items() if more < 0}),
         share=_share(held, deserved, counted),
+        excess=_excess(over, ledger, node.queue.weight),
         clusters=tuple(
             (cluster, Resources.of(amounts))
             for cluster, amounts in sorted((places or {}).get(node.queue.name, {}).items())
             if any(amounts.values())
         ),
     )
+
+
+def tenant_shares(snapshot: Snapshot) -> dict[TenantName, Share]:
+    """The weighted dominant share of every tenant of the snapshot, as it is now."""
+    ledger = Ledger(snapshot)
+    return {one.name: ledger.shown_tenant(one.name).share for one in snapshot.tenants}
+
+
+def _excess(over: dict[str, int], ledger: Ledger, weight: int) -> Share:
+    """The largest part of the federation by which it is over; ties end in the name."""
+    best = Share(weight=weight)
+    for name, more in sorted(over.items()):
+        total = ledger.entitlements.totals.get(name, 1)
+        if more > 0 and more * max(best.total, 1) > best.held * total:
+            best = Share(resource=name, held=more, total=total, weight=weight)
+    return best
 
 
 def _share(held: dict[str, int], deserved: dict[str, int], counted: set[str]) -> Share:

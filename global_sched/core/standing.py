@@ -14,6 +14,7 @@ from global_sched.core.filters import PASS, constrained
 from global_sched.core.offer import Refusal, refusal_of
 from global_sched.core.plugins import COPY_FILTERS, DEMAND_FILTERS, WORKLOAD_FILTERS, Filter
 from global_sched.core.rooms import Ask, Mask, Rooms
+from global_sched.core.spread import minimum_clusters
 from global_sched.core.view import View
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.cluster import Cluster
@@ -45,15 +46,19 @@ class Standing:
         self.minimum = Amounts() if gang is None else gang.minimum_amounts()
         self.wanted = Amounts() if gang is None else gang.all_amounts()
         self.minimum_requests = Resources() if gang is None else gang.requests(self.minimum)
+        self.spreads = minimum_clusters(demand.rule) > 1
+        """Whether the policy wants several clusters."""
         self.dead: Refusal | None = None
         self.case = Case(self, static.refusals, static.allowed, True)
-        self._requests = {self.minimum: self.minimum_requests}
+        self.ask: Ask | None = None
+        """The question for all of it, once it was asked."""
+        self._requests = {self.minimum.entries: self.minimum_requests}
 
     def requests(self, gang: Gang, amounts: Amounts) -> Resources:
         """The resources of that many pods of the gang, worked out once."""
-        found = self._requests.get(amounts)
+        found = self._requests.get(amounts.entries)
         if found is None:
-            found = self._requests[amounts] = gang.requests(amounts)
+            found = self._requests[amounts.entries] = gang.requests(amounts)
         return found
 
 
@@ -86,6 +91,14 @@ class Standings:
             standing = Standing(demand, self._static(workload))
             self._by_demand[id(demand)] = standing  # holds the demand, so that the id stays its own
         return standing
+
+    def ask(self, standing: Standing, gang: Gang, wanted: Amounts) -> Ask:
+        """The question for so many pods of the demand, or its minimum at least."""
+        if wanted is not standing.wanted:
+            return self._rooms.ask(gang, wanted, standing.minimum)
+        if standing.ask is None:
+            standing.ask = self._rooms.ask(gang, wanted, standing.minimum)
+        return standing.ask
 
     def case(self, workload: Workload) -> Case:
         """What counts for this one workload."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from global_sched.core.fairness import Amount, ShareKey
 from global_sched.core.ledger import Charge, Ledger
-from global_sched.core.offer import Offer, Refusal
+from global_sched.core.offer import Offer, Part, Refusal, targets_of
+from global_sched.core.proof import Doubts
 from global_sched.core.ranking import Ranking
 from global_sched.core.rooms import Rooms, RoomsMark
 from global_sched.core.sharing import Ratio
@@ -31,8 +32,8 @@ from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import ClusterVerdict, Verdict
-from global_sched.shared.model.workload import Target, Workload, lacking
-from global_sched.shared.placement import Space
+from global_sched.shared.model.workload import Workload, lacking
+from global_sched.shared.placement import Placed, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Statement:
 
     def __init__(self, snapshot: Snapshot, policy: Policy, now: Instant) -> None:
         self.snapshot, self.policy, self.now = snapshot, policy, now
-        self.ledger = Ledger(snapshot, policy)
+        self.ledger = Ledger(snapshot, policy, now)
         self.rooms = Rooms(snapshot.clusters, self)
         self.rooms.expect(one.demand for bucket in snapshot.pending for one in bucket.workloads)
         self.standings = Standings(self, self.rooms)
@@ -65,6 +66,7 @@ class Statement:
         self.decided: set[WorkloadKey] = set()
         self._charges: list[tuple[Charge, int]] = []
         self._order = 0
+        self._doubts = Doubts()
 
     # The view
 
@@ -75,6 +77,10 @@ class Statement:
     def queue_path(self, name: QueueName) -> tuple[QueueName, ...]:
         """The queue and all above it, to the root."""
         return self.ledger.entitlements.path(name)
+
+    def queues_below(self, name: QueueName) -> bool:
+        """Whether it has queues below it."""
+        return bool(self.ledger.node(name).children)
 
     def queue_standing(self, name: QueueName, wanted: Collection[str]) -> tuple[bool, Ratio]:
         """Whether it has what it deserves of what it waits for (`wanted`), and its share."""
@@ -135,6 +141,7 @@ class Statement:
         undone = [one.workload for one in self.admissions[mark.admissions :]]
         undone += [one.workload for one in self.withdrawals[mark.withdrawals :]]
         self.decided.difference_update(undone)
+        self._doubts.forget(undone)
         del self.admissions[mark.admissions :]
         del self.withdrawals[mark.withdrawals :]
         self._order = mark.order
@@ -152,10 +159,15 @@ class Statement:
             if part.placed is None or gang is None:
                 continue
             amount = self.standings.of(workload).requests(gang, part.placed.amounts)
-            self.rooms.take(part.at, part.placed, amount)
-            self.charge(workload, part.cluster, amount)
+            self.take(workload, part, part.placed, amount)
         decision = self.decide(workload, offer.grants)
         return self.write(workload, decision, offer.affinity)
+
+    def take(self, workload: Workload, part: Part, placed: Placed, amount: Resources) -> None:
+        """The workload has this room from now on, and is charged for it."""
+        self.rooms.take(part.at, placed, amount)
+        self.charge(workload, part.cluster, amount)
+        self._doubts.note(workload.key, placed)
 
     def write(
         self,
@@ -229,10 +241,7 @@ class Statement:
         self._book(Charge(workload.queue, workload.tenant, cluster, amount), 1)
 
     def release(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
-        """The workload holds that much less, from now on in this cycle.
-
-        This is quota only: room is made with `make_room`, where it can be used in this cycle.
-        """
+        """It holds that much less quota from now on; room of this cycle is made by `make_room`."""
         self._book(Charge(workload.queue, workload.tenant, cluster, amount), -1)
 
     def _book(self, charge: Charge, times: int) -> None:
@@ -258,35 +267,43 @@ class Statement:
         if len(grants) > 1:
             grants = tuple(sorted(grants, key=lambda grant: grant.cluster))
         order, self._order = self._order, self._order + 1
+        priority = workload.priority if grants else None
         return Decision(
-            id=decision_id(workload.binding_id, grants, self.now, order),
+            id=decision_id(workload.binding_id, grants, self.now, order, None, priority),
             epoch=self.snapshot.epoch,
             at=self.now,
             order=order,
             grants=grants,
             pending=self._pending(workload, grants),
             backoffs=self.backoffs(workload) if backoffs is None else backoffs,
-            priority=workload.priority if grants else None,
+            priority=priority,
         )
 
     def _pending(self, workload: Workload, grants: tuple[Grant, ...]) -> Amounts:
         """Growth that these grants leave out; most leave out nothing."""
-        if not grants or (
-            len(grants) == 1 and grants[0].amounts == self.standings.of(workload).wanted
-        ):
+        wanted = self.standings.of(workload).wanted.entries
+        if not grants or (len(grants) == 1 and grants[0].amounts.entries == wanted):
             return Amounts()
         return lacking(workload.demand, grants)
 
     def redecide(self, workload: Workload, grants: tuple[Grant, ...]) -> Decision:
         """The decision with fewer grants, at its old place in the order in which room was given.
 
-        A new place would let those that came later take the room first.
+        A new place would let those that came later take the room first. A claim for their growth
+        ends.
         """
         old = workload.decision
         assert old is not None
-        made = decision_id(workload.binding_id, grants, old.at, old.order)
+        made = decision_id(workload.binding_id, grants, old.at, old.order, None, old.priority)
         pending = lacking(workload.demand, grants)
-        return replace(old, id=made, epoch=self.snapshot.epoch, grants=grants, pending=pending)
+        return replace(
+            old,
+            id=made,
+            epoch=self.snapshot.epoch,
+            grants=grants,
+            pending=pending,
+            claim=None,
+        )
 
     def backoffs(self, workload: Workload) -> tuple[Backoff, ...]:
         """The back-offs that still count: a failure is forgotten one longest back-off after it."""
@@ -307,12 +324,8 @@ class Statement:
             confirmations=tuple(self.confirmations),
             claims=tuple(self.claims),
             outcomes=tuple(self.outcomes),
+            unproven=self._doubts.unproven(self.decided, self.outcomes),
         )
-
-
-def targets_of(grants: tuple[Grant, ...]) -> tuple[Target, ...]:
-    """The entries of `spec.clusters` for these grants."""
-    return tuple(Target(cluster=grant.cluster, replicas=grant.replicas) for grant in grants)
 
 
 def outcome_of(

@@ -123,11 +123,16 @@ class Tree:
             self.order.append(found)
         return found
 
-    def charge(self, node: Node, cluster: ClusterName, amount: Resources, times: int) -> None:
-        """The queue holds `times` that amount more, and so do all above it."""
+    def charge(
+        self, node: Node, cluster: ClusterName | None, amount: Resources, times: int
+    ) -> None:
+        """The queue holds `times` that amount more, and so do all above it.
+
+        Without a cluster it is in those where nobody has a limit of its own.
+        """
         for one in node.path:
             add(one.held, amount, times)
-        if cluster in self.limited_in:
+        if cluster is not None and cluster in self.limited_in:
             for one in node.path:
                 add(one.cluster_held.setdefault(cluster, {}), amount, times)
         if self.guaranteed:

@@ -56,11 +56,13 @@ def _look_at(workload: Workload, statement: Statement) -> Keeping | None:
     decision = workload.decision
     if decision is None:
         return None
-    workload = replace(workload, targets=_targets(workload, decision))
-    lost, reason = _lost(workload, decision, statement)
-    kept = tuple(grant for grant in decision.grants if grant not in lost)
-    if lost and (workload.demand.division == Division.WHOLE or not kept):
-        _withdraw(workload, lost, kept, reason, statement)
+    targets = _targets(workload, decision)
+    if targets != workload.targets:
+        workload = replace(workload, targets=targets)
+    gone, unwanted = _lost(workload, decision, statement)
+    kept = tuple(grant for grant in decision.grants if grant not in (*gone, *unwanted))
+    if kept != decision.grants and (workload.demand.division == Division.WHOLE or not kept):
+        _withdraw(workload, gone, unwanted, kept, statement)
         return None
     late = tuple(grant for grant in kept if _late(workload, decision, grant, statement))
     if late:
@@ -70,8 +72,10 @@ def _look_at(workload: Workload, statement: Statement) -> Keeping | None:
         return None
     if workload.problem is None:
         kept = _trimmed(workload, kept)
+    if kept == decision.grants:
+        return Keeping(workload, workload)  # nearly all: a copy of each would be most of a cycle
     _release(workload, decision.grants, kept, statement)
-    targets = tuple(t for t in workload.targets if any(g.cluster == t.cluster for g in kept))
+    targets = tuple(t for t in targets if any(g.cluster == t.cluster for g in kept))
     return Keeping(
         workload, replace(workload, decision=replace(decision, grants=kept), targets=targets)
     )
@@ -93,8 +97,8 @@ def reschedule_due(workload: Workload) -> bool:
 
 def _lost(
     workload: Workload, decision: Decision, statement: Statement
-) -> tuple[tuple[Grant, ...], str]:
-    """The grants in clusters that it has to leave, and why."""
+) -> tuple[tuple[Grant, ...], tuple[Grant, ...]]:
+    """The grants in clusters that are gone, and in those that the policy no longer selects."""
     rooms = statement.rooms
     gone, unwanted = [], []
     again = not workload.placement_applied or workload.demand.division in _SPREADING
@@ -109,27 +113,34 @@ def _lost(
             and not selected_by_any(workload.demand.rule, cluster)
         ):
             unwanted.append(grant)
-    return (*gone, *unwanted), CLUSTER_GONE if gone else PLACEMENT_CHANGED
+    return tuple(gone), tuple(unwanted)
 
 
 def _withdraw(
     workload: Workload,
-    lost: tuple[Grant, ...],
+    gone: tuple[Grant, ...],
+    unwanted: tuple[Grant, ...],
     kept: tuple[Grant, ...],
-    reason: str,
     statement: Statement,
 ) -> None:
-    """Take it back from the first of those clusters; the others leave with the same write."""
-    first = lost[0]
-    gone = reason == CLUSTER_GONE
-    why = "the cluster is gone or being removed" if gone else "the policy no longer selects it"
+    """Take it back from all of those clusters with one write, an eviction task for each."""
     decision = workload.decision
     assert decision is not None
     _release(workload, decision.grants, kept, statement)
     left = statement.decide(workload, kept)
-    statement.withdraw(workload, first, left, reason, f"{first.cluster}: {why}")
+    first, *rest = (*gone, *unwanted)
+    text = "; ".join(
+        f"{', '.join(grant.cluster for grant in lost)}: {why}"
+        for lost, why in (
+            (gone, "the cluster is gone or being removed"),
+            (unwanted, "the policy no longer selects it"),
+        )
+        if lost
+    )
+    reason = CLUSTER_GONE if gone else PLACEMENT_CHANGED
+    statement.withdraw(workload, first, left, reason, text, tuple(rest))
     found = Reason.CLUSTER_TERMINATING if gone else Reason.CLUSTER_AFFINITY
-    _waits(workload, first, found, why, statement)
+    _waits(workload, first, found, text, statement)
 
 
 def _late(workload: Workload, decision: Decision, grant: Grant, statement: Statement) -> bool:
@@ -228,6 +239,11 @@ def _release(
 
 def conclude(keeping: Keeping, statement: Statement, why: Verdict | None) -> None:
     """Write what a workload that stays still needs written, and end it with its verdict."""
+    _settle(keeping, statement)
+    say(keeping, statement, why)
+
+
+def _settle(keeping: Keeping, statement: Statement) -> None:
     before, now = keeping.before, keeping.now
     old, decision = before.decision, now.decision
     assert old is not None
@@ -238,6 +254,11 @@ def conclude(keeping: Keeping, statement: Statement, why: Verdict | None) -> Non
         statement.write(now, statement.redecide(now, decision.grants), now.observed_affinity)
     else:
         _settle_status(before, old, statement)
+
+
+def say(keeping: Keeping, statement: Statement, why: Verdict | None) -> None:
+    """End a workload that stays with its verdict."""
+    before, now = keeping.before, keeping.now
     growing = why is not None and bool(now.lacking().entries)
     verdict = Verdict(code=Code.FIT, reason=Reason.ADMITTED, detail="in place")
     if before.problem is not None:

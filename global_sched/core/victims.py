@@ -81,7 +81,7 @@ class Choice:
         ranked = sorted(
             holders, key=lambda at: (rights.order(field.holders[at]), int(field.rank[at]))
         )
-        for at in ranked:
+        for at in ranked if rights.takes_surplus else ():
             yield from self._surplus(at, field.holders[at])
         for at in ranked:
             holder = field.holders[at]

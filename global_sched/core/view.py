@@ -26,6 +26,9 @@ class View(Protocol):
     def queue_path(self, name: QueueName) -> tuple[QueueName, ...]:
         """The queue and all above it, to the root."""
 
+    def queues_below(self, name: QueueName) -> bool:
+        """Whether it has queues below it."""
+
     def queue_standing(self, name: QueueName, wanted: Collection[str]) -> tuple[bool, Ratio]:
         """Whether it has what it deserves of what it waits for (`wanted`), and its share."""
 

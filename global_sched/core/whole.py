@@ -18,21 +18,23 @@ def offer_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
     standing = standings.of(workload)
     gang = workload.demand.gang
     assert gang is not None
-    if minimum_clusters(workload.demand.rule) > 1:
+    if standing.spreads:
         return Refusal(_cannot_spread(workload))
     bounds, wanted = statement.ledger.bounds(workload.queue, workload.tenant), standing.wanted
     if bounds:
         refused = statement.ledger.refusal_of_equal(workload, standing.minimum_requests)
         if refused is not None:
-            return Refusal(refused)
+            return refused
         if wanted != standing.minimum:
             wanted = cut(bounds, gang, standing.minimum, wanted)
         if standing.wanted.entries and not wanted.entries:
             return Refusal(_not_one(bounds, gang, standing.wanted))
+    if wanted != standing.minimum:
+        wanted = statement.ledger.surplus.part(workload, standing.minimum, wanted)
     case = standings.case(workload)
     if case.shared and standing.dead is not None:
         return standing.dead
-    ask = statement.rooms.ask(gang, wanted, standing.minimum)
+    ask = standings.ask(standing, gang, wanted)
     for choice, mask in standings.tries(case, workload.observed_affinity):
         best = statement.ranking.best(workload, ask, ask.fitting(mask))
         if best is not None:
@@ -77,8 +79,13 @@ def _cannot_spread(workload: Workload) -> Verdict:
     )
 
 
-def grow_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
-    """More pods beside those that it has, in the clusters where it is, under its constraint."""
+def grow_whole(
+    workload: Workload, statement: Statement, least: Amounts | None = None
+) -> Offer | Refusal:
+    """More pods beside those that it has, in the clusters where it is, under its constraint.
+
+    As many as fit, at least one; with `least` at least those.
+    """
     decision, gang = workload.decision, workload.demand.gang
     assert decision is not None
     assert gang is not None
@@ -87,7 +94,9 @@ def grow_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
     bounds = statement.ledger.bounds(
         workload.queue, workload.tenant, places[0] if len(places) == 1 else None
     )
-    wanted = cut(bounds, gang, Amounts(), lacking)
+    if least is not None and (refused := over(bounds, gang.requests(least))) is not None:
+        return Refusal(refused)
+    wanted = cut(bounds, gang, least or Amounts(), lacking)
     if not wanted.entries:
         return Refusal(_not_one(bounds, gang, lacking))
     case = statement.standings.case(workload)
@@ -100,7 +109,7 @@ def grow_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
         if refusal is not None:
             refusals.append(refusal)
             continue
-        placed = statement.rooms.grow(at, gang, wanted, grant)
+        placed = statement.rooms.grow(at, gang, wanted, grant, minimum=least)
         if placed is None:
             continue
         part = Part(at, grant.cluster, placed)

@@ -233,21 +233,29 @@ class BindingWriter:
     # --- reasons --------------------------------------------------------------------------
 
     async def _explain(self, write: ReasonWrite) -> Result:
-        workload = self._source.workload(write.workload)
-        if workload is None:
-            return Result.GONE
-        body = failure_status(
-            workload.resource_version,
-            self._source.conditions(write.workload),
-            reason=write.reason,
-            message=write.message,
-            now=self._clock.now(),
-        )
-        try:
-            await self._patch(write.workload, body, status=True)
-        except Conflict:
-            return Result.CONFLICT
-        return Result.OK
+        """Write a reason, also when somebody else wrote to the binding meanwhile."""
+        generation: int | None = None
+        for _ in range(STATUS_TRIES):
+            workload = self._source.workload(write.workload)
+            if workload is None:
+                return Result.GONE
+            if generation is not None and workload.generation != generation:
+                return Result.OK  # it moved on, and what it is now is decided anew
+            generation = workload.generation
+            body = failure_status(
+                workload.resource_version,
+                self._source.conditions(write.workload),
+                reason=write.reason,
+                message=write.message,
+                now=self._clock.now(),
+            )
+            try:
+                await self._patch(write.workload, body, status=True)
+            except Conflict:
+                self._source.refresh(await self.read(write.workload))
+            else:
+                return Result.OK
+        return Result.CONFLICT
 
 
 def _carries(binding: ResourceBinding, decision: DecisionId | None) -> bool:

@@ -36,9 +36,14 @@ AT_ONCE: Final = 8
 log = get_logger(__name__)
 
 
-def digest(spec: DirectiveSpec) -> str:
+def content_of(spec: DirectiveSpec) -> bytes:
+    """The content as it is sent and compared."""
+    return msgspec.json.encode(spec, order="deterministic")
+
+
+def digest(content: bytes) -> str:
     """A hash of the content, for comparing without keeping it."""
-    return hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()
+    return hashlib.sha256(content).hexdigest()
 
 
 class DirectiveWriter:
@@ -68,8 +73,11 @@ class DirectiveWriter:
     def upsert(self, obj: Directive) -> None:
         """A Directive as the server has it."""
         key = ObjectKey(obj.metadata.namespace, obj.metadata.name)
-        new = (obj.metadata.resource_version, digest(obj.spec))
-        old, self._there[key] = self._there.get(key), new
+        old = self._there.get(key)
+        if old is not None and old[0] == obj.metadata.resource_version:
+            return  # the echo of our own write
+        new = (obj.metadata.resource_version, digest(content_of(obj.spec)))
+        self._there[key] = new
         if old is not None and old[1] != new[1]:
             self._want_again(obj.metadata.namespace)
 
@@ -155,19 +163,19 @@ class DirectiveWriter:
             self._known -= {cluster}
             return
         namespace = execution_namespace(cluster)
-        wanted = {ObjectKey(namespace, f"{PREFIX}{spec.slice}"): spec for spec in specs}
+        wanted = {ObjectKey(namespace, f"{PREFIX}{spec.slice}"): content_of(spec) for spec in specs}
         size = 0
-        for key, spec in wanted.items():
-            size += len(msgspec.json.encode(spec))
+        for key, content in wanted.items():
+            size += len(content)
             there = self._there.get(key)
-            if there is None or there[1] != digest(spec):
-                await self._put(key, spec, there[0] if there else None)
+            if there is None or there[1] != digest(content):
+                await self._put(key, content, there[0] if there else None)
         self._metrics.set(DIRECTIVE_BYTES, size, cluster=cluster)
         for key in [k for k in self._there if k.namespace == namespace and k not in wanted]:
             if key.name.startswith(PREFIX):
                 await self._remove(key)
 
-    async def _put(self, key: ObjectKey, spec: DirectiveSpec, version: str | None) -> None:
+    async def _put(self, key: ObjectKey, content: bytes, version: str | None) -> None:
         if not self._term.valid():
             return
         body = new_object(
@@ -175,7 +183,7 @@ class DirectiveWriter:
             key.name,
             namespace=key.namespace,
             version=version or "",
-            spec=msgspec.to_builtins(spec),
+            spec=msgspec.Raw(content),
         )
         if version is None:
             written = await self._client.create(
@@ -193,7 +201,7 @@ class DirectiveWriter:
                 )
                 self.upsert(newest)
                 raise
-        self._there[key] = (written.metadata.resource_version, digest(written.spec))
+        self._there[key] = (written.metadata.resource_version, digest(content_of(written.spec)))
         self._metrics.inc(
             DISPATCH_WRITES, object="directive", verb="update", outcome=Result.OK.value
         )

@@ -92,14 +92,14 @@ class Dispatcher:
                 self._missed.add(action.workload)
             if held or not self._may_write(action.workload, action.uid, action.resource_version):
                 continue
+            if isinstance(action, Admission):
+                self._observe_wait(action)
             self._source.assume(action, self._clock.now())
             if claim is not None and claim in self._followers:
                 self._follow(claim, action)
                 continue
             if isinstance(action, Claiming):
                 self._followers[action.workload] = []
-            else:
-                self._observe_wait(action)
             self._queue(PLACEMENT, action)
         for confirmation in plan.confirmations:
             key, version = confirmation.workload, confirmation.resource_version
@@ -122,8 +122,8 @@ class Dispatcher:
                 self._release(action)
             self._writes.end_placement()
 
-    def _observe_wait(self, action: Admission | Withdrawal) -> None:
-        """How long a workload waited for its first decision."""
+    def _observe_wait(self, action: Admission) -> None:
+        """How long a workload waited for its first decision: asked before that is assumed."""
         workload = self._source.workload(action.workload)
         if workload is None or workload.last_scheduled is not None or not action.targets:
             return
@@ -160,6 +160,7 @@ class Dispatcher:
         for write in self._reasons.choose(pending, policy, now):
             waits = write.workload in self._queued_reasons
             if write.workload in self._busy and not waits:
+                self._missed.add(write.workload)
                 continue
             self._queued_reasons[write.workload] = write
             if not waits:

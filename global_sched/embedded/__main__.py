@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import signal
 import sys
 import tempfile
@@ -42,6 +43,10 @@ async def serve(port: int, data: Path | None) -> None:
     with tempfile.TemporaryDirectory(prefix="global-sched-") as temporary:
         server = ApiServer(name="embedded", data_dir=data)
         await server.start(port=port)
+        # A full collection of a large state would hold up every request for a tenth of a second.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
         try:
             path = (data or Path(temporary)).resolve() / "kubeconfig"
             server.write_kubeconfig(path)

@@ -21,6 +21,7 @@ from global_sched.shared.api.names import SYSTEM_NAMESPACE, execution_namespace
 from global_sched.shared.api.resource import (
     CLUSTERS,
     HYPER_NODES,
+    LEADER_WORKER_SETS,
     NAMESPACES,
     POD_GROUPS,
     PRIORITY_CLASSES,
@@ -36,7 +37,14 @@ from global_sched.shared.kube.transport import AiohttpTransport
 
 Obj = dict[str, Any]
 CONTROL_PLANE: Final = "control-plane"
-_MEMBER_KINDS: Final = (VOLCANO_JOBS, POD_GROUPS, QUEUES, HYPER_NODES, PYTORCH_JOBS)
+_MEMBER_KINDS: Final = (
+    VOLCANO_JOBS,
+    POD_GROUPS,
+    QUEUES,
+    HYPER_NODES,
+    PYTORCH_JOBS,
+    LEADER_WORKER_SETS,
+)
 _START_KINDS: Final = {
     (one.api_version, one.kind): one for one in (NAMESPACES, PRIORITY_CLASSES, HYPER_NODES, QUEUES)
 }
@@ -125,6 +133,11 @@ class Federation:
     def client(self, who: str = "admin") -> Client:
         """A client of the control plane: `admin`, `global-sched`, `agent/NAME`, `tenant/NAME`."""
         return self._client(self.control, who, who)
+
+    def running_member(self, name: str) -> Member:
+        """A member that runs, to lose nodes of it and to bring them back."""
+        names = [spec.name for spec in self._specs]
+        return self._running[names.index(name)]
 
     def member_client(self, name: str, *, agent: bool = False) -> Client:
         """A client of a member: its administrator's, or its agent's."""

@@ -3,13 +3,17 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
+from itertools import chain
 
 from global_sched.cache import State
+from global_sched.core import queue_views, tenant_shares
 from global_sched.scenario.format import Want, WantAll
 from global_sched.scenario.lies import Lies
 from global_sched.scenario.play import Play
-from global_sched.scenario.world import ScenarioError
-from global_sched.shared.model.ids import WorkloadKey
+from global_sched.scenario.world import Amount, ScenarioError
+from global_sched.shared.model.explanation import Share
+from global_sched.shared.model.ids import TenantName, WorkloadKey
 from global_sched.shared.model.plan import Outcome, Plan
 from global_sched.shared.model.quantity import QuantityError, parse_quantity
 from global_sched.shared.model.resources import Resources
@@ -49,14 +53,57 @@ def compare_all(play: Play, want: WantAll) -> Iterator[str]:
         if sorted(map(play.full_name, want.running)) != runs:
             yield f"running are {runs}, wanted {sorted(want.running)}"
     for holder, wanted in (want.held or {}).items():
-        held = _held(play, holder)
-        for name, quantity in wanted.items():
-            try:
-                amount = parse_quantity(str(quantity), name)
-            except QuantityError as error:
-                raise ScenarioError(f"held by {holder}: {name}: {error}") from error
-            if held.get(name) != amount:
-                yield f"{holder} holds {name}: {held.get(name)}, wanted {amount} ({quantity})"
+        yield from _amounts(f"{holder} holds", _held(play, holder), wanted)
+    yield from _queues(play, want)
+    yield from _tenants(play, want)
+
+
+def _queues(play: Play, want: WantAll) -> Iterator[str]:
+    """What does not hold for the entitlements of queues."""
+    if not any((want.deserved, want.borrowed, want.excess, want.frozen is not None)):
+        return
+    views = {str(view.queue.name): view for view in queue_views(play.snapshot())}
+    named = (want.deserved or (), want.borrowed or (), want.excess or (), want.frozen or ())
+    for name in chain.from_iterable(named):
+        if name not in views:
+            raise ScenarioError(f"expectAll: there is no queue {name!r}")
+    for name, wanted in (want.deserved or {}).items():
+        yield from _amounts(f"{name} deserves", views[name].deserved, wanted)
+    for name, wanted in (want.borrowed or {}).items():
+        yield from _amounts(f"{name} borrows", views[name].borrowed, wanted)
+    for name, text in (want.excess or {}).items():
+        yield from _fraction(f"{name} is over by", views[name].excess, text)
+    frozen = {name: view.frozen for name, view in sorted(views.items()) if view.frozen}
+    if want.frozen is not None and sorted(want.frozen) != list(frozen):
+        yield f"frozen are {frozen}, wanted {sorted(want.frozen)}"
+
+
+def _tenants(play: Play, want: WantAll) -> Iterator[str]:
+    """What does not hold for the shares of tenants."""
+    shares = tenant_shares(play.snapshot()) if want.shares else {}
+    for name, text in (want.shares or {}).items():
+        if name not in shares:
+            raise ScenarioError(f"expectAll.shares: there is no tenant {name!r}")
+        yield from _fraction(f"the share of {name} is", shares[TenantName(name)], text)
+
+
+def _fraction(what: str, share: Share, wanted: str) -> Iterator[str]:
+    try:
+        goal = Fraction(wanted)
+    except ValueError as error:
+        raise ScenarioError(f"expectAll: {wanted!r} is not a fraction such as 1/5") from error
+    if share.denominator == 0 or Fraction(share.numerator, share.denominator) != goal:
+        yield f"{what} {share.numerator}/{share.denominator} of {share.resource}, wanted {wanted}"
+
+
+def _amounts(who: str, held: Resources, wanted: Amount) -> Iterator[str]:
+    for name, quantity in wanted.items():
+        try:
+            amount = parse_quantity(str(quantity), name)
+        except QuantityError as error:
+            raise ScenarioError(f"{who} {name}: {error}") from error
+        if held.get(name) != amount:
+            yield f"{who} {name}: {held.get(name)}, wanted {amount} ({quantity})"
 
 
 def _held(play: Play, holder: str) -> Resources:
@@ -130,8 +177,13 @@ def differences(
                 yield f"{name}: {cluster} refuses with {reasons.get(cluster)}, wanted {reason}"
 
 
-def misplaced(name: str, want: Want, lies: Lies, before: str | None = None) -> Iterator[str]:
-    """What of an expectation about single pods does not hold; `before` is where they lay."""
+def misplaced(
+    name: str, want: Want, lies: Lies, before: str | None = None, waited: int = 0
+) -> Iterator[str]:
+    """What of an expectation about single pods does not hold.
+
+    `before` is where they lay, and `waited` how many had no node then.
+    """
     placed = dict(sorted(lies.nodes.items()))
     why = f" ({lies.reason})" if lies.reason else ""
     yield from _waiting(name, want, lies)
@@ -151,7 +203,7 @@ def misplaced(name: str, want: Want, lies: Lies, before: str | None = None) -> I
         sizes = Counter(lies.leaf_of.get(node, "") for node in placed.values())
         if sorted(sizes.values()) != sorted(want.sizes):
             yield f"{name}: its pods lie in domains as {dict(sizes)}, wanted {want.sizes}{why}"
-    if want.same_domain and (lies.waiting or lies.around() != before):
+    if want.same_domain and (lies.waiting > waited or lies.around() != before):
         yield f"{name}: its pods lie in {lies.around()}, wanted {before} as before{why}"
 
 

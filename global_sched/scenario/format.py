@@ -89,6 +89,18 @@ class WantAll(Part):
     held: dict[str, Amount] | None = None
     """What the jobs of a queue hold in all (of a tenant: `tenant/NAME`); 0 for what is not named in
     the amounts of that queue."""
+    deserved: dict[str, Amount] | None = None
+    """What each of these queues is entitled to, of these resources."""
+    borrowed: dict[str, Amount] | None = None
+    """What each of these queues holds over what it deserves, of these resources."""
+    excess: dict[str, str] | None = None
+    """The largest part of the federation that each of these queues holds over what it deserves,
+    divided by its weight: a fraction such as `1/5`, exact."""
+    shares: dict[str, str] | None = None
+    """The dominant share of each of these tenants, divided by its weight: an exact fraction."""
+    frozen: list[str] | None = None
+    """The queues in which nothing is admitted, since something is wrong above or in them; exactly
+    these."""
 
 
 class Step(Part):

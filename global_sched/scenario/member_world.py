@@ -15,7 +15,7 @@ from global_sched.shared.api.federation import ReportNodes
 from global_sched.shared.api.volcano import HyperNode
 from global_sched.shared.model.cluster import Capacity
 from global_sched.shared.model.gang import Amounts, PodSet
-from global_sched.shared.model.ids import BindingId, ClusterName, PodSetName
+from global_sched.shared.model.ids import BindingId, ClusterName, PodSetName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.quantity import parse_quantity
 from global_sched.shared.model.resources import Resources
@@ -62,6 +62,8 @@ class MemberWorld:
         self._bound: dict[BindingId, list[_BoundPod]] = {}
         self._minimum: dict[BindingId, Amounts] = {}
         self._reasons: dict[BindingId, str] = {}
+        self.unproven: set[WorkloadKey] = set()
+        """Jobs whose place here, or that there is none, is not certain."""
         self._generation = 0
         self._read_tree()
 
@@ -188,6 +190,8 @@ class MemberWorld:
                 else (),
                 binding=workload.binding_id,
             )
+            if not (placed.proven if isinstance(placed, NotPlaced) else placed.exact):
+                self.unproven.add(workload.key)
             if isinstance(placed, NotPlaced):
                 reason = placed.verdict.detail
             else:

@@ -38,7 +38,9 @@ class Play(Stage):
         for _ in range(_CYCLES):
             self.report()
             plan = run_cycle(self.snapshot(), self.policy, self.now)
+            self.unproven.update(plan.unproven)
             if plan.empty():
+                self.remember()
                 return plan
             self.execute(plan)
         raise ScenarioError(f"the world has not settled after {_CYCLES} cycles")

@@ -60,6 +60,8 @@ class Report:
     now: Instant
     jobs: tuple[JobResult, ...]
     failures: tuple[str, ...]
+    unproven: tuple[str, ...] = ()
+    """Jobs with an answer that the search limit ended before it was certain, in any cycle."""
 
 
 class Agents(Protocol):
@@ -94,6 +96,9 @@ def run(scenario: Scenario, read: Read, agents: Agents | None = None) -> Report:
         now=play.now,
         jobs=tuple(_results(play, plan)),
         failures=tuple(failures),
+        unproven=tuple(
+            sorted(play.unproven.union(*(one.unproven for one in play.members.values())))
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from global_sched.cache import READERS, State
+from global_sched.core import renewed
 from global_sched.dispatch.patches import (
     success_status,
 )
@@ -17,12 +18,18 @@ from global_sched.scenario.world import QueueSpec, RunningSpec, ScenarioError
 from global_sched.shared.api.core import PriorityClass, Template
 from global_sched.shared.api.federation import Tenant
 from global_sched.shared.api.karmada import Cluster, OverridePolicy, ResourceBinding
-from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE, GLOBAL_SCHEDULER
+from global_sched.shared.api.names import (
+    DECISION,
+    DEFAULT_QUEUE,
+    GLOBAL_SCHEDULER,
+    PAST_USAGE,
+)
 from global_sched.shared.api.volcano import Queue
 from global_sched.shared.model.decision import Decision, Grant, decision_id
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.ids import ClusterName, DomainId, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant, format_instant, parse_instant
+from global_sched.shared.model.past_text import render_past
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.workload import Workload
 
@@ -46,6 +53,8 @@ class Stage:
         """The smallest HyperNode around each job when the step began."""
         self.shrunk: dict[WorkloadKey, int] = {}
         """Pods that running jobs had to give back in this step."""
+        self.unproven: set[WorkloadKey] = set()
+        """Jobs with an answer, in any cycle, that the search limit ended before it was certain."""
         self.keys: dict[str, WorkloadKey] = {}
         """Binding by `namespace/name` of its template."""
         self._objects: dict[WorkloadKey, Obj] = {}
@@ -101,7 +110,7 @@ class Stage:
             self._propagation.add_policy(obj)
             return
         if kind == "Queue":
-            self._queues[meta["name"]] = obj
+            self._keep_past(obj)
         take = self._take.get(kind)
         try:
             if take is not None:
@@ -110,6 +119,28 @@ class Stage:
                 self._templates.append((obj, running))
         except msgspec.ValidationError as error:
             raise ScenarioError(f"{where}: {error}") from error
+
+    def _keep_past(self, queue: Obj) -> None:
+        """A queue that is applied again keeps what was written on it, as with `kubectl apply`."""
+        meta = queue["metadata"]
+        before = self._queues.get(meta["name"], {}).get("metadata", {}).get("annotations", {})
+        if PAST_USAGE in before:
+            meta["annotations"] = {PAST_USAGE: before[PAST_USAGE], **meta.get("annotations", {})}
+        self._queues[meta["name"]] = queue
+
+    def remember(self) -> None:
+        """Write on the queues what their tenants held, as the leader does where that counts."""
+        for name, records in renewed(
+            self.state.snapshot(), self.policy, self.now, at_once=True
+        ).items():
+            queue = self._queues.get(name)
+            if queue is None:
+                continue
+            patch = {"metadata": {"annotations": {PAST_USAGE: render_past(records) or None}}}
+            self._version += 1
+            queue = self._queues[name] = merged(queue, patch)
+            queue["metadata"]["resourceVersion"] = str(self._version)
+            self._take["Queue"](queue)
 
     def propagate(self) -> None:
         """Make the bindings of all templates that a policy selects."""

@@ -274,6 +274,7 @@ class World(Part):
     queues: list[QueueSpec] = msgspec.field(default_factory=list)
     tenants: list[TenantSpec] = msgspec.field(default_factory=list)
     priority_classes: dict[str, int] = msgspec.field(default_factory=dict)
+    """Value by name."""
     jobs: list[JobSpec] = msgspec.field(default_factory=list)
     traces: list[TraceSpec] = msgspec.field(default_factory=list)
     manifests: list[str] = msgspec.field(default_factory=list)

@@ -7,8 +7,10 @@ aside with a sentence (`ClusterCache.problems`) and never stops the rest.
 Read `state.ClusterCache` first, then `units.units_of`.
 """
 
+from member_agent.cache.live_room import Asked, LiveRoom, live_room
 from member_agent.cache.pods import Kind
-from member_agent.cache.read import OwnerObject, ReadError
+from member_agent.cache.read_owners import OwnerObject
+from member_agent.cache.reading import ReadError
 from member_agent.cache.records import (
     Directed,
     GroupRecord,
@@ -29,12 +31,14 @@ from member_agent.cache.units import SERVICES, Root, find_root, gang_minimum, un
 
 __all__ = [
     "SERVICES",
+    "Asked",
     "ClusterCache",
     "Directed",
     "GroupRecord",
     "Holder",
     "Key",
     "Kind",
+    "LiveRoom",
     "NodeRecord",
     "Notes",
     "OwnerObject",
@@ -49,6 +53,7 @@ __all__ = [
     "find_root",
     "gang_minimum",
     "last_first",
+    "live_room",
     "owner_key",
     "owner_of",
     "room_of",

@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 
 from global_sched.shared.api.core import Pod
 from global_sched.shared.model.pods import PodShape
-from member_agent.cache.read import ReadError, read_pod
+from member_agent.cache.read import read_pod
+from member_agent.cache.reading import ReadError
 from member_agent.cache.records import Key, OwnerRef, PodRecord, PodUid
 
 _MOST_SHAPES: Final = 10_000
@@ -56,6 +57,17 @@ class PodTable:
         self._ports: dict[str, dict[str, int]] = {}
         self._assumed: dict[PodUid, str] = {}
         self._shapes: dict[PodShape, PodShape] = {}
+        self._watching: list[set[str]] = []
+
+    def watch(self) -> set[str]:
+        """Names of nodes whose room changes from now on are added; the caller takes them out."""
+        touched: set[str] = set()
+        self._watching.append(touched)
+        return touched
+
+    def _touch(self, node: str) -> None:
+        for touched in self._watching:
+            touched.add(node)
 
     def used(self, node: str) -> Mapping[str, int]:
         """What the pods that are bound to a node ask for."""
@@ -131,6 +143,7 @@ class PodTable:
         node = self.node_of(record)
         if not node or record.ended:
             return
+        self._touch(node)
         used = self._used.setdefault(node, {})
         for name, value in record.shape.requests:
             used[name] = used.get(name, 0) + sign * value
@@ -152,6 +165,7 @@ class PodTable:
         if uid is not None:
             self._remove_pod(uid)
         if node:
+            self._touch(node)
             self.unreadable_on.setdefault(node, set()).add(key)
 
     def _clear_pod_problem(self, key: Key) -> None:
@@ -159,6 +173,7 @@ class PodTable:
         for node, keys in list(self.unreadable_on.items()):
             keys.discard(key)
             if not keys:
+                self._touch(node)
                 del self.unreadable_on[node]
 
     def problem(self, kind: Kind, key: Key) -> str:

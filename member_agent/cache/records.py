@@ -59,7 +59,7 @@ class PodRecord:
     annotations: tuple[tuple[str, str], ...]
     """The topology annotations."""
     labels: tuple[tuple[str, str], ...]
-    """All labels while it waits or belongs to a PodGroup (subgroups go by them), else none."""
+    """All labels while it waits or belongs to a group (subgroups go by them), else none."""
     told: str
     """The message of its condition PodScheduled=False, empty without one."""
 
@@ -130,6 +130,18 @@ class TaskRecord(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsRecord:
+    """What a LeaderWorkerSet says of its groups."""
+
+    size: int
+    """Pods of a group, its leader among them."""
+    least: int
+    """How many groups must be whole."""
+    late: bool
+    """Whether workers are only made once their leader is ready."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerRecord:
     """One object that controls pods, directly or through others."""
 
@@ -146,6 +158,8 @@ class OwnerRecord:
     """What its own fields say must run together; None where it has no such fields."""
     tasks: tuple[TaskRecord, ...]
     notes: Notes
+    groups: GroupsRecord | None = None
+    """The groups of a LeaderWorkerSet."""
 
     @property
     def key(self) -> Key:

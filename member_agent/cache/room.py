@@ -1,10 +1,10 @@
 """The room on the nodes as a topology: one leaf per usable node, as placement reads it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 from global_sched.shared.model.ids import BindingId, PodSetName
-from global_sched.shared.model.topology import Leaf, Occupant, Topology
+from global_sched.shared.model.topology import Leaf, NodeClass, Occupant, Topology
 from global_sched.shared.placement import assemble, axis_of
 from member_agent.cache.records import Unit
 from member_agent.cache.state import ClusterCache
@@ -12,6 +12,9 @@ from member_agent.cache.surplus import surplus_turns
 
 Occupancy = Mapping[str, Mapping[tuple[BindingId, PodSetName], list[int]]]
 """By node and pod set: for each of its pods the turn in which it may leave alone, 0 for none."""
+
+Held = Mapping[str, Mapping[str, int]]
+"""Amounts by node that are kept for somebody."""
 
 
 def owner_of(unit: Unit) -> BindingId:
@@ -50,8 +53,9 @@ def room_of(
     cache: ClusterCache,
     units: Iterable[Unit],
     *,
-    held: Mapping[str, Mapping[str, int]] | None = None,
+    held: Held | None = None,
     closed: frozenset[str] = frozenset(),
+    keys: frozenset[str] | None = None,
     placing: bool = False,
 ) -> Topology:
     """Every usable node with what is free on it, less what is `held`; `closed` take no pods now.
@@ -60,33 +64,72 @@ def room_of(
     What is overcommitted is 0, never negative. For `placing`, occupants are those that count
     against a limit per node, and nodes tell which host ports are taken; else occupants are victims.
 
+    keys:    the node label keys that anything asks for; others are left out (None: none are).
     Order:   leaves ascend by node name; the axis by resource name.
     """
-    tree = cache.tree()
-    names = [n for n, r in cache.nodes.items() if r.usable and n not in cache.unreadable_on]
-    axis = axis_of(cache.nodes[name].room for name in names)
     listed = list(units)
-    occupied = limited(cache, listed) if placing else occupancy(cache, listed)
-    wants_ports = placing and any(pod.shape.ports for unit in listed for pod in unit.waiting)
-    leaves = []
-    for name in sorted(names):
-        record = cache.nodes[name]
-        taken = (cache.used(name), (held or {}).get(name, {}))
-        free = (record.room.get(r, 0) - sum(part.get(r, 0) for part in taken) for r in axis)
-        kind = record.node_class
-        if wants_ports and cache.ports(name):
-            kind = replace(kind, ports=cache.ports(name))
-        leaves.append(
-            Leaf(
-                domain=tree.leaf_of.get(name),
-                node_class=replace(kind, schedulable=False) if name in closed else kind,
-                free=tuple(max(0, amount) for amount in free),
-                count=1,
-                occupants=_occupants(occupied.get(name, {})),
-                node=name,
-            )
+    axis = axis_of(r.room for name, r in cache.nodes.items() if is_there(cache, name))
+    view = View(
+        cache=cache,
+        axis=axis,
+        held=held or {},
+        closed=closed,
+        keys=keys,
+        occupied=limited(cache, listed) if placing else occupancy(cache, listed),
+        ports=placing and wants_ports(listed),
+    )
+    leaves = [leaf for name in sorted(cache.nodes) if (leaf := view.leaf(name)) is not None]
+    return assemble(cache.tree(), axis, leaves)
+
+
+def is_there(cache: ClusterCache, node: str) -> bool:
+    """Whether a node is part of the room at all."""
+    record = cache.nodes.get(node)
+    return record is not None and record.usable and node not in cache.unreadable_on
+
+
+def wants_ports(units: Iterable[Unit]) -> bool:
+    """Whether a waiting pod asks for host ports."""
+    return any(pod.shape.ports for unit in units for pod in unit.waiting)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How nodes are seen: see `room_of`."""
+
+    cache: ClusterCache
+    axis: tuple[str, ...]
+    held: Held
+    closed: frozenset[str]
+    keys: frozenset[str] | None
+    occupied: Occupancy
+    ports: bool
+
+    def leaf(self, name: str) -> Leaf | None:
+        """A node as a leaf; None when it is not part of the room."""
+        cache = self.cache
+        if not is_there(cache, name):
+            return None
+        record, used, held = cache.nodes[name], cache.used(name), self.held.get(name, {})
+        free = [record.room.get(r, 0) - used.get(r, 0) - held.get(r, 0) for r in self.axis]
+        return Leaf(
+            domain=cache.tree().leaf_of.get(name),
+            node_class=self._class(name, record.node_class),
+            free=tuple([max(0, amount) for amount in free]),
+            count=1,
+            occupants=_occupants(self.occupied[name]) if name in self.occupied else (),
+            node=name,
         )
-    return assemble(tree, axis, leaves)
+
+    def _class(self, name: str, kind: NodeClass) -> NodeClass:
+        ports = self.cache.ports(name) if self.ports else kind.ports
+        schedulable = kind.schedulable and name not in self.closed
+        labels = kind.labels
+        if self.keys is not None:
+            labels = tuple([item for item in labels if item[0] in self.keys])
+        if (labels, schedulable, ports) == (kind.labels, kind.schedulable, kind.ports):
+            return kind
+        return NodeClass(labels=labels, taints=kind.taints, schedulable=schedulable, ports=ports)
 
 
 def _occupants(owners: Mapping[tuple[BindingId, PodSetName], list[int]]) -> tuple[Occupant, ...]:

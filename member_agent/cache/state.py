@@ -12,7 +12,9 @@ from global_sched.shared.model.quantity import QuantityError, parse_quantity
 from global_sched.shared.model.topology import NodeClass
 from global_sched.shared.placement import LiveTree, Tree, allocatable, node_class, usable
 from member_agent.cache.pods import Kind, PodTable
-from member_agent.cache.read import OwnerObject, ReadError, read_entry, read_group, read_owner
+from member_agent.cache.read import read_entry, read_group
+from member_agent.cache.read_owners import OwnerObject, read_owner
+from member_agent.cache.reading import ReadError
 from member_agent.cache.records import Directed, GroupRecord, Key, OwnerRecord
 
 
@@ -57,6 +59,7 @@ class ClusterCache(PodTable):
             self.nodes[name] = record  # a heartbeat: nothing to place or report by it
             return
         self.changes += 1
+        self._touch(name)
         changed = known is None or known.node_class.labels != record.node_class.labels
         if changed and self._tree is not None:
             self._tree.put_node(name, dict(record.node_class.labels))
@@ -73,10 +76,23 @@ class ClusterCache(PodTable):
         known = self.hyper_nodes.get(hyper_node.metadata.name)
         self.hyper_nodes[hyper_node.metadata.name] = hyper_node
         if known is None or known.spec != hyper_node.spec:
+            tree = self._tree
+            self._replant(None if tree is None else tree.put_hyper_node(hyper_node))
+
+    def _drop_hyper_node(self, name: str) -> None:
+        if self.hyper_nodes.pop(name, None) is not None:
+            tree = self._tree
+            self._replant(None if tree is None else tree.drop_hyper_node(name))
+
+    def _replant(self, moved: list[str] | None) -> None:
+        """Nodes hang elsewhere in the tree; None: it is to be made anew."""
+        if moved is None:
             self._tree = None
+        for node in moved or ():
+            self._touch(node)
 
     def tree(self) -> Tree:
-        """The HyperNode tree over the nodes. Nodes change it one by one, HyperNodes make it anew.
+        """The HyperNode tree over the nodes; what changes, changes it in place.
 
         It shares parts with later answers: read it before the next event.
         """
@@ -183,6 +199,7 @@ class ClusterCache(PodTable):
         match kind:
             case Kind.NODE:
                 self.nodes.pop(key[1], None)
+                self._touch(key[1])
                 if self._tree is not None:
                     self._tree.drop_node(key[1])
             case Kind.POD:
@@ -190,8 +207,7 @@ class ClusterCache(PodTable):
             case Kind.POD_GROUP:
                 self.groups.pop(key, None)
             case Kind.HYPER_NODE:
-                self.hyper_nodes.pop(key[1], None)
-                self._tree = None
+                self._drop_hyper_node(key[1])
             case Kind.DIRECTIVE:
                 self._drop_directive(key)
             case Kind.OWNER:
@@ -207,8 +223,7 @@ class ClusterCache(PodTable):
         if kind is Kind.POD_GROUP:
             self.groups.pop(key, None)
         elif kind is Kind.HYPER_NODE:
-            self.hyper_nodes.pop(key[1], None)
-            self._tree = None
+            self._drop_hyper_node(key[1])
         self.problems[kind, key] = error
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, PodSetName
+from member_agent.cache import leader_worker
 from member_agent.cache.records import PodRecord, PodUid, Unit, count_pods
 from member_agent.cache.units import SERVICES
 
@@ -13,7 +14,8 @@ def surplus_turns(units: Iterable[Unit]) -> Mapping[PodUid, int]:
 
     Turns count for each pod set from the highest index bound. Pods that are needed, that are going
     already, or whose owner forbids it have none. Services have no surplus (they leave whole), nor
-    have bindings of several units, whose minimum nobody knows in all.
+    have LeaderWorkerSets, whose groups without one pod are none, and bindings of several units,
+    whose minimum nobody knows in all.
     """
     by_binding: dict[BindingId, list[Unit]] = {}
     for unit in units:
@@ -21,7 +23,7 @@ def surplus_turns(units: Iterable[Unit]) -> Mapping[PodUid, int]:
             by_binding.setdefault(unit.binding, []).append(unit)
     turns: dict[PodUid, int] = {}
     for own in by_binding.values():
-        if len(own) == 1 and own[0].root_kind not in SERVICES:
+        if len(own) == 1 and own[0].root_kind not in (*SERVICES, leader_worker.KIND):
             turns.update(_turns(own[0]))
     return turns
 

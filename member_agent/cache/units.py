@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from global_sched.shared.api.volcano import SubGroupPolicy
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, PodSetName
 from global_sched.shared.model.instant import Instant
+from member_agent.cache import leader_worker
 from member_agent.cache.pods import Kind, PodSource
 from member_agent.cache.records import (
-    Directed,
     GroupRecord,
     Holder,
     Key,
@@ -21,6 +22,7 @@ from member_agent.cache.records import (
     OwnerRecord,
     OwnerRef,
     PodRecord,
+    PodUid,
     Unit,
     count_pods,
 )
@@ -67,6 +69,10 @@ def find_root(
     for _ in range(DEPTH):
         if ref is None or (ref.api_version, ref.kind) in leave:
             return Root(owner=owner)
+        above = cache.pods.get(PodUid(ref.uid))
+        if above is not None:  # a leader owns the StatefulSet of its workers
+            ref = above.owner
+            continue
         known = cache.owners.get(ref.uid)
         if known is None:
             return Root(owner=owner, missing=ref)
@@ -111,7 +117,7 @@ def _draft(
     problem = ""
     if root.missing is not None:
         problem = f"its owner {root.missing.kind} {root.missing.name} has not been seen yet"
-    if source.group:
+    if source.group and not _in_groups(root):
         key: Key = (source.namespace, source.group)
         group = cache.groups.get(key)
         if group is None:
@@ -127,6 +133,11 @@ def _draft(
     return _Draft(
         key=name, namespace=source.namespace, root=root, group=group, pods=[], problem=problem
     )
+
+
+def _in_groups(root: Root) -> bool:
+    """Whether the root is a LeaderWorkerSet: then PodGroups of single groups say nothing new."""
+    return root.owner is not None and root.owner.groups is not None
 
 
 def _root_of_group(
@@ -171,7 +182,7 @@ def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> Uni
         minimum=minimum,
         floor=floor,
         topology=group.topology if group else None,
-        subgroups=group.subgroups if group else (),
+        subgroups=_subgroups(cache, draft),
         waiting=tuple(waiting),
         placed=tuple(sorted(placed, key=_start_order)),
         succeeded=succeeded,
@@ -179,10 +190,25 @@ def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> Uni
         others=tuple(sorted({pod.scheduler for pod in unbound} - schedulers)),
         problem=draft.problem,
         root=_root_holder(owner),
-        together=group.together if group else "",
+        together=_together(draft),
         failed=failed,
         pod_sets=tuple(sorted(ranks, key=lambda name: ranks[name])),
     )
+
+
+def _subgroups(cache: ClusterCache, draft: _Draft) -> tuple[SubGroupPolicy, ...]:
+    if draft.group is not None:
+        return draft.group.subgroups
+    groups = draft.root.owner.groups if draft.root.owner else None
+    if groups is None:
+        return ()
+    return leader_worker.policies_of(groups, _admitted_gang(cache, draft), draft.pods)
+
+
+def _together(draft: _Draft) -> str:
+    if draft.group is not None:
+        return draft.group.together
+    return leader_worker.TOGETHER if _in_groups(draft.root) else ""
 
 
 def _start_order(pod: PodRecord) -> tuple[str, int, Instant, str]:
@@ -236,16 +262,17 @@ def _both(notes: Notes, owner: OwnerRecord | None) -> Notes:
 
 
 def _template_order(cache: ClusterCache, draft: _Draft) -> Mapping[PodSetName, int]:
-    entry = _entry(cache, draft)
-    if entry is not None and entry.gang is not None:
-        return {pod_set.name: rank for rank, pod_set in enumerate(entry.gang.pod_sets)}
+    if (gang := _admitted_gang(cache, draft)) is not None:
+        return {pod_set.name: rank for rank, pod_set in enumerate(gang.pod_sets)}
     owner = draft.root.owner
     return {task.name: rank for rank, task in enumerate(owner.tasks)} if owner else {}
 
 
-def _entry(cache: ClusterCache, draft: _Draft) -> Directed | None:
+def _admitted_gang(cache: ClusterCache, draft: _Draft) -> Gang | None:
+    """The gang as the Directive tells it; None where it tells none."""
     binding = draft.root.binding
-    return cache.entries().get(binding) if binding is not None else None
+    entry = cache.entries().get(binding) if binding is not None else None
+    return entry.gang if entry is not None else None
 
 
 def _minimum(
@@ -258,9 +285,11 @@ def _minimum(
     owner = draft.root.owner
     if owner is not None and owner.kind in SERVICES:
         return Amounts(), 1
-    entry = _entry(cache, draft)
-    if entry is not None and entry.gang is not None:
-        return gang_minimum(entry.gang)
+    gang = _admitted_gang(cache, draft)
+    if owner is not None and owner.groups is not None:
+        return leader_worker.minimum_of(owner.groups, gang)
+    if gang is not None:
+        return gang_minimum(gang)
     if owner is not None and owner.minimum is not None:
         return owner.minimum, owner.minimum.pods()
     return Amounts(), 1

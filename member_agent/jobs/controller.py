@@ -1,11 +1,16 @@
 """The loop around `state.step`: watch, step, write.
 
 One key at a time per Job, several Jobs at once. The status goes first and only onto the version
-of the Job that the step saw; when somebody wrote in between, the step is thrown away.
+of the Job that the step saw; when somebody wrote in between, the step is thrown away. Only what a
+new Job needs is made before its first status, which then counts it.
+
+A phase, a retry or a reason is written at once. Counts alone wait a moment for more of them, or
+for the phase that they lead to.
 """
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -28,6 +33,7 @@ from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import JobView, Note, Outcome
 from member_agent.jobs.pods import group_name
 from member_agent.jobs.state import step
+from member_agent.jobs.status import can_wait
 from member_agent.jobs.store import GroupHandler, JobHandler, JobStore, PodHandler
 from member_agent.jobs.volcano import VolcanoRunsError, volcano_controller_lease
 from member_agent.jobs.wire import RunJob
@@ -41,6 +47,8 @@ REASON_LIMIT: Final = 300
 """Characters of what is told of a refusal."""
 GATHER: Final = 0.05
 """Seconds in which changes of one Job's pods are gathered to one step."""
+COUNTS: Final = 1.0
+"""Seconds that a status waits when it says nothing but new counts."""
 
 log = get_logger(__name__)
 
@@ -73,6 +81,8 @@ class JobController:
         self._refused = refused
         self._bindings: dict[ObjectKey, BindingId] = {}
         """Of Jobs that were refused something."""
+        self._behind: dict[ObjectKey, float] = {}
+        """Until when (monotonic) the counts of a Job may wait to be written."""
         self._queue: WorkQueue[ObjectKey] = WorkQueue(clock=clock, base=0.5, cap=60.0)
         self.store = JobStore(self._queue.add, lambda key: self._queue.add_after(key, GATHER))
         self._writer = JobWriter(client, self.store, group_status=group_status)
@@ -148,21 +158,63 @@ class JobController:
     async def _process(self, key: ObjectKey) -> None:
         job = self.store.job(key)
         if job is None:
+            self._behind.pop(key, None)
             if (gone := self._bindings.pop(key, None)) is not None:
                 self._refused(gone, "")
             return
-        before = self.store.memory(job.metadata.uid)
-        owned = self.store.owned(job, group_name(job))
-        view = JobView(job=job, pods=owned.pods, group=owned.group, memory=before)
-        now = self._clock.now()
-        outcome = step(view, now, default_scheduler=self._default_scheduler)
+        view, outcome = self._decide(job)
+        if job.status.state.phase or not outcome.creates or outcome.deletes:
+            await self._carry_out(key, job, view, self._thrifty(key, job, outcome))
+            return
+        try:
+            await self._carry_out(key, job, view, replace(outcome, status=None))
+        except (ApiError, WriteRefusedError):
+            # What was made counts all the same. Never on cancellation: a write then could fail,
+            # and its error would take the cancellation's place.
+            await self._say(job)
+            raise
+        await self._say(job)
+
+    async def _say(self, job: RunJob) -> None:
+        """Write the statuses of what is there now, and do nothing else."""
+        view, outcome = self._decide(job)
         if outcome.status is not None:
             job = await self._writer.write_status(job, outcome.status)
-        self._keep(job.metadata.uid, before, outcome)
+        said = Outcome(memory=outcome.memory, group_status=outcome.group_status)
+        await self._writer.carry_out(job, view, said)
+
+    def _decide(self, job: RunJob) -> tuple[JobView, Outcome]:
+        owned = self.store.owned(job, group_name(job))
+        memory = self.store.memory(job.metadata.uid)
+        view = JobView(job=job, pods=owned.pods, group=owned.group, memory=memory)
+        return view, step(view, self._clock.now(), default_scheduler=self._default_scheduler)
+
+    def _thrifty(self, key: ObjectKey, job: RunJob, outcome: Outcome) -> Outcome:
+        """The outcome, without statuses of counts that may still wait."""
+        if (outcome.status is None and outcome.group_status is None) or not can_wait(
+            job.status, outcome
+        ):
+            self._behind.pop(key, None)
+            return outcome
+        now = self._clock.monotonic()
+        due = self._behind.setdefault(key, now + COUNTS)
+        if due <= now:
+            del self._behind[key]
+            return outcome
+        self._queue.add_after(key, due - now)
+        return replace(outcome, status=None, group_status=None)
+
+    async def _carry_out(
+        self, key: ObjectKey, job: RunJob, view: JobView, outcome: Outcome
+    ) -> None:
+        if outcome.status is not None:
+            job = await self._writer.write_status(job, outcome.status)
+        self._keep(job.metadata.uid, view.memory, outcome)
         for note in outcome.notes:
             self._record(job, note)
         if outcome.wake is not None:
-            self._queue.add_after(key, max(0.0, (outcome.wake - now) / SECOND))
+            wait = (outcome.wake - self._clock.now()) / SECOND
+            self._queue.add_after(key, max(0.0, wait))
         notes = await self._writer.carry_out(job, view, outcome)
         for note in notes:
             self._record(job, note)

@@ -16,6 +16,7 @@ import msgspec
 
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.names import MANAGED
+from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.jobs import policies
 from member_agent.jobs.groups import group_spec, make_group
@@ -177,9 +178,7 @@ def _sync(world: World, wake: Instant | None) -> Outcome:
     group = world.view.group
     wanted = group_spec(spec, tasks)
     changes = None if group is None else merge(msgspec.to_builtins(group.spec), wanted)
-    shown = None
-    if group is not None:
-        shown = group_status(group, spec, wanted["minMember"], counts)
+    shown = group_status(group or PodGroup(), spec, wanted["minMember"], counts)
     creates = _missing(world, tasks)
     return replace(
         outcome,

@@ -22,6 +22,15 @@ Json = dict[str, Any]
 
 CONDITIONS: Final = 50
 """Entries of the status's history that are kept."""
+_COUNTS: Final = (
+    "pending",
+    "running",
+    "succeeded",
+    "failed",
+    "terminating",
+    "unknown",
+    "task_status_count",
+)
 INVALID: Final = "InvalidSpec"
 """Reason of a Job that cannot run as it is written."""
 
@@ -120,6 +129,16 @@ def _status(world: World, draft: Draft, counts: Counts) -> VolcanoJobStatus:
         controlled_resources=None if over else plugins or None,
         conditions=conditions[-CONDITIONS:],
     )
+
+
+def can_wait(old: VolcanoJobStatus, outcome: Outcome) -> bool:
+    """Whether an outcome's statuses say nothing but how many pods are in which phase."""
+    new = outcome.status
+    if new is not None:
+        counts = {name: getattr(old, name) for name in _COUNTS}
+        if msgspec.structs.replace(new, **counts) != old:
+            return False
+    return outcome.group_status is None or "phase" not in outcome.group_status
 
 
 def _duration(world: World) -> str | None:

@@ -119,20 +119,24 @@ class JobWriter:
     # --- PodGroup -------------------------------------------------------------------------
 
     async def _group(self, job: RunJob, view: JobView, outcome: Outcome) -> None:
-        namespace = job.metadata.namespace
+        """Make, change or remove it. A new one has its phase before its pods come.
+
+        Whoever places them writes to it, too, and would meet our write.
+        """
+        namespace, group = job.metadata.namespace, view.group
         if outcome.create_group is not None:
             try:
-                created = await self._client.create(
+                group = await self._client.create(
                     POD_GROUPS, outcome.create_group, namespace=namespace, type=PodGroup
                 )
             except AlreadyExists:
                 return  # the watch will show it
-            self._store.put_group(created)
-        if view.group is None:
+            self._store.put_group(group)
+        if group is None:
             return
-        name = view.group.metadata.name
+        name = group.metadata.name
         if outcome.delete_group:
-            uid = view.group.metadata.uid
+            uid = group.metadata.uid
             await _unless_gone(self._client.delete(POD_GROUPS, name, namespace=namespace, uid=uid))
             return
         if outcome.group_spec is not None:

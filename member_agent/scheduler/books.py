@@ -8,10 +8,11 @@ from global_sched.shared.model.ids import BindingId, DecisionId, DomainId
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.placement import SpecError
 from member_agent.cache import ClusterCache, Directed, PodRecord, Unit, count_pods
-from member_agent.scheduler.demand import Demand, allowed_pods, directed_demand, reached
+from member_agent.scheduler.demand import Demand, allowed_pods, directed_demand
 from member_agent.scheduler.ground import Ground
 from member_agent.scheduler.holding import closed_nodes, draining_for, holds_of
 from member_agent.scheduler.memory import failed_nodes, memory_of, renewed
+from member_agent.scheduler.minimum import reached
 from member_agent.scheduler.plan import BindPlan, PlanError, parse_plan
 from member_agent.scheduler.round import (
     GivingUp,

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from global_sched.shared.api.resource import LEADER_WORKER_SETS
 from global_sched.shared.api.volcano import SubGroupPolicy
 from global_sched.shared.model.gang import Amounts, Gang, Partition, PodSet, TopologyConstraint
 from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.placement import annotations_constraint, constraint_of
-from member_agent.cache import Directed, PodRecord, Unit, count_pods
+from member_agent.cache import Directed, PodRecord, Unit
+from member_agent.scheduler.minimum import have_of, lacking
 from member_agent.scheduler.subgroups import (
     Key,
     by_index,
@@ -17,7 +19,7 @@ from member_agent.scheduler.subgroups import (
     key_of,
     oversized,
     policy_of,
-    required,
+    rank_of,
     size_of,
 )
 
@@ -85,8 +87,8 @@ def unit_constraint(unit: Unit) -> TopologyConstraint | None:
     Raises:  SpecError.
     """
     constraint = constraint_of(unit.topology)
-    if constraint is not None:
-        return constraint
+    if constraint is not None or unit.root_kind == LEADER_WORKER_SETS.kind:
+        return constraint  # what a LeaderWorkerSet's pods say bounds each group
     pods = (*unit.waiting, *unit.placed)
     return annotations_constraint(dict(pods[0].annotations)) if pods else None
 
@@ -103,18 +105,23 @@ def lots_of(unit: Unit, pods: Sequence[PodRecord]) -> list[Lot]:
     for pod in unit.staying():
         if subgroup := key_of(unit, pod):
             running.setdefault(subgroup, []).append(pod)
-    mixed = _mixed(unit, pods) | set(oversized(unit, pods))
-    grouped: dict[tuple[PodSetName, PodShape, Key, Key], list[PodRecord]] = {}
+    mixed = _mixed(unit, pods) | set(oversized(unit, pods)) | _incomplete(unit, pods)
+    grouped: dict[tuple[PodSetName, PodShape, int, Key, Key], list[PodRecord]] = {}
     for pod in _neighbours(unit, pods):
         key = key_of(unit, pod)
         beside = key if key in running else ()
         alone = key if key in mixed and not beside else ()
-        grouped.setdefault((pod.pod_set, pod.shape, beside, alone), []).append(pod)
+        rule = rank_of(unit, pod)
+        grouped.setdefault((pod.pod_set, pod.shape, rule, beside, alone), []).append(pod)
     seen: dict[PodSetName, int] = {}
+    placed: set[tuple[PodSetName, PodShape]] = set()
     lots: list[Lot] = []
-    for (pod_set, shape, beside, alone), alike in grouped.items():
+    for (pod_set, shape, rule, beside, alone), alike in grouped.items():
         seen[pod_set] = number = seen.get(pod_set, 0) + 1
-        policy = policy_of(unit.subgroups, alike[0])
+        # Places by position are for one lot of a set and shape; others name their pods.
+        again = (pod_set, shape) in placed
+        placed.add((pod_set, shape))
+        policy = unit.subgroups[rule] if rule >= 0 else None
         lots.append(
             Lot(
                 name=pod_set if number == 1 else PodSetName(f"{pod_set}~{number}"),
@@ -123,7 +130,7 @@ def lots_of(unit: Unit, pods: Sequence[PodRecord]) -> list[Lot]:
                 pods=tuple(alike),
                 partition=None if policy is None else _partition(unit, policy, alike, alone),
                 mates=tuple(running.get(beside, ())),
-                in_order=policy is not None and not by_index(policy),
+                in_order=again or (policy is not None and not _by_position(unit, policy)),
             )
         )
     return lots
@@ -136,9 +143,31 @@ def _neighbours(unit: Unit, pods: Sequence[PodRecord]) -> list[PodRecord]:
     for at, pod in enumerate(pods):
         policy = policy_of(unit.subgroups, pod)
         key = key_of(unit, pod)
-        plain = policy is None or by_index(policy)
+        plain = policy is None or _by_position(unit, policy)
         ranks.append((at if plain else first.setdefault(key, at), at, pod))
     return [pod for _, _, pod in sorted(ranks, key=lambda item: item[:2])]
+
+
+def _by_position(unit: Unit, policy: SubGroupPolicy) -> bool:
+    """Whether a pod's index says in which group it is.
+
+    So it is for a directed workload, since pods that are still to come have their places already.
+    """
+    return unit.binding is not None and by_index(policy)
+
+
+def _incomplete(unit: Unit, pods: Sequence[PodRecord]) -> set[Key]:
+    """Subgroups of which fewer pods wait than make one whole: each is a group of its own size."""
+    counts: dict[Key, int] = {}
+    sizes: dict[Key, int] = {}
+    for pod in pods:
+        policy = policy_of(unit.subgroups, pod)
+        if policy is None or family_of(unit, policy) or _by_position(unit, policy):
+            continue
+        key = key_of(unit, pod)
+        counts[key] = counts.get(key, 0) + 1
+        sizes[key] = size_of(policy)
+    return {key for key, count in counts.items() if count < sizes[key]}
 
 
 def _mixed(unit: Unit, pods: Sequence[PodRecord]) -> set[Key]:
@@ -168,48 +197,10 @@ def _partition(
 # --- the minimum ----------------------------------------------------------------------------
 
 
-def have_of(unit: Unit) -> Amounts:
-    """Pods that count towards the minimum: bound ones that stay, and those that succeeded."""
-    return count_pods(unit.staying()).plus(unit.succeeded)
-
-
-def reached(unit: Unit) -> bool:
-    """Whether the minimum is bound."""
-    have = have_of(unit)
-    return have.covers(unit.minimum) and have.pods() >= unit.floor
-
-
-def lacking(unit: Unit, pods: Sequence[PodRecord]) -> Amounts | str:
-    """How many of these waiting pods, by pod set, the minimum lacks; or why they do not suffice.
-
-    Each pod set's own minimum comes first, and the subgroups that must be whole; the rest is made
-    up by the first pods in the template's order, which is the order of `pods`.
-    """
-    have, here = have_of(unit), count_pods(pods)
-    least = unit.minimum.minus(have)
-    for name, wanted in least.entries:
-        if here.get(name) < wanted:
-            total = unit.minimum.get(name)
-            got = have.get(name) + here.get(name)
-            return f"the minimum needs {total} pods of {name}, and {got} may start"
-    groups = required(unit, pods)
-    if isinstance(groups, str):
-        return groups
-    least = Amounts.of(
-        {n: max(least.get(n), groups.get(n)) for n, _ in (*least.entries, *groups.entries)}
-    )
-    amounts = dict(least.entries)
-    more = unit.floor - have.pods() - least.pods()
-    for pod in pods:
-        if more <= 0:
-            break
-        if amounts.get(pod.pod_set, 0) < here.get(pod.pod_set):
-            amounts[pod.pod_set] = amounts.get(pod.pod_set, 0) + 1
-            more -= 1
-    if more > 0:
-        got = have.pods() + here.pods()
-        return f"the minimum needs {unit.floor} pods, and {got} may start"
-    return Amounts.of(amounts)
+def least_of(chosen: Iterable[PodRecord], lots: Sequence[Lot]) -> Amounts:
+    """By lot how many of these pods it has."""
+    uids = {pod.uid for pod in chosen}
+    return Amounts.of({lot.name: sum(pod.uid in uids for pod in lot.pods) for lot in lots})
 
 
 def spread_over_lots(least: Amounts, lots: Sequence[Lot]) -> Amounts:

@@ -4,10 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.growth import growth_of
+from global_sched.shared.model.ids import PodSetName
 from member_agent.cache import SERVICES, Directed, PodRecord, Unit
+from member_agent.scheduler.beside import near_enough
 from member_agent.scheduler.books import Books, Origin, seat
-from member_agent.scheduler.demand import Demand, allowed_pods, have_of, lacking, reached
+from member_agent.scheduler.demand import Demand, Lot, allowed_pods
 from member_agent.scheduler.ground import Seats, Wish
+from member_agent.scheduler.minimum import have_of, lacking, reached
 from member_agent.scheduler.round import HELD, Reservation, Slot, Where
 
 
@@ -17,7 +21,7 @@ def keep_reservation(books: Books, entry: Directed) -> None:
     Reserved places that no longer make up the minimum are given up as a whole: the gang is
     placed anew, perhaps elsewhere.
     """
-    old = books.situation.reservations.get(entry.binding)
+    old = _kept_before(books, entry)
     demand = books.demand(entry)
     if demand is None or old is None or old.decision not in (entry.decision, HELD):
         return
@@ -29,7 +33,7 @@ def keep_reservation(books: Books, entry: Directed) -> None:
     wanted = {lot.name: lot for lot in demand.lots}
     kept: list[Slot] = []
     counts: dict[str, int] = {}
-    for slot in old.slots:
+    for slot in _for_arrivals(books, old.slots, demand):
         lot = wanted.get(slot.lot)
         if lot is None or lot.shape != slot.shape or counts.get(slot.lot, 0) >= lot.count:
             continue
@@ -45,6 +49,49 @@ def keep_reservation(books: Books, entry: Directed) -> None:
         return
     for slot in kept:
         books.ground.release(slot.node, slot.shape)
+
+
+def _kept_before(books: Books, entry: Directed) -> Reservation | None:
+    """Its own places of earlier rounds; or those kept for its growth, once that is admitted."""
+    own = books.situation.reservations.get(entry.binding)
+    growth = growth_of(entry.binding)
+    kept = books.situation.reservations.get(growth)
+    ended = kept is not None and growth not in books.cache.entries()
+    return kept if ended and (own is None or not own.slots) else own
+
+
+def _for_arrivals(books: Books, slots: Sequence[Slot], demand: Demand) -> Iterable[Slot]:
+    """The places, those of pods that came after others of their subgroup named for them.
+
+    Such pods are lots of their own ("beside their mates"); their places were chosen with the rest
+    of the subgroup before anything of it ran, by position.
+    """
+    arrived = {
+        (lot.pod_set, pod.index, lot.shape): (lot, pod)
+        for lot in demand.lots
+        if lot.mates
+        for pod in lot.pods
+    }
+    coming = {(lot.pod_set, lot.shape): lot.name for lot in demand.lots if not lot.mates}
+    beside = {lot.name for lot in demand.lots if lot.mates}
+    for slot in slots:
+        base = PodSetName(slot.lot.partition("~")[0])
+        found = arrived.get((base, slot.position, slot.shape))
+        if slot.pod or not beside:
+            yield slot
+        elif found is not None and _joins(books, slot, found[0]):
+            yield slot._replace(lot=found[0].name, pod=found[1].uid)
+        elif slot.lot in beside and (base, slot.shape) in coming:
+            yield slot._replace(lot=coming[base, slot.shape])
+        elif slot.lot not in beside:
+            yield slot
+
+
+def _joins(books: Books, slot: Slot, lot: Lot) -> bool:
+    """Whether a place is beside the pods that run, as the lot's constraint asks."""
+    mates = (books.cache.node_of(pod) for pod in lot.mates)
+    around = books.ground.enclosing([slot.node, *mates])
+    return near_enough(lot, around, books.cache.tree().domains)
 
 
 def hold_room(books: Books, hold: Directed) -> None:

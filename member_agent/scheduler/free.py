@@ -5,20 +5,21 @@ from dataclasses import replace
 from typing import Final
 
 from global_sched.shared.placement import SpecError
-from member_agent.cache import PodRecord, Unit, count_pods, owner_of
+from member_agent.cache import PodRecord, Unit, owner_of
 from member_agent.scheduler.books import Books, Origin, seat
 from member_agent.scheduler.demand import (
     Demand,
-    lacking,
+    least_of,
     lots_of,
-    spread_over_lots,
     unit_constraint,
 )
 from member_agent.scheduler.ground import Seats, Wish
+from member_agent.scheduler.minimum import by_kind, choices, in_whole_groups, reached
 from member_agent.scheduler.subgroups import cut, oversized
 
 _TRIES: Final = 8
 """So many sizes are tried of a subgroup that no domain holds whole."""
+_NO_MORE: Final = "no domain holds more of its subgroup now"
 
 
 def free_order(units: Iterable[Unit]) -> list[Unit]:
@@ -64,20 +65,52 @@ def _seats(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> Seats | str:
         part = cut(unit, rest, fewer)
         seats = _placed(books, unit, part)
         if not isinstance(seats, str):
-            return replace(seats, short=seats.short or "no domain holds more of its subgroup now")
+            return replace(seats, short=seats.short or _NO_MORE)
+    if most:
+        # By kind of pod, then the minimum alone: the others join those that run in a later round.
+        parts = [(part, False) for part in by_kind(unit, rest)]
+        parts += [] if reached(unit) else [(list(rest), True)]
+        for part, alone in parts:
+            if not books.ground.may_retry():
+                break
+            seats = _placed(books, unit, part, alone=alone)
+            if not isinstance(seats, str) and seats.slots:
+                return replace(seats, short=seats.short or _NO_MORE)
     return first
 
 
-def _placed(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> Seats | str:
+def _placed(
+    books: Books, unit: Unit, rest: Sequence[PodRecord], *, alone: bool = False
+) -> Seats | str:
+    """Places for these pods, with the first way to make up the minimum that fits.
+
+    `alone`: for the pods of the minimum only.
+    """
     pinned = [pod for pod in unit.waiting if pod.uid in books.pins.get(unit.key, {})]
+    why = ""
     try:
-        demand = _demand(unit, rest, pinned)
+        lots = tuple(lots_of(unit, rest))
+        constraint = unit_constraint(unit)
+        for number, chosen in enumerate(choices(unit, [*pinned, *rest])):
+            if isinstance(chosen, str):
+                return why or chosen
+            if not rest or unit.key in books.situation.paused:
+                return Seats()
+            if number and not books.ground.may_retry():
+                break
+            if alone:
+                lots = tuple(lots_of(unit, in_whole_groups(unit, rest, chosen)))
+            demand = Demand(lots=lots, least=least_of(chosen, lots), constraint=constraint)
+            seats = _found(books, unit, demand)
+            if isinstance(seats, Seats):
+                return seats
+            why = why or seats
     except SpecError as error:
         return str(error)
-    if isinstance(demand, str):
-        return demand
-    if not rest or unit.key in books.situation.paused:
-        return Seats()
+    return why
+
+
+def _found(books: Books, unit: Unit, demand: Demand) -> Seats | str:
     home = books.home(unit)
     wish = Wish(
         prefer=home,
@@ -89,16 +122,3 @@ def _placed(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> Seats | str:
     return books.ground.place(
         demand, demand.amounts(), wish, least=demand.least, binding=owner_of(unit)
     )
-
-
-def _demand(unit: Unit, rest: Sequence[PodRecord], pinned: Sequence[PodRecord]) -> Demand | str:
-    """What the unit asks for beside the pods whose node is known; or why it cannot start.
-
-    Raises:  SpecError for a constraint that cannot be read.
-    """
-    least = lacking(unit, [*pinned, *rest])
-    if isinstance(least, str):
-        return least
-    lots = tuple(lots_of(unit, rest))
-    least = least.minus(count_pods(pinned))
-    return Demand(lots=lots, least=spread_over_lots(least, lots), constraint=unit_constraint(unit))

@@ -2,15 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from global_sched.shared.model.gang import Amounts, Gang, PodSet
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
 from global_sched.shared.model.pods import PodShape, tolerated
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.placement import NotPlaced, Placed, Space
-from member_agent.cache import ClusterCache, Unit, room_of
+from member_agent.cache import Asked, ClusterCache, Unit, live_room
+from member_agent.scheduler.beside import all_at_once, gang_beside
 from member_agent.scheduler.demand import Demand
 from member_agent.scheduler.round import Slot
+
+_MOST_RETRIES: Final = 256
+"""So many further ways to make up a minimum are tried in one round, for all units together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,7 @@ class Ground:
         self._topology = Topology(axis=())
         self.unproven = 0
         """Answers that the search limit ended before they were certain."""
+        self._retries = _MOST_RETRIES
 
     # --- single nodes -----------------------------------------------------------------------
 
@@ -96,6 +102,11 @@ class Ground:
 
     # --- placing ----------------------------------------------------------------------------
 
+    def may_retry(self) -> bool:
+        """Whether one more way to make up a minimum may be tried in this round."""
+        self._retries -= 1
+        return self._retries >= 0
+
     def place(
         self,
         demand: Demand,
@@ -123,30 +134,20 @@ class Ground:
         asked: tuple[Amounts, BindingId | None],
     ) -> Seats | str:
         """One try, with these nodes shut for it."""
-        least, binding = asked
+        least = asked[0]
         space = self._opened()
         mark = space.mark()
         shut = space.shut(shut_nodes)
         if shut.takes:
             space.take(shut)
-        beside = self._beside_mates(demand, amounts, least, binding)
-        if isinstance(beside, str):
+        found = self._mates_first(demand, amounts, wish, asked)
+        if isinstance(found, NotPlaced) and least.pods():
+            found = self._at_once(demand, amounts, wish, asked) or found
+        if isinstance(found, NotPlaced):
             space.rollback(mark)
-            return beside
-        around = [*wish.around, *(slot.node for slot in beside)]
-        placed = space.place(
-            demand.gang(),
-            amounts=amounts,
-            minimum=least,
-            prefer=wish.prefer,
-            bound=self._domains(around) if demand.constraint is not None else (),
-            binding=binding,
-            nearby=wish.nearby,
-        )
-        if isinstance(placed, NotPlaced):
-            space.rollback(mark)
-            self.unproven += not placed.proven
-            return placed.verdict.detail or placed.verdict.reason.value
+            self.unproven += not found.proven
+            return found.verdict.detail or found.verdict.reason.value
+        beside, placed = found
         self.unproven += not placed.exact
         if shut.takes:
             space.give_back(shut)
@@ -154,31 +155,88 @@ class Ground:
         seats = self._seats(demand, amounts, beside, placed)
         if placed.amounts.pods() or not beside:
             return seats
-        domain = self.enclosing(around)
+        domain = self.enclosing([*wish.around, *(slot.node for slot in beside)])
         tiers = {d.name: d.tier for d in self._topology.domains}
         return replace(seats, domain=domain, tier=tiers.get(domain) if domain else None)
 
+    def _mates_first(
+        self,
+        demand: Demand,
+        amounts: Amounts,
+        wish: Wish,
+        asked: tuple[Amounts, BindingId | None],
+    ) -> tuple[list[Slot], Placed] | NotPlaced:
+        """Pods beside others of their subgroup, taken; and the rest, not taken yet."""
+        least, binding = asked
+        space = self._opened()
+        mark = space.mark()
+        beside = self._beside_mates(demand, amounts, least, binding)
+        if isinstance(beside, NotPlaced):
+            space.rollback(mark)
+            return beside
+        placed = space.place(
+            demand.gang(),
+            amounts=amounts,
+            minimum=least,
+            prefer=wish.prefer,
+            bound=self._bound(demand, [*wish.around, *(slot.node for slot in beside)]),
+            binding=binding,
+            nearby=wish.nearby,
+        )
+        if isinstance(placed, Placed):
+            return beside, placed
+        rest = least.minus(Amounts.of({lot.name: lot.count for lot in demand.lots if lot.mates}))
+        if beside and not rest.pods():
+            return beside, Placed(Amounts(), None, None, "", ())
+        space.rollback(mark)
+        return placed
+
+    def _at_once(
+        self,
+        demand: Demand,
+        amounts: Amounts,
+        wish: Wish,
+        asked: tuple[Amounts, BindingId | None],
+    ) -> tuple[list[Slot], Placed] | None:
+        """Everything in one search, where some pods belong beside others; None when it is none."""
+        if not any(lot.mates for lot in demand.lots):
+            return None
+        whole = all_at_once(demand, lambda lot: map(self._cache.node_of, lot.mates), self._domains)
+        if whole is None:
+            return None
+        placed = self._opened().place(
+            whole[0],
+            amounts=amounts,
+            minimum=asked[0],
+            bound=self._bound(demand, wish.around),
+            binding=asked[1],
+            joins=whole[1],
+        )
+        return ([], placed) if isinstance(placed, Placed) else None
+
+    def _bound(self, demand: Demand, nodes: Sequence[str]) -> tuple[DomainId | None, ...]:
+        """Where the gang's running pods hold the others to."""
+        return self._domains(nodes) if demand.constraint is not None else ()
+
     def _beside_mates(
         self, demand: Demand, amounts: Amounts, least: Amounts, binding: BindingId | None
-    ) -> list[Slot] | str:
+    ) -> list[Slot] | NotPlaced:
         """Places for pods of subgroups that run already, each beside its own."""
         space, slots = self._opened(), list[Slot]()
         for lot in demand.lots:
             pods = lot.pods[: amounts.get(lot.name)]
             if not lot.mates or not pods:
                 continue
-            one = PodSet(name=lot.name, count=len(pods), minimum=0, shape=lot.shape)
-            limit = lot.partition.constraint if lot.partition else None
             mates = [self._cache.node_of(pod) for pod in lot.mates]
             placed = space.place(
-                Gang(pod_sets=(one,), minimum=0, constraint=limit or demand.constraint),
+                gang_beside(space, lot, len(pods), demand.constraint),
                 minimum=Amounts.of({lot.name: min(len(pods), least.get(lot.name))}),
                 bound=self._domains(mates),
                 binding=binding,
             )
             if isinstance(placed, NotPlaced):
                 if least.get(lot.name):
-                    return placed.verdict.detail or placed.verdict.reason.value
+                    return placed
                 continue
             space.take(placed)
             nodes = self._nodes(placed)
@@ -196,10 +254,14 @@ class Ground:
 
     def _opened(self) -> Space:
         if self._space is None:
-            self._topology = room_of(
-                self._cache, self._units, held=self._held, closed=self._closed, placing=True
+            asked = Asked(
+                units=self._units,
+                held=self._held,
+                closed=self._closed,
+                order_keys=self._label_keys,
             )
-            self._space = Space(self._topology, order_keys=sorted(self._label_keys))
+            self._space = live_room(self._cache).open(self._cache, asked)
+            self._topology = self._space.topology
         return self._space
 
     def _nodes(self, placed: Placed) -> list[tuple[PodSetName, str]]:
@@ -220,7 +282,8 @@ class Ground:
             position = positions.get(name, 0)
             positions[name] = position + 1
             lot = lots[name]
-            pod = lot.pods[position].uid if lot.in_order and position < len(lot.pods) else ""
+            by_name = lot.in_order or bool(lot.mates)
+            pod = lot.pods[position].uid if by_name and position < len(lot.pods) else ""
             slots.append(Slot(name, position, node, lot.shape, pod))
         found = placed.amounts.plus(
             Amounts.of({lot.name: sum(s.lot == lot.name for s in beside) for lot in demand.lots})

@@ -1,14 +1,14 @@
 """Subgroups of a unit: pods that a PodGroup's policies put together, by their labels."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement
-from global_sched.shared.api.names import PARTITION_ID
+from global_sched.shared.api.names import LWS_GROUP_INDEX, PARTITION_ID
 from global_sched.shared.api.volcano import SubGroupPolicy
-from global_sched.shared.model.gang import Amounts, TopologyConstraint
+from global_sched.shared.model.gang import TopologyConstraint
 from global_sched.shared.placement import constraint_of, families_of
-from member_agent.cache import PodRecord, Unit, count_pods
+from member_agent.cache import PodRecord, Unit
 
 Key = tuple[str, ...]
 """The policy (or the set of policies whose partitions lie together) and the label values."""
@@ -34,15 +34,25 @@ class Subgroup:
         return self.waiting[:lacking] if len(self.waiting) >= lacking else []
 
 
-def policy_of(policies: Iterable[SubGroupPolicy], pod: PodRecord) -> SubGroupPolicy | None:
+def policy_of(policies: Sequence[SubGroupPolicy], pod: PodRecord) -> SubGroupPolicy | None:
     """The first policy that matches; one without `matchLabelKeys` never does (Volcano's rule)."""
+    rank = _rank(policies, pod)
+    return policies[rank] if rank >= 0 else None
+
+
+def rank_of(unit: Unit, pod: PodRecord) -> int:
+    """The place of a pod's policy among the unit's; -1 for a pod that is in no subgroup."""
+    return _rank(unit.subgroups, pod)
+
+
+def _rank(policies: Sequence[SubGroupPolicy], pod: PodRecord) -> int:
     labels = dict(pod.labels)
-    for policy in policies:
+    for at, policy in enumerate(policies):
         keys = policy.match_label_keys or []
         matches = bool(keys) and _may_match(policy, labels)
         if matches and all(key in labels for key in keys):
-            return policy
-    return None
+            return at
+    return -1
 
 
 def _may_match(policy: SubGroupPolicy, labels: Mapping[str, str]) -> bool:
@@ -68,7 +78,7 @@ def key_of(unit: Unit, pod: PodRecord) -> Key:
 
 def by_index(policy: SubGroupPolicy) -> bool:
     """Whether pods of a subgroup are those of consecutive indexes."""
-    return (policy.match_label_keys or []) == [PARTITION_ID]
+    return (policy.match_label_keys or []) in ([PARTITION_ID], [LWS_GROUP_INDEX])
 
 
 def size_of(policy: SubGroupPolicy) -> int:
@@ -123,36 +133,6 @@ def cut(unit: Unit, pods: Sequence[PodRecord], most: int) -> list[PodRecord]:
         if policy is None or key not in large or counts[key] <= max(most, size_of(policy)):
             kept.append(pod)
     return kept
-
-
-def required(unit: Unit, pods: Sequence[PodRecord]) -> Amounts | str:
-    """Waiting pods that whole subgroups still need, by pod set; or why there are too few.
-
-    Of every policy as many subgroups as `minSubGroups` says must be whole; the first that can be
-    are taken. Nothing is asked where that is 0.
-    """
-    total = Amounts()
-    for policy in unit.subgroups:
-        lacking = max(0, policy.min_sub_groups or 0)
-        if not lacking:
-            continue
-        groups = subgroups_of(unit, policy, pods)
-        whole = sum(group.whole for group in groups.values())
-        chosen: list[PodRecord] = []
-        possible = whole
-        for group in groups.values():
-            missing = [] if group.whole else group.missing()
-            if missing and possible < lacking:
-                chosen += missing
-            possible += bool(missing)
-        if possible < lacking:
-            size = size_of(policy)
-            return (
-                f"subgroup policy {policy.name} needs {lacking} subgroups of {size} pods, "
-                f"and {possible} may be whole"
-            )
-        total = total.plus(count_pods(chosen))
-    return total
 
 
 def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:

@@ -173,16 +173,8 @@ def _decoded(value: Any) -> Any:
 
 
 def _conditions(listed: list[Obj] | None) -> dict[str, Any]:
-    """Conditions by type, their order being free.
-
-    Of a job that waits, the code and the reason count: the numbers after them are those of the
-    cycle that wrote them, and the test compares today's verdicts beside this.
-    """
-    found = {one["type"]: _plain(one) for one in listed or ()}
-    scheduled = found.get("Scheduled")
-    if scheduled and scheduled.get("status") == "False":
-        scheduled["message"] = str(scheduled.get("message", "")).partition(",")[0]
-    return found
+    """Conditions by type, their order being free."""
+    return {one["type"]: _plain(one) for one in listed or ()}
 
 
 def _plain(value: Any) -> Any:

@@ -1,9 +1,15 @@
-"""What our programs asked API servers for, read from the servers' audit logs."""
+"""What our programs asked API servers for, read from the servers' audit logs.
+
+A server that has just been started knows no Roles and denies everything until it is ready. What it
+denied in that time is kept apart: from the start that the supervisor wrote down to the first answer
+200 of `/readyz` in the server's own log.
+"""
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from deploy.local.federation import Federation
@@ -12,6 +18,7 @@ from deploy.local.servers import CONTROL_PLANE
 MEMBER: Final = "member"
 GLOBAL_SCHED: Final = "system:serviceaccount:karmada-system:global-sched"
 AGENT_SUFFIX: Final = ":member-agent"
+OK: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -30,6 +37,8 @@ class Asked:
     namespace: str = ""
     user: str = ""
     allowed: bool = True
+    host: str = ""
+    """The server by name, for what it denied before it was ready; empty for all else."""
 
 
 class Requests:
@@ -45,32 +54,71 @@ class Requests:
 
     def absorb(self, federation: Federation) -> None:
         """Count what was asked of a federation that is about to end."""
-        self._others.update(_read(federation))
+        self._others.update(replace(one, host="") for one in _read(federation))
 
     def counted(self) -> Counter[Asked]:
         """Everything so far."""
         return sum((Counter(_read(one)) for one in self._running), self._others.copy())
 
+    def early(self) -> Iterator[tuple[Federation, Asked]]:
+        """What servers that run now denied before they were ready, each kind of request once."""
+        for federation in self._running:
+            yield from ((federation, one) for one in sorted(set(_read(federation))) if one.host)
+
 
 def _read(federation: Federation) -> Iterator[Asked]:
-    if federation.ledger.options is None:
+    ledger = federation.ledger
+    if ledger.options is None:
         return
     for server in (CONTROL_PLANE, *federation.members):
         path = federation.audit(server)
-        folder = path.parent
-        for part in sorted(folder.glob(f"{path.stem}*.log")):
-            with part.open(encoding="utf-8") as file:
-                for line in file:
-                    found = _asked(line, CONTROL_PLANE if server == CONTROL_PLANE else MEMBER)
-                    if found is not None:
-                        yield found
+        parts = sorted(path.parent.glob(f"{path.stem}*.log"))
+        starts = ledger.starts.get(f"{server}/kube-apiserver", [])
+        yield from asked_of(server, _lines(parts), starts)
 
 
-def _asked(line: str, server: str) -> Asked | None:
-    try:
-        event: dict[str, Any] = json.loads(line)
-    except ValueError:
-        return None  # the last line may be half written
+def _lines(parts: Iterable[Path]) -> Iterator[str]:
+    for part in parts:
+        with part.open(encoding="utf-8") as file:
+            yield from file
+
+
+def asked_of(server: str, lines: Iterable[str], starts: Iterable[str]) -> list[Asked]:
+    """The requests of our programs in the log of a server that was started at these times."""
+    asked: list[tuple[str, Asked]] = []
+    ready: list[str] = []
+    for line in lines:
+        try:
+            event: dict[str, Any] = json.loads(line)
+        except ValueError:
+            continue  # the last line may be half written
+        if event["requestURI"].partition("?")[0] == "/readyz":
+            if event["responseStatus"]["code"] == OK:
+                ready.append(event["stageTimestamp"])
+            continue
+        found = _asked(event, CONTROL_PLANE if server == CONTROL_PLANE else MEMBER)
+        if found is not None:
+            asked.append((event["requestReceivedTimestamp"], found))
+    spans = _unready(starts, ready)
+    return [
+        replace(one, host=server)
+        if not one.allowed and any(start <= at <= end for start, end in spans)
+        else one
+        for at, one in asked
+    ]
+
+
+def _unready(starts: Iterable[str], ready: Iterable[str]) -> list[tuple[str, str]]:
+    """From each start to the first time after it that the server was ready, if it ever was."""
+    spans = []
+    for start in starts:
+        after = [at for at in ready if at > start]
+        if after:
+            spans.append((start, min(after)))
+    return spans
+
+
+def _asked(event: dict[str, Any], server: str) -> Asked | None:
     user = event["user"]["username"]
     account = _account(user)
     what = event.get("objectRef")

@@ -2,28 +2,43 @@
 
 import json
 
+import pytest
+
 from deploy.local.servers import CONTROL_PLANE
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import PLAN, SYSTEM_NAMESPACE
-from global_sched.shared.kube.errors import ApiError
+from global_sched.shared.kube.errors import ApiError, ServerError, Unreachable
 from member_agent.scheduler.plan import parse_plan
 from tests.e2e.faults import ADMINISTRATOR, SHORT, Refusal, settled
 from tests.e2e.requests import GLOBAL_SCHED
 from tests.e2e.world import gang, policy
-from tests.wire import placement
+from tests.wire import deployment, placement, stripped
 
 EAST = placement("east")
 AGENT = "system:serviceaccount:global-sched:member-agent"
-KARMADA = (
+CONTROL_PLANE_PROGRAMS = (
+    f"{CONTROL_PLANE}/kube-apiserver",
     "karmada-aggregated-apiserver",
     "karmada-webhook",
-    "karmada-controller-manager",
     f"{CONTROL_PLANE}/kube-controller-manager",
+    "karmada-controller-manager",
+    "karmada-scheduler",
+    "karmada-descheduler",
 )
+"""All of the control plane, in an order in which it can be started."""
 
 
-async def test_the_control_plane_is_restarted(faults):
-    """API server, webhook and controllers are killed: work runs on, and new work comes after."""
+@pytest.mark.parametrize(
+    ("ended", "stands"),
+    [
+        pytest.param(CONTROL_PLANE_PROGRAMS, True, id="every server and controller"),
+        # The members keep their objects in the same store: they cannot be asked meanwhile.
+        pytest.param(("etcd",), False, id="the store, which is that of the members too"),
+        pytest.param(("etcd", *CONTROL_PLANE_PROGRAMS), False, id="all of it at once"),
+    ],
+)
+async def test_the_control_plane_is_restarted(faults, ended, stands):
+    """It is killed and started again: work runs on, what waits waits on, and new work comes."""
     space, federation = faults.space, faults.federation
     await faults.submit(gang("old", space), where=EAST)
     await faults.submit(gang("waits", space, gpus=9), where=EAST)
@@ -31,21 +46,30 @@ async def test_the_control_plane_is_restarted(faults):
     reason = await faults.until_waits("waits")
     ours = {name: faults.programs.pid(name) for name in faults.programs.names()}
 
-    ended = (f"{CONTROL_PLANE}/kube-apiserver", *KARMADA)
     for name in ended:
         await federation.stop(name, kill=True)
     states = {one.name: one.state for one in await federation.status()}
     assert {states[name] for name in ended} == {"ended"}
-    assert await faults.running("east", "old") == before
+    with pytest.raises((Unreachable, ServerError)):
+        await faults.admin.raw("GET", "/readyz")
+    if stands:
+        assert await faults.running("east", "old") == before
     for name in ended:
         await federation.start(name)
 
     await faults.submit(gang("new", space), where=EAST)
+    await faults.submit(_web(space), where=EAST, scheduler="default-scheduler")
     await faults.until_running("east", "new", 2)
+    await faults.until_running("east", "web", 1)
     assert await faults.running("east", "old") == before
     assert await faults.until_waits("waits") == reason
     assert (faults.placements("old"), faults.placements("new")) == (1, 1)
     assert {name: faults.programs.pid(name) for name in ours} == ours
+
+
+def _web(space):
+    """Work of karmada-scheduler's."""
+    return stripped(deployment("web", replicas=1, namespace=space))
 
 
 async def test_global_sched_is_killed_between_its_two_writes(faults):

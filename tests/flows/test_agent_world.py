@@ -190,6 +190,30 @@ async def test_owners_that_may_not_be_read():
 
 
 @virtual_time
+@pytest.mark.parametrize(
+    "refused",
+    [
+        pytest.param(("get", "/apis/other.example/v1"), id="asking what is served"),
+        pytest.param(("list", "flows.other.example"), id="reading it"),
+    ],
+)
+async def test_owners_that_a_starting_server_refuses(refused):
+    """A server that is not ready refuses everybody: that says nothing of a kind, or of its pods."""
+    async with agent_world(racks(1, 1)) as world:
+        await world.member.create(CRDS, FLOW_CRD)
+        RESOURCES["other.example/v1/Flow"] = FLOWS
+        flow = owner("Flow", "f", api_version="other.example/v1", binding="b")
+        await world.apply([flow, pod("managed", owner=flow)])
+        for verb, resource in (refused, ("get", "/readyz")):
+            world.faults.add(Fault(verb, resource, kind=FaultKind.FORBIDDEN, times=1))
+        async with world.agent():
+            await asyncio.sleep(10)
+
+            assert await world.nodes_of_pods() == {}
+            assert (await world.reported("b")).reason == "no Directive entry for binding b yet"
+
+
+@virtual_time
 async def test_kinds_that_come_later():
     """A member without Volcano's kinds is served; they are watched as soon as they exist."""
     objects = [*racks(1, 2), pod("bare")]
@@ -238,6 +262,12 @@ async def test_volcano_is_found():
             assert (await world.report()).spec.volcano_topology
         async with world.agent(volcano_scheduler=False, volcano_topology=False):
             assert not (await world.report()).spec.volcano_scheduler
+        # One that may not be read is as good as none, unless the server refuses everything yet.
+        lease = ("get", "leases.coordination.k8s.io")
+        world.faults.add(Fault(*lease, kind=FaultKind.FORBIDDEN, times=1, name="vc-scheduler"))
+        world.faults.add(Fault("get", "/readyz", kind=FaultKind.FORBIDDEN, times=1))
+        async with world.agent():
+            assert (await world.report()).spec.volcano_scheduler
 
 
 @virtual_time

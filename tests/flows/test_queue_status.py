@@ -3,8 +3,13 @@
 import asyncio
 import json
 
+import msgspec
+
+from global_sched.cache import State
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.names import QUEUE_USAGE
+from global_sched.shared.api.names import GLOBAL_SCHEDULER, PAST_USAGE, QUEUE_USAGE
+from global_sched.shared.api.volcano import Queue
+from global_sched.shared.model.policy import Policy
 from tests.flows.control_plane import control_plane, scheduling
 from tests.flows.test_binding_writes import is_placed
 from tests.virtual_time import virtual_time
@@ -53,3 +58,58 @@ async def test_a_tree_is_told_level_by_level(tmp_path):
     told = [one["note"] for one in events.items if one["regarding"]["kind"] == "Queue"]
     assert told == [f"Queue lost: {problem}"]
     assert plane.writes["patch queues"] == plane.writes["patch queues/status"] == 0
+
+
+@virtual_time
+async def test_past_usage_outlives_the_leader(tmp_path):
+    """What a tenant holds is noted on the Queue once, and again when it ends, with the average.
+
+    Whoever reads the objects has the same past; a settled world writes none of it for hours; it
+    goes when the Policy counts it no more.
+    """
+    forgets = Policy(usage_half_life_seconds=3600)
+    async with control_plane(tmp_path) as plane:
+        await plane.member("m1", nodes=2)
+        async with scheduling(plane, tmp_path, policy=forgets):
+            await plane.add(binding(await plane.add(vcjob("a", gpus=8))))
+            await plane.until(is_placed, "a-job")
+            await asyncio.sleep(12)
+            first = await _past(plane)
+            plane.writes.clear()
+            await asyncio.sleep(3600)
+            idle = plane.writes["patch queues"]
+        async with scheduling(plane, tmp_path, policy=forgets):
+            item = {"clusterName": "m1", "status": {"state": {"phase": "Completed"}}}
+            await plane.client.patch(
+                kinds.RESOURCE_BINDINGS,
+                "a-job",
+                {"status": {"aggregatedStatus": [item]}},
+                namespace="team-a",
+                subresource="status",
+            )
+            await asyncio.sleep(12)
+            second = await _past(plane)
+            live = await plane.client.get(kinds.QUEUES, "default")
+            state = State(frozenset({GLOBAL_SCHEDULER}))
+            state.upsert_queue(msgspec.convert(live, Queue))
+        async with scheduling(plane, tmp_path):
+            await asyncio.sleep(12)
+            gone = await _past(plane)
+
+    (tenant,) = first["tenants"]
+    assert first["tenants"][tenant]["held"]["nvidia.com/gpu"] == 8
+    assert "average" not in first["tenants"][tenant]
+    assert idle == 0
+    assert "held" not in second["tenants"][tenant]
+    average = second["tenants"][tenant]["average"]["nvidia.com/gpu"]
+    assert 4_000_000 <= average <= 4_100_000
+    (record,) = state.snapshot().past
+    assert record.average.get("nvidia.com/gpu") == average
+    assert gone is None
+
+
+async def _past(plane):
+    """The annotation on the default queue, as JSON."""
+    live = await plane.client.get(kinds.QUEUES, "default")
+    text = live["metadata"].get("annotations", {}).get(PAST_USAGE)
+    return None if text is None else json.loads(text)

@@ -4,11 +4,13 @@ from global_sched.cli.view import look, scheduler_names
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import POLICY_CONFIG_MAP, SYSTEM_NAMESPACE
 from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.policy import Policy
 from tests.flows.control_plane import control_plane, scheduling
 from tests.virtual_time import virtual_time
 from tests.wire import binding, vcjob
 
 OWN = "bindings-of-ours"
+ELSEWHERE = "scheduling"
 
 
 @virtual_time
@@ -30,3 +32,27 @@ async def test_the_names_in_force_are_published(tmp_path):
     assert before == {"global-sched"}
     assert found["data"]["schedulerNames"] == f"{OWN},second"
     assert [one.key for one in view.state.workloads()] == [WorkloadKey("team-a/train-job")]
+
+
+@virtual_time
+async def test_a_leader_in_another_namespace_is_followed(tmp_path):
+    """Names and Policy are those of the leader whose namespace is given; else it is said."""
+    async with control_plane(tmp_path) as plane:
+        await plane.member("m1")
+        job = await plane.add(vcjob("train", gpus=8))
+        await plane.add(binding(job, scheduler=OWN))
+        policy = Policy(placement_timeout_seconds=77)
+        async with scheduling(
+            plane, tmp_path, namespace=ELSEWHERE, scheduler_names=(OWN,), policy=policy
+        ):
+            await plane.until(lambda one: bool(one["spec"].get("clusters")), "train-job")
+        found = await look(plane.client, plane.clock, leader_namespace=ELSEWHERE)
+        missed = await look(plane.client, plane.clock)
+
+    assert found.policy == policy
+    assert [one.key for one in found.state.workloads()] == [WorkloadKey("team-a/train-job")]
+    assert missed.policy == Policy()
+    assert missed.policy_note == (
+        "no leader has published its Policy in namespace karmada-system: defaults; "
+        "--leader-namespace names another"
+    )

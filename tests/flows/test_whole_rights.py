@@ -11,7 +11,15 @@ from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import DECISION
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.virtual_time import virtual_time
-from tests.wire import batch_job, deployment, placement, pod_template, pytorch_job, stripped
+from tests.wire import (
+    batch_job,
+    deployment,
+    leader_worker_set,
+    placement,
+    pod_template,
+    pytorch_job,
+    stripped,
+)
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FILES = (
@@ -117,6 +125,9 @@ async def _work_of_all_kinds(world):
         deployment("web", template=web),
         deployment("db", kind="StatefulSet", template=db),
         pytorch_job("torch", {"Master": 1, "Worker": 1}, template=template),
+        leader_worker_set(
+            "llm", groups=1, size=2, worker=pod_template(schedulerName="member-agent")
+        ),
         where=placement("m1"),
     )
 

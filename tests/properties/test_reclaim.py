@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from global_sched.core import run_cycle
 from global_sched.core.ledger import Ledger
+from global_sched.core.occupancy import priority_of
 from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import SECOND, Instant
@@ -96,10 +97,10 @@ def test_claims(town):
         if turn % 2:
             town.leave()
         plan = run_cycle(town.snapshot(), POLICY, town.now)
-        note(f"{turn}: {_shown(plan)}")
+        note(f"{turn}: {shown(plan)}")
         if plan.empty() and turn % 2:
             break
-        _check_victims(town.snapshot(), plan, dict(town.workloads))
+        check_victims(town.snapshot(), plan, dict(town.workloads))
         gone = {
             one.workload: one.makes_room_for
             for one in plan.withdrawals
@@ -118,7 +119,7 @@ def test_claims(town):
         assert town.workloads[key].targets or whole[key], f"{key} got no place in the end"
 
 
-def _shown(plan):
+def shown(plan):
     """A plan in one line."""
     parts = [f"{w.workload} leaves for {w.makes_room_for}" for w in plan.withdrawals]
     parts += [
@@ -134,7 +135,7 @@ def _shown(plan):
     )
 
 
-def _check_victims(snapshot, plan, workloads):
+def check_victims(snapshot, plan, workloads):
     """Nobody leaves who may not: by right, by will, by priority."""
     for one in (*plan.withdrawals, *plan.admissions):
         if one.makes_room_for is None:
@@ -142,7 +143,7 @@ def _check_victims(snapshot, plan, workloads):
         victim, claimant = workloads[one.workload], workloads[one.makes_room_for]
         assert victim.preemptable
         if victim.queue == claimant.queue:
-            assert victim.priority < claimant.priority
+            assert priority_of(victim) < claimant.priority
         else:
             queue = next(q for q in snapshot.queues if q.name == victim.queue)
             assert queue.reclaimable
@@ -180,7 +181,7 @@ def test_reclaim_is_fairer(town):
         Ledger(one, POLICY).entitlements.potential(claimant.queue, victims)
         for one in (before, town.snapshot())
     )
-    note(f"{_shown(plan)} {old} {new}")
+    note(f"{shown(plan)} {old} {new}")
     assert new < old
 
 
@@ -189,7 +190,7 @@ def test_reclaim_is_fairer(town):
 def test_minimal(town):
     """Give any one victim back, and the claimant has no place."""
     plan = run_cycle(town.snapshot(), POLICY, town.now)
-    note(_shown(plan))
+    note(shown(plan))
     if len(plan.claims) != 1 or [a for a in plan.admissions if a.makes_room_for is None]:
         return
     claimant = plan.claims[0].workload
@@ -265,5 +266,5 @@ def test_a_copy_of_a_victim(town):
         )
         town.add(again)
     plan = run_cycle(town.snapshot(), POLICY, Instant(town.now + 2 * SECOND))
-    note(f"{ids(claimants)} {_shown(plan)}")
+    note(f"{ids(claimants)} {shown(plan)}")
     assert not claimants & {one.workload for one in plan.withdrawals}

@@ -116,6 +116,26 @@ PAIR = (pod("p1"), pod("p2"))
                                  "top": ["a1", "a2", "b1", "b2"]}),
             True, "p1→a1, p2→a2", id="without a tree, tiers and nodes give it",
         ),
+        pytest.param(
+            unit_case(*PAIR, binds=2, tree=None, tiers={"0": ["a", "b"]},
+                      realNodes={"a": ["a1", "a2"], "b": ["b1", "b2"],
+                                 "top": ["a1", "a2", "b1", "b2"]}),
+            True, "p1→a1, p2→a2", id="node sets of a name without a tier are no HyperNode",
+        ),
+        pytest.param(
+            unit_case(pod("p1", selector={"name": "b2"}), binds=1, onlyCount=False,
+                      group={"namespace": "ns"}, expectBindMap={"ns/p1": "b2"}),
+            True, "p1→b2", id="a group's namespace is that of its pods",
+        ),
+        pytest.param(
+            unit_case(*PAIR, binds=2, tiers=None, notes=None, expectBindMap=None,
+                      group={"subGroupPolicy": None, "queue": None}),
+            True, "2 bound", id="what is null says nothing",
+        ),
+        pytest.param(
+            unit_case(*PAIR, binds=0, tree={}), True, "it has no HyperNodes",
+            id="a hard constraint where there are no HyperNodes is a refusal on purpose",
+        ),
     ],
 )  # fmt: skip
 def test_a_unit_case(tmp_path, case, passed, says):
@@ -142,6 +162,13 @@ def test_a_unit_case(tmp_path, case, passed, says):
         pytest.param(
             unit_case(*PAIR, binds=2, tree=None, tiers={"1": ["a"]}, realNodes={"b": ["b1"]}),
             "tiers and realNodes differ", id="tiers without nodes",
+        ),
+        pytest.param(
+            unit_case(pod("p1"), pod("p1"), binds=2), "c1/p1", id="a pod that is there twice"
+        ),
+        pytest.param(
+            unit_case(*PAIR, binds=2, nodes=[{"name": "a1", "alloc": {"cpu": "2"}}] * 2),
+            "nodes: there twice: a1", id="a node that is there twice",
         ),
         pytest.param({"id": "U"}, "missing required field", id="almost nothing"),
     ],
@@ -245,9 +272,10 @@ def test_the_command_counts_and_fails(tmp_path):
 
     assert (fine.exit_code, fine.output.splitlines()[-1]) == (0, "1 passed, 0 failed")
     assert (wrong.exit_code, wrong.output.splitlines()[-1]) == (1, "2 passed, 2 failed")
-    assert [line.split()[0] for line in wrong.output.splitlines()[:-1]] == [
+    assert [line.split()[0] for line in wrong.output.splitlines()[:-2]] == [
         "PASS", "PASS", "FAIL", "FAIL",
     ]  # fmt: skip
+    assert fine.output.splitlines()[-2] == "0 answers not proven within the search limit"
 
 
 def test_the_converted_file_is_the_same_case(tmp_path):
@@ -293,3 +321,24 @@ def test_what_an_agent_binds_is_checked(nodes, want):
     )
 
     assert [want in text for text in watching.violations] == ([True] if want else [])
+
+
+def test_a_tree_that_goes_in_a_circle_ends_no_run(tmp_path):
+    """The bad part is set aside, the other cases go on, and each has its line."""
+    ring = {
+        "x": {"tier": 2, "members": ["y"], "memberType": ["HyperNode"]},
+        "y": {"tier": 3, "members": ["x"], "memberType": ["HyperNode"]},
+    }
+    good = unit_case(*PAIR, binds=2)
+    bad = unit_case(*PAIR, binds=2, tree=good["tree"] | ring)
+
+    found = results(tmp_path, unit=[bad, good])
+
+    assert [one.passed for one in found] == [True, True], [one.line() for one in found]
+
+
+def test_a_case_has_one_line(tmp_path):
+    """Line breaks in names and reasons do not make a second one."""
+    [result] = results(tmp_path, unit=[unit_case(*PAIR, binds=2, name="two\nlines")])
+
+    assert "\n" not in result.line()

@@ -29,11 +29,13 @@ def main(files: tuple[Path, ...], convert: Path | None) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    failed = 0
+    failed = unproven = 0
     for case in cases:
         result = case.run()
         failed += not result.passed
+        unproven += result.unproven
         click.echo(result.line())
+    click.echo(f"{unproven} answers not proven within the search limit")
     click.echo(f"{len(cases) - failed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 

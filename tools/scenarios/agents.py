@@ -34,6 +34,10 @@ class UnsettledError(Exception):
 class ShippedAgents:
     """What the agent does with PodGroups, round after round until it is idle."""
 
+    def __init__(self) -> None:
+        self.unproven = 0
+        """Answers that the search limit ended before they were certain."""
+
     def bind(
         self, cluster: ClusterSpec, groups: Sequence[GroupSpec], read: Read
     ) -> Mapping[str, Lies]:
@@ -45,6 +49,7 @@ class ShippedAgents:
         situation, reasons = Situation(), dict[str, str]()
         for _ in range(_ROUNDS):
             done = plan_round(cache, units_of(cache, frozenset({names.AGENT_SCHEDULER})), situation)
+            self.unproven += done.unproven
             reasons = {pod.uid: wait.reason for wait in done.waits for pod in wait.pods}
             for placement in done.placements:
                 for pod, node in placement.nodes:

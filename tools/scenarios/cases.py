@@ -28,12 +28,16 @@ class Result:
     got: str
     differs: str = ""
     """Why our rule differs on purpose, when that decided the case."""
+    unproven: int = 0
+    """Answers that the search limit ended before they were certain."""
 
     def line(self) -> str:
         """The line."""
         word = "PASS" if self.passed else "FAIL"
         why = f" | differs on purpose: {self.differs}" if self.differs else ""
-        return f"{word} {self.name} | wanted {self.wanted} | got {self.got}{why}"
+        unsure = f" | {self.unproven} answers not proven" if self.unproven else ""
+        line = f"{word} {self.name} | wanted {self.wanted} | got {self.got}{why}{unsure}"
+        return " ".join(line.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ class Case:
             return Result(name=self.name, passed=False, wanted="a case", got=self.error)
         wanted = _wanted(self.scenario)
         try:
-            failures, got = self._outcome(self.scenario)
+            failures, got, unproven = self._outcome(self.scenario)
         except (ScenarioError, UnsettledError) as error:
             text = " ".join(str(error).split())
             return Result(name=self.name, passed=False, wanted=wanted, got=text)
@@ -64,17 +68,21 @@ class Case:
             wanted=wanted,
             got="; ".join(failures) or got,
             differs=self.scenario.differs,
+            unproven=unproven,
         )
 
     def _read(self, name: str) -> str:
         return (self.folder / name).read_text(encoding="utf-8")
 
-    def _outcome(self, scenario: Scenario) -> tuple[list[str], str]:
+    def _outcome(self, scenario: Scenario) -> tuple[list[str], str, int]:
+        """What does not hold, what came out, and how many answers are not proven."""
         if scenario.federation:
             return federation.play(scenario, self._read)
-        agents = check.Watching(ShippedAgents())
+        shipped = ShippedAgents()
+        agents = check.Watching(shipped)
         report = run(scenario, self._read, agents)
-        return [*report.failures, *agents.violations], agents.said() or "the same"
+        failures = [*report.failures, *agents.violations]
+        return failures, agents.said() or "the same", len(report.unproven) + shipped.unproven
 
 
 def read(path: Path) -> Iterator[Case]:
@@ -100,7 +108,7 @@ def read(path: Path) -> Iterator[Case]:
 
 def _volcano(content: object, path: Path) -> Iterator[Case]:
     try:
-        file = msgspec.convert(content, volcano.File)
+        file = msgspec.convert(_said_only(content), volcano.File)
     except msgspec.ValidationError as error:
         yield Case(name=path.name, error=str(error))
         return
@@ -110,6 +118,13 @@ def _volcano(content: object, path: Path) -> Iterator[Case]:
         yield _case(raw, f"{path.name}: allocateUnit[{at}]", file)
     for at, raw in enumerate(file.hypernode_e2e):
         yield _case(raw, f"{path.name}: hypernodeE2E[{at}]", file)
+
+
+def _said_only(value: object) -> object:
+    """The value without what is null: a field that says nothing is one that is left out."""
+    if isinstance(value, dict):
+        return {key: _said_only(one) for key, one in value.items() if one is not None}
+    return [_said_only(one) for one in value] if isinstance(value, list) else value
 
 
 def _case(raw: object, place: str, file: volcano.File) -> Case:
@@ -125,6 +140,8 @@ def _case(raw: object, place: str, file: volcano.File) -> Case:
             scenario = cluster_scenario(case, file.node_capacity_e2e)
     except ValueError as error:  # what the format or the conversion cannot take
         return Case(name=name, error=str(error))
+    except Exception as error:  # noqa: BLE001 - a case that cannot be read must not end the others
+        return Case(name=name, error=f"cannot be read: {type(error).__name__}: {error}")
     return Case(name=name, scenario=scenario)
 
 

@@ -79,8 +79,13 @@ def ground_of(cluster: ClusterSpec, read: Read) -> Ground:
         members[name] = own
 
     def below(name: str) -> frozenset[str]:
-        nodes, children = members.get(name, ([], []))
-        return frozenset(nodes).union(*(below(child) for child in children))
+        found, nodes, left = {name}, set[str](), [name]
+        while left:
+            own, children = members.get(left.pop(), ([], []))
+            nodes.update(own)
+            left += [child for child in children if child not in found]
+            found.update(children)
+        return frozenset(nodes)
 
     rooms, labels, used = {}, {}, used_by(cluster)
     for one in nodes_of(cluster, read):

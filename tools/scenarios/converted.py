@@ -1,5 +1,6 @@
 """Volcano's allocation cycles as scenarios of the project's own format."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -54,8 +55,8 @@ def unit_scenario(case: volcano.UnitCase) -> Scenario:
     groups = _groups(case)
     waiting = [group for group in groups if any(not pod.node for pod in group.pods)]
     want = Want(bound=case.expect_binds)
+    named = None if case.only_count else _named(case, groups)
     if not case.only_count:
-        want.nodes = _named(case)
         want.sizes = case.expect_bind_nums_in_hyper_node
     pending = sum(not pod.node for group in groups for pod in group.pods)
     if case.expect_binds < pending:
@@ -65,44 +66,54 @@ def unit_scenario(case: volcano.UnitCase) -> Scenario:
         about=" ".join(case.notes),
         world=World(clusters=[cluster], groups=groups),
     )
-    if _asks_unknown_tier(case):
+    if _asks_unknown_tier(case, has_tree=bool(cluster.hyper_nodes)):
         scenario.differs = UNKNOWN_TIER
-        want = Want(bound=0, waiting=pending, says="tier")
+        want, named = Want(bound=0, waiting=pending, says="tier"), None
     if len(waiting) == 1:
-        scenario.expect = {f"{NAMESPACE}/{waiting[0].name}": want}
+        want.nodes = named and named.get(_key(waiting[0]))
+        scenario.expect = {_key(waiting[0]): want}
     else:
         scenario.expect_all = WantAll(bound=want.bound)
-        scenario.expect = _several(waiting, want)
+        scenario.expect = {
+            _key(group): Want(nodes=(named or {}).get(_key(group))) for group in waiting
+        }
     return scenario
 
 
-def _several(waiting: Iterable[GroupSpec], want: Want) -> dict[str, Want]:
-    """What is said of single pods, by the PodGroup that has them."""
-    nodes = want.nodes or {}
-    found: dict[str, Want] = {}
-    for group in waiting:
-        own = {pod.name: nodes[pod.name] for pod in group.pods if pod.name in nodes}
-        found[f"{NAMESPACE}/{group.name}"] = Want(nodes=own or None)
-    return found
+def _key(group: GroupSpec) -> str:
+    return f"{group.namespace}/{group.name}"
 
 
-def _named(case: volcano.UnitCase) -> dict[str, str] | None:
-    """The nodes of single pods, by pod name. Raises ConversionError."""
+def _named(case: volcano.UnitCase, groups: Iterable[GroupSpec]) -> dict[str, dict[str, str]] | None:
+    """The nodes of single pods, by PodGroup and pod name. Raises ConversionError."""
     if case.expect_bind_map is None:
         return None
-    pods = {pod.name for pod in case.pods}
-    found = {key.rpartition("/")[2]: node for key, node in case.expect_bind_map.items()}
-    if unknown := sorted(set(found) - pods):
-        raise ConversionError(f"expectBindMap names {unknown}, which are no pods of the case")
+    left = {
+        key if "/" in key else f"{NAMESPACE}/{key}": node
+        for key, node in case.expect_bind_map.items()
+    }
+    found: dict[str, dict[str, str]] = {}
+    for group in groups:
+        for pod in group.pods:
+            node = left.pop(f"{group.namespace}/{pod.name}", None)
+            if node is not None:
+                found.setdefault(_key(group), {})[pod.name] = node
+    if left:
+        raise ConversionError(f"expectBindMap names {sorted(left)}, which are no pods of the case")
     return found
 
 
 def _groups(case: volcano.UnitCase) -> list[GroupSpec]:
-    """The PodGroups with their pods; pods of others get a PodGroup that asks for nothing."""
+    """The PodGroups with their pods; pods of others get a PodGroup that asks for nothing.
+
+    Raises:  ConversionError for names that are there twice.
+    """
+    _check_once("nodes", [node.name for node in case.nodes])
+    _check_once("podGroups", [f"{g.namespace}/{g.name}" for g in case.pod_groups])
     found = {
-        group.name: GroupSpec(
+        (group.namespace or NAMESPACE, group.name): GroupSpec(
             name=group.name,
-            namespace=NAMESPACE,
+            namespace=group.namespace or NAMESPACE,
             min_member=max(1, group.min_member),
             topology=topology_of(group),
             subgroups=[_subgroup(one) for one in group.sub_group_policy],
@@ -112,11 +123,11 @@ def _groups(case: volcano.UnitCase) -> list[GroupSpec]:
     }
     for pod in case.pods:
         name = pod.group or f"pod-{pod.name}"
+        space = pod.namespace or next((s for s, n in found if n == name), NAMESPACE)
         if pod.phase == "Running" and not pod.node:
             raise ConversionError(f"pods: {pod.name} is Running without a node")
-        if name not in found:
-            found[name] = GroupSpec(name=name, namespace=NAMESPACE)
-        found[name].pods.append(
+        group = found.setdefault((space, name), GroupSpec(name=name, namespace=space))
+        group.pods.append(
             GroupPodSpec(
                 name=pod.name,
                 requests=pod.req,
@@ -125,7 +136,15 @@ def _groups(case: volcano.UnitCase) -> list[GroupSpec]:
                 node=pod.node or "",
             )
         )
-    return list(found.values())
+    groups = list(found.values())
+    _check_once("pods", [f"{one.namespace}/{pod.name}" for one in groups for pod in one.pods])
+    return groups
+
+
+def _check_once(field: str, names: Iterable[str]) -> None:
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise ConversionError(f"{field}: there twice: {', '.join(twice)}")
 
 
 def _subgroup(policy: volcano.Subgroup) -> SubgroupSpec:
@@ -154,12 +173,14 @@ def topology_of(
     )
 
 
-def _asks_unknown_tier(case: volcano.UnitCase) -> bool:
+def _asks_unknown_tier(case: volcano.UnitCase, *, has_tree: bool) -> bool:
     """Whether a hard constraint names a tier that no HyperNode has, or none at all."""
     names = {one.tier_name for one in (case.tree or {}).values() if one.tier_name}
     said: list[volcano.Group | volcano.Subgroup] = list(case.pod_groups)
     said += [one for group in case.pod_groups for one in group.sub_group_policy]
     hard = [one for one in said if one.mode == "hard"]
+    if hard and not has_tree:
+        return True
     return any(
         one.highest_tier_name not in names
         if one.highest_tier_name
@@ -182,10 +203,11 @@ def _tree(case: volcano.UnitCase) -> list[HyperNodeSpec]:
         if not text.isdigit():
             raise ConversionError(f"tiers: {text!r} is no tier")
         tier_of |= dict.fromkeys(names, int(text))
-    if missing := sorted(set(case.real_nodes) ^ set(tier_of)):
+    if missing := sorted(set(tier_of) - set(case.real_nodes)):
         raise ConversionError(f"tiers and realNodes differ on {missing}")
-    below = {name: frozenset(nodes) for name, nodes in case.real_nodes.items()}
-    return [_inferred(name, tier_of, below) for name in sorted(tier_of)]
+    # Node sets of names without a tier are no HyperNodes, and a HyperNode needs members.
+    below = {name: frozenset(case.real_nodes[name]) for name in tier_of}
+    return [_inferred(name, tier_of, below) for name in sorted(tier_of) if below[name]]
 
 
 def _hyper_node(

@@ -23,7 +23,7 @@ STAYS_UNBOUND: Final = (
     "The assertion of the original holds for any outcome. Here its name counts: nothing may be "
     "bound once the agent is idle, and something must say why."
 )
-_CORRECTED: Final = re.compile(r"use task cpu/mem=(\d+)")
+_CORRECTED: Final = re.compile(r"use task cpu/mem=(\d+(?:\.\d+)?)")
 
 _LEAVES: Final = {"s0": (0, 1), "s1": (2, 3), "s2": (4, 5), "s3": (6, 7)}
 _ABOVE: Final = {"s4": (2, ("s0", "s1")), "s5": (2, ("s2", "s3")), "s6": (3, ("s4", "s5"))}

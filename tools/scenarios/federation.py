@@ -26,6 +26,8 @@ from global_sched.shared.api import resource as kinds
 from global_sched.shared.kube.errors import AlreadyExists
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import build_tree
+from global_sched.shared.telemetry.metrics import PLACEMENTS_UNPROVEN
+from global_sched.shared.telemetry.spec import Program
 from tests.flows.federation import Whole, whole
 from tests.virtual_time import VirtualLoop
 from tools.scenarios.agents import parsed_tree
@@ -41,8 +43,8 @@ _STEPS: Final = frozenset(
 Obj = dict[str, Any]
 
 
-def play(scenario: Scenario, read: Read) -> tuple[list[str], str]:
-    """What does not hold, as sentences, and in short what came out.
+def play(scenario: Scenario, read: Read) -> tuple[list[str], str, int]:
+    """What does not hold, as sentences, in short what came out, and answers that are not proven.
 
     Raises:  ScenarioError for what a live federation cannot be told.
     """
@@ -61,7 +63,7 @@ def _check_step(step: Step, number: int) -> None:
         raise ScenarioError(f"step {number}: a federation does not know {', '.join(unknown)}")
 
 
-async def _play(scenario: Scenario, read: Read, folder: Path) -> tuple[list[str], str]:
+async def _play(scenario: Scenario, read: Read, folder: Path) -> tuple[list[str], str, int]:
     world = scenario.world
     members = [_member(cluster, read) for cluster in world.clusters]
     async with whole(folder, *members, start=False) as live:
@@ -77,7 +79,16 @@ async def _play(scenario: Scenario, read: Read, folder: Path) -> tuple[list[str]
             await _idle(live)
             when = f"after step {number}" + (f" ({step.about})" if step.about else "")
             failures += await _differences(live, world, read, step.expect, before, when)
-        return failures, _said(await _everything(live, world, read))
+        return failures, _said(await _everything(live, world, read)), _unproven(live)
+
+
+def _unproven(live: Whole) -> int:
+    """Answers of all programs that the search limit ended, as their metrics count them."""
+    assert live.scheduler is not None
+    counted = [(Program.GLOBAL, live.scheduler.metrics)]
+    counted += [(Program.AGENT, agent.metrics) for agent in live.agents.values()]
+    names_of = [(PLACEMENTS_UNPROVEN.full_name(program), one) for program, one in counted]
+    return sum(int(one.registry.get_sample_value(name) or 0) for name, one in names_of)
 
 
 def _said(lies: Mapping[str, Lies]) -> str:
@@ -222,8 +233,8 @@ async def _differences(
             failures.append(f"{name}: has no binding")
             continue
         failures += differences(name, want, job, outcomes.get(job.key))
-        was = before[full].around() if full in before else None
-        failures += misplaced(name, want, lies[full], was)
+        was = before.get(full, Lies())
+        failures += misplaced(name, want, lies[full], was.around(), was.waiting)
         if want.same_domain and set(lies[full].uids) == set(before[full].uids):
             failures.append(f"{name}: no pod was made anew")
     return [f"{when}: {text}" for text in failures]

@@ -108,7 +108,7 @@ class TreeNode(Strict):
 class UnitCase(Strict, kw_only=True):
     """One allocation cycle on one cluster."""
 
-    id: str
+    id: str = ""
     name: str = ""
     func: str = ""
     pod_groups: list[Group]
@@ -163,7 +163,7 @@ class Expectation(Strict):
 class ClusterCase(Strict, kw_only=True):
     """One job on a whole cluster of eight nodes."""
 
-    id: str
+    id: str = ""
     name: str = ""
     blockers: list[Blocker] = msgspec.field(default_factory=list)
     job_network_topology: Topology | None = None

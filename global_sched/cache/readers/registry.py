@@ -6,33 +6,43 @@ from typing import Any, Final
 
 import msgspec
 
+from global_sched.cache.readers.leader_worker_set import read_leader_worker_set
 from global_sched.cache.readers.pod_templates import read_batch_job, read_replicated
 from global_sched.cache.readers.pytorch_job import read_pytorch_job
 from global_sched.cache.readers.reading import HeldError, Reading, RefusedError, held, refused
 from global_sched.cache.readers.volcano_job import read_volcano_job
 from global_sched.shared.api.names import (
     LAST_CHECKPOINT,
+    LWS_EXCLUSIVE,
+    LWS_SUBGROUP_EXCLUSIVE,
+    MIN_GROUPS,
     MIN_PARALLELISM,
     OBJECT_QUEUE_NAME,
     OWN_PREEMPTABLE,
+    PARTITIONS_TOGETHER,
     PREEMPTABLE,
     RUN_TIME_LIMIT,
 )
 from global_sched.shared.api.resource import (
     BATCH_JOBS,
     DEPLOYMENTS,
+    LEADER_WORKER_SETS,
     PYTORCH_JOBS,
     STATEFUL_SETS,
     VOLCANO_JOBS,
     Resource,
 )
 from global_sched.shared.api.volcano import VolcanoJob
-from global_sched.shared.api.workloads import BatchJob, Deployment, PyTorchJob
+from global_sched.shared.api.workloads import BatchJob, Deployment, LeaderWorkerSet, PyTorchJob
 
 _READ_ANNOTATIONS: Final = (
+    LWS_EXCLUSIVE,
+    LWS_SUBGROUP_EXCLUSIVE,
+    MIN_GROUPS,
     MIN_PARALLELISM,
     OBJECT_QUEUE_NAME,
     OWN_PREEMPTABLE,
+    PARTITIONS_TOGETHER,
     PREEMPTABLE,
     RUN_TIME_LIMIT,
     LAST_CHECKPOINT,
@@ -80,6 +90,7 @@ READERS: Final[dict[tuple[str, str], KindReader]] = {
         KindReader(DEPLOYMENTS, Deployment, lambda app: read_replicated(app, "Deployment")),
         KindReader(STATEFUL_SETS, Deployment, lambda app: read_replicated(app, "StatefulSet")),
         KindReader(PYTORCH_JOBS, PyTorchJob, read_pytorch_job),
+        KindReader(LEADER_WORKER_SETS, LeaderWorkerSet, read_leader_worker_set),
     )
 }
 """Readers by (apiVersion, kind)."""

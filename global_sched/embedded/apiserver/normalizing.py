@@ -6,6 +6,7 @@ and amounts get their canonical spelling.
 
 import base64
 import binascii
+from functools import lru_cache
 from typing import Any, Final
 
 from global_sched.embedded.apiserver.go_types import ZEROES, GoField, Struct, struct_of
@@ -193,6 +194,12 @@ def _checked_quantity(value: Any) -> str:
 def _time(code: str, value: Any) -> str:
     if not isinstance(value, str):
         raise DecodeError("Time.UnmarshalJSON: input is not a JSON string")
+    return _canonical_time(code, value)
+
+
+@lru_cache(maxsize=4096)
+def _canonical_time(code: str, value: str) -> str:
+    """The time as the server writes it; most of an object's times were there before."""
     try:
         instant = parse_instant(value)
     except InstantError as error:

@@ -22,6 +22,7 @@ class Schema:
     """One node of a compiled schema."""
 
     __slots__ = (
+        "accepted",
         "additional",
         "all_of",
         "any_of",
@@ -46,6 +47,8 @@ class Schema:
 
     def __init__(self, raw: Obj) -> None:
         self.raw = raw
+        self.accepted: set[bytes] = set()
+        """Values of this node in which nothing was wrong, as JSON: see `structural`."""
         self.type: str = raw.get("type", "")
         self.properties = {
             key: Schema(value) for key, value in (raw.get("properties") or {}).items()

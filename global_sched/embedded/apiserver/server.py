@@ -23,6 +23,7 @@ from global_sched.embedded.apiserver.crds import Definitions
 from global_sched.embedded.apiserver.failures import Failure, NoSuchPath
 from global_sched.embedded.apiserver.handling import Handler
 from global_sched.embedded.apiserver.identity import ADMIN, User
+from global_sched.embedded.apiserver.impersonating import acting_user
 from global_sched.embedded.apiserver.paths import Paths
 from global_sched.embedded.apiserver.persist import Persistence
 from global_sched.embedded.apiserver.requests import parse_target, verb_of
@@ -151,7 +152,8 @@ class ApiServer:
         code = 500
         call: Call | None = None
         try:
-            user = self._authenticator.user_of(request.headers.get("Authorization", ""))
+            sender = self._authenticator.user_of(request.headers.get("Authorization", ""))
+            user = acting_user(sender, request.headers, self._handler.rbac)
             if self._paths.known(path):
                 self._handler.authorize_path(user, request.method, path)
                 return self._paths.answer(request)

@@ -5,6 +5,8 @@ Each is one pass; on an update the parts that did not change are let be.
 
 from typing import Any, Final
 
+import msgspec
+
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.failures import Cause
 from global_sched.embedded.apiserver.formats import FORMATS
@@ -15,6 +17,14 @@ Json = Any
 Obj = dict[str, Any]
 
 _TOP: Final = frozenset({"apiVersion", "kind", "metadata"})
+_LONG: Final = 16
+"""Items from which on a list's items are remembered when nothing is wrong with them."""
+_MANY: Final = 4096
+"""Items that are remembered."""
+_LARGE: Final = 4096
+"""Bytes of an item that is remembered."""
+
+encode: Final = msgspec.json.Encoder().encode
 
 
 def prune(
@@ -174,11 +184,29 @@ def _validate_list(schema: Schema, value: list[Json], path: str) -> list[Cause]:
         found.append(field_errors.invalid(path, len(value), told))
     items = schema.items
     if items is not None:
-        simple = items.simple
+        known = items.accepted if len(value) >= _LONG else None
         for index, item in enumerate(value):
-            if simple is not type(item):
-                found += validate(items, item, f"{path}[{index}]", top=False)
+            if items.simple is not type(item):
+                found += _validate_item(items, item, f"{path}[{index}]", known)
     found += _duplicates(schema, value, path)
+    return found
+
+
+def _validate_item(schema: Schema, item: Json, path: str, known: set[bytes] | None) -> list[Cause]:
+    """What is wrong with one item; in a long list, `known` ones were looked at before.
+
+    Whoever changes one entry of a long list sends all the others with it.
+    """
+    if known is None or not isinstance(item, dict):
+        return validate(schema, item, path, top=False)
+    mark = encode(item)
+    if mark in known:
+        return []
+    found = validate(schema, item, path, top=False)
+    if not found and len(mark) <= _LARGE:
+        if len(known) >= _MANY:
+            known.clear()
+        known.add(mark)
     return found
 
 

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from global_sched.embedded.karmada.loop import Runnable
 from global_sched.embedded.members.batch_jobs import BatchJobs
 from global_sched.embedded.members.cluster import Cluster
 from global_sched.embedded.members.deployments import Deployments
+from global_sched.embedded.members.hyper_nodes import HyperNodeCounts
 from global_sched.embedded.members.kubelet import Kubelets
+from global_sched.embedded.members.leader_worker_sets import LeaderWorkerSets
 from global_sched.embedded.members.nodes import NodeKeeper
 from global_sched.embedded.members.options import MemberOptions
 from global_sched.embedded.members.pytorch import PyTorchJobs
@@ -20,6 +23,8 @@ from global_sched.propagation.fields import Obj
 from global_sched.shared.api.resource import (
     BATCH_JOBS,
     DEPLOYMENTS,
+    HYPER_NODES,
+    LEADER_WORKER_SETS,
     NODES,
     PODS,
     PYTORCH_JOBS,
@@ -33,15 +38,16 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.preflight import missing_resources
 
 ALWAYS: Final = (NODES, PODS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JOBS)
-WITH_PYTORCH: Final = (PYTORCH_JOBS, SERVICES)
+OPTIONAL: Final = (PYTORCH_JOBS, LEADER_WORKER_SETS)
+"""Kinds that run where their CRD is installed; their pods are found through Services."""
 
 
 class Member:
     """Nodes, kubelets, workload controllers and, if asked for, the default scheduler.
 
     `nodes` are created at the start (a list of manifests, or a plan that brings its HyperNodes);
-    nodes that are in the server already, or come later, live as well. PyTorchJobs run where
-    their CRD is installed when the member starts.
+    nodes that are in the server already, or come later, live as well. PyTorchJobs and
+    LeaderWorkerSets run where their CRD is installed when the member starts.
     """
 
     def __init__(
@@ -65,8 +71,11 @@ class Member:
 
     async def run(self) -> None:
         """Run the member until cancelled."""
-        missing = await missing_resources(self._client, WITH_PYTORCH)
-        resources = ALWAYS if missing else (*ALWAYS, *WITH_PYTORCH)
+        missing = await missing_resources(self._client, (*OPTIONAL, HYPER_NODES))
+        served = [one for one in OPTIONAL if one not in missing]
+        resources = (*ALWAYS, *served, SERVICES) if served else ALWAYS
+        if HYPER_NODES not in missing:
+            resources = (*resources, HYPER_NODES)
         cluster = Cluster(
             self._client, clock=self._clock, resources=resources, component="embedded-member"
         )
@@ -79,7 +88,10 @@ class Member:
             down=kubelets.down,
         )
         self._kubelets, self._keeper = kubelets, keeper
-        loops = [kubelets.loop, *(one.loop for one in self._controllers(cluster, resources))]
+        loops: list[Runnable] = [kubelets.loop]
+        loops += [one.loop for one in self._controllers(cluster, resources)]
+        if HYPER_NODES in resources:
+            loops.append(HyperNodeCounts(cluster).loop)
         if self._options.default_scheduler:
             loops.append(DefaultScheduler(cluster).loop)
         await keeper.register()
@@ -102,6 +114,8 @@ class Member:
         ]
         if PYTORCH_JOBS in resources:
             found.append(PyTorchJobs(cluster))
+        if LEADER_WORKER_SETS in resources:
+            found.append(LeaderWorkerSets(cluster))
         return found
 
     # --- faults ---------------------------------------------------------------------------

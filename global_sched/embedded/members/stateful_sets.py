@@ -3,6 +3,7 @@
 from typing import Final
 
 from global_sched.embedded.members.cluster import active, ready, template_pod
+from global_sched.embedded.members.leader_worker_pods import fill_pod
 from global_sched.embedded.members.revisions import template_hash
 from global_sched.embedded.members.workload import WorkloadController
 from global_sched.propagation.fields import Obj, generation_of, get, labels, name_of
@@ -23,7 +24,7 @@ class StatefulSets(WorkloadController):
         """One step up, down or of a roll-out, then the status."""
         revision = f"{name_of(obj)}-{template_hash(obj['spec']['template'])}"
         pods = {_ordinal(pod): pod for pod in self.cluster.owned(PODS, obj)}
-        wanted = _replicas(obj)
+        wanted = _ordinals(obj)
         ordered = get(obj, "spec", "podManagementPolicy") != "Parallel"
         if await self._fill(obj, pods, revision, ordered=ordered) and not await self._trim(
             pods, wanted, ordered=ordered
@@ -35,7 +36,7 @@ class StatefulSets(WorkloadController):
     async def _fill(self, obj: Obj, pods: dict[int, Obj], revision: str, *, ordered: bool) -> bool:
         """Create what is missing; False while something has to be waited for."""
         complete = True
-        for ordinal in range(_replicas(obj)):
+        for ordinal in _ordinals(obj):
             pod = pods.get(ordinal)
             if pod is None:
                 made = await self.cluster.create(PODS, _pod(obj, ordinal, revision), owner=obj)
@@ -50,9 +51,9 @@ class StatefulSets(WorkloadController):
                 return False
         return complete
 
-    async def _trim(self, pods: dict[int, Obj], wanted: int, *, ordered: bool) -> bool:
+    async def _trim(self, pods: dict[int, Obj], wanted: range, *, ordered: bool) -> bool:
         """Delete from the highest ordinal; True while something goes."""
-        surplus = sorted((ordinal for ordinal in pods if ordinal >= wanted), reverse=True)
+        surplus = sorted((ordinal for ordinal in pods if ordinal not in wanted), reverse=True)
         for ordinal in surplus[:1] if ordered else surplus:
             if get(pods[ordinal], "metadata", "deletionTimestamp") is None:
                 await self.cluster.delete(PODS, pods[ordinal])
@@ -76,7 +77,7 @@ def _pod(obj: Obj, ordinal: int, revision: str) -> Obj:
     )
     pod["metadata"]["labels"] |= {INDEX: str(ordinal), REVISION: revision, POD_NAME: name}
     pod["spec"] |= {"hostname": name, "subdomain": get(obj, "spec", "serviceName") or ""}
-    return pod
+    return fill_pod(pod)
 
 
 def _status(obj: Obj, pods: dict[int, Obj], revision: str) -> Obj:
@@ -104,6 +105,11 @@ def _status(obj: Obj, pods: dict[int, Obj], revision: str) -> Obj:
 def _replicas(obj: Obj) -> int:
     found = get(obj, "spec", "replicas")
     return 1 if found is None else int(found)
+
+
+def _ordinals(obj: Obj) -> range:
+    start = int(get(obj, "spec", "ordinals", "start") or 0)
+    return range(start, start + _replicas(obj))
 
 
 def _ordinal(pod: Obj) -> int:

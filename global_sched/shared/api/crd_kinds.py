@@ -312,5 +312,43 @@ _KUBEFLOW: Final = (
     ),
 )
 
-KINDS: Final = (*_OURS, *_KARMADA, *_VOLCANO, *_KUBEFLOW)
+_LEADER_WORKER: Final = (
+    CrdKind(
+        resource=resource.LEADER_WORKER_SETS,
+        type=workloads.LeaderWorkerSet,
+        short_names=("lws",),
+        columns=(
+            ("Ready", ".status.readyReplicas", "integer"),
+            ("Desired", ".spec.replicas", "integer"),
+            ("Up-to-date", ".status.updatedReplicas", "integer"),
+            ("Age", ".metadata.creationTimestamp", "date"),
+        ),
+        rules={
+            "spec": {"required": ["leaderWorkerTemplate"]},
+            "spec.replicas": {"default": 1},
+            "spec.startupPolicy": {
+                "default": "LeaderCreated",
+                "enum": ["LeaderCreated", workloads.LEADER_READY],
+            },
+            "spec.leaderWorkerTemplate": {"required": ["workerTemplate"]},
+            "spec.leaderWorkerTemplate.size": {"default": 1},
+            "spec.leaderWorkerTemplate.restartPolicy": {
+                "default": "RecreateGroupOnPodRestart",
+                "enum": [
+                    "Default",
+                    "RecreateGroupOnPodRestart",
+                    "RecreateGroupAfterStart",
+                    "None",
+                ],
+            },
+        },
+        scale={
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.hpaPodSelector",
+        },
+    ),
+)
+
+KINDS: Final = (*_OURS, *_KARMADA, *_VOLCANO, *_KUBEFLOW, *_LEADER_WORKER)
 """Every kind that is served through a CRD, ours first."""

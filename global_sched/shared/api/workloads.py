@@ -1,5 +1,7 @@
 """Kinds that users submit, apart from Volcano's: what a reader needs of each."""
 
+from typing import Final
+
 from global_sched.shared.api.base import Condition, LabelSelector, Meta, Wire
 from global_sched.shared.api.core import PodTemplate
 
@@ -100,3 +102,34 @@ class PyTorchJob(Wire, frozen=True):
     kind: str = "PyTorchJob"
     metadata: Meta = Meta()
     spec: PyTorchJobSpec = PyTorchJobSpec()
+
+
+LEADER_READY: Final = "LeaderReady"
+"""The startup policy under which workers are made once their leader is ready."""
+
+
+class LeaderWorkerTemplate(Wire, frozen=True):
+    """One group: a leader, and `size` - 1 workers."""
+
+    leader_template: PodTemplate | None = None
+    """None: the leader is like the workers."""
+    worker_template: PodTemplate = PodTemplate()
+    size: int | None = None
+    restart_policy: str = ""
+
+
+class LeaderWorkerSetSpec(Wire, frozen=True):
+    """How many groups, and how they start."""
+
+    replicas: int | None = None
+    leader_worker_template: LeaderWorkerTemplate = LeaderWorkerTemplate()
+    startup_policy: str = ""
+
+
+class LeaderWorkerSet(Wire, frozen=True):
+    """leaderworkerset.x-k8s.io/v1 LeaderWorkerSet."""
+
+    api_version: str = "leaderworkerset.x-k8s.io/v1"
+    kind: str = "LeaderWorkerSet"
+    metadata: Meta = Meta()
+    spec: LeaderWorkerSetSpec = LeaderWorkerSetSpec()

@@ -12,6 +12,7 @@ The informer owns nothing but the identity of every object (key → uid, resourc
 """
 
 import asyncio
+import math
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -24,6 +25,7 @@ from global_sched.shared.kube.decode import EventType, Page, WatchEvent, codec
 from global_sched.shared.kube.errors import ApiError, DecodeError, Gone
 from global_sched.shared.kube.informer_stats import InformerStatistics, ListReason
 from global_sched.shared.kube.objects import Identity, Malformed, ObjectKey
+from global_sched.shared.kube.reading import WATCH
 from global_sched.shared.telemetry.logs import get_logger
 
 T = TypeVar("T")
@@ -80,7 +82,7 @@ class Informer(Generic[T]):
         resync: float | None = None,
         backoff: Backoff | None = None,
         relist_interval: float = 10.0,
-        watch_seconds: float = 300.0,
+        watch_seconds: float = WATCH,
     ) -> None:
         self.resource = resource
         self.synced = asyncio.Event()
@@ -211,7 +213,7 @@ class Informer(Generic[T]):
 
     def _resync_due(self) -> float:
         if self._resync is None or self._listed_at is None:
-            return self._watch_seconds
+            return math.inf
         return self._listed_at + self._resync - self._clock.monotonic()
 
     async def _watch(self) -> None:

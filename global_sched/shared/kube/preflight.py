@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -17,6 +18,7 @@ from global_sched.shared.kube.errors import (
     NotFound,
     Unauthorized,
 )
+from global_sched.shared.kube.ready import when_ready
 from global_sched.shared.kube.retry import retry
 from global_sched.shared.telemetry.logs import get_logger
 
@@ -34,8 +36,11 @@ class Patience:
     clock: Clock
     seconds: float
 
-    async def ask(self, call: Callable[[], Awaitable[T]], *, server: str) -> T:
-        """The answer of `call`; transient failures (no answer, 429, 5xx) are waited out.
+    async def ask(self, call: Callable[[], Awaitable[T]], *, client: Client, server: str) -> T:
+        """The answer of `call`, a request of `client`.
+
+        Transient failures (no answer, 429, 5xx) are waited out, and so is a refusal by a server
+        that is not ready.
 
         Raises:  the ApiError of the last try; any that is not transient at once.
         """
@@ -43,7 +48,13 @@ class Patience:
         def tell(error: ApiError) -> None:
             log.warning("server_not_ready", server=server, error=str(error))
 
-        return await retry(call, clock=self.clock, cap=_PAUSE, patience=self.seconds, failed=tell)
+        return await retry(
+            partial(when_ready, client, call),
+            clock=self.clock,
+            cap=_PAUSE,
+            patience=self.seconds,
+            failed=tell,
+        )
 
 
 class _ResourceName(msgspec.Struct):
@@ -98,7 +109,9 @@ async def require(
         return await missing_resources(client, wanted)
 
     try:
-        missing = await (ask() if patience is None else patience.ask(ask, server=server))
+        missing = await (
+            ask() if patience is None else patience.ask(ask, client=client, server=server)
+        )
     except Unauthorized as error:
         raise ConfigError(
             f"the {server} does not accept our credentials: {error.message}; "

@@ -71,9 +71,10 @@ class Decision:
     room was given, which the agents follow. `pending` is growth that was asked for and not
     admitted. A withdrawn workload keeps its decision with no grants and the back-offs.
 
-    `claim` is room that is kept for a workload without grants. `give_up` are, by cluster, surplus
-    pods above the grant that leave to make room. `evicted` is when it last had to leave for another
-    one; a victim evicts nobody itself until `Policy.hold_seconds` after that.
+    `claim` is room that is kept for a workload without grants, or for the growth of one with them.
+    `give_up` are, by cluster, surplus pods above the grant that leave to make room. `evicted` is
+    when it last had to leave for another one; a victim evicts nobody itself until
+    `Policy.hold_seconds` after that.
     """
 
     id: DecisionId
@@ -101,11 +102,28 @@ def decision_id(
     at: Instant,
     order: int,
     claim: Claim | None = None,
+    priority: int | None = None,
 ) -> DecisionId:
     """The id that a decision with this content has: 20 hex digits of a SHA-256.
 
-    Whoever decides writes it, and whoever reads a decision annotation checks it.
+    Whoever decides writes it, and whoever reads a decision annotation checks it. A claim beside
+    grants is for their growth: what was admitted is the same, and so is the id.
     """
-    parts = [binding, grants, at, order]
-    content = to_json(parts if claim is None else [*parts, claim])
-    return DecisionId(hashlib.sha256(content).hexdigest()[:20])
+    parts: list[object] = [binding, grants, at, order]
+    if claim is not None and not grants:
+        parts.append(claim)
+    if priority is not None:
+        parts.append({"priority": priority})
+    return DecisionId(hashlib.sha256(to_json(parts)).hexdigest()[:20])
+
+
+def is_whole(decision: Decision, binding: BindingId) -> bool:
+    """Whether a decision's id matches its content.
+
+    Those that were written before the priority was a part of it are still read.
+    """
+    grants, at, order, claim = decision.grants, decision.at, decision.order, decision.claim
+    return decision.id in (
+        decision_id(binding, grants, at, order, claim, decision.priority),
+        decision_id(binding, grants, at, order, claim),
+    )

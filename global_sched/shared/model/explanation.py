@@ -1,8 +1,9 @@
 """Why one workload is where it is: everything that people may ask, as values."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-from global_sched.shared.model.ids import ClusterName, QueueName, WorkloadKey
+from global_sched.shared.model.ids import ClusterName, DomainId, QueueName, WorkloadKey
 from global_sched.shared.model.plan import Admission, Outcome
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import DomainVerdict
@@ -37,7 +38,8 @@ class Holding:
     """What a queue or tenant holds, its share, and a queue's capability or a tenant's limits.
 
     Of a queue also what it deserves, what of that it does not use (`unused`), what it holds over it
-    (`borrowed`), and the queues above it, nearest first.
+    (`borrowed`), and the queues above it, nearest first. Of a tenant the average of what it held
+    before (`past`), where the Policy lets that count.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Holding:
     unused: Resources = Resources()
     borrowed: Resources = Resources()
     above: tuple[str, ...] = ()
+    past: Resources = Resources()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,42 @@ class Victim:
     workload: WorkloadKey | None = None
 
 
+class Change(StrEnum):
+    """What could change so that a workload runs."""
+
+    TURN = "Turn"
+    """It is the first in line."""
+    QUEUE_OPEN = "QueueOpen"
+    QUOTA = "Quota"
+    """Its queue, one above it or its tenant may hold more."""
+    LENDING = "Lending"
+    """Guarantees that others do not use are lent."""
+    LEAVING = "Leaving"
+    """Those that have to leave for it do."""
+    ENDING = "Ending"
+    """Others end."""
+    CLUSTER = "Cluster"
+    """A cluster that is left out now may be used."""
+    TIER = "Tier"
+    """Its pods may lie further apart."""
+    MINIMUM = "Minimum"
+    """Fewer pods are enough for it to start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """One change, tried with the cycle's own checks: with it alone the workload runs.
+
+    Where it is needed and not `enough`, `text` says what then still stands against it.
+    """
+
+    change: Change
+    text: str
+    enough: bool = True
+    cluster: ClusterName | None = None
+    domain: DomainId | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """One workload's turn in a cycle.
@@ -83,7 +122,7 @@ class Explanation:
     the clusters that had no room. `admission` is what this cycle would write. `position` of
     `length` is its place in its queue's line, 0 when it does not stand in line. `queue` and
     `tenant` are as they were when its turn came. `victims` would have to leave for it now;
-    `no_victims` says why nobody may, empty when it needs none.
+    `no_victims` says why nobody may, empty when it needs none. `remedies` would let it run.
     """
 
     outcome: Outcome
@@ -95,3 +134,4 @@ class Explanation:
     tenant: Holding
     victims: tuple[Victim, ...] = ()
     no_victims: str = ""
+    remedies: tuple[Remedy, ...] = ()

@@ -1,6 +1,6 @@
 """A gang: pod sets that start together or not at all, and where they may lie."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from global_sched.shared.model.ids import PodSetName
@@ -92,7 +92,22 @@ class Gang:
 
     def all_amounts(self) -> "Amounts":
         """Every pod of each pod set."""
+        if len(self.pod_sets) == 1:  # asked for every workload in every cycle
+            only = self.pod_sets[0]
+            return Amounts(((only.name, only.count),)) if only.count > 0 else Amounts()
         return Amounts.of({p.name: p.count for p in self.pod_sets})
+
+    def only(self, amounts: "Amounts") -> "Gang":
+        """A gang of exactly these pods, under the same constraint."""
+        return replace(
+            self,
+            pod_sets=tuple(
+                replace(p, count=pods, minimum=pods)
+                for p in self.pod_sets
+                if (pods := amounts.get(p.name))
+            ),
+            minimum=amounts.pods(),
+        )
 
     def requests(self, amounts: "Amounts") -> Resources:
         """The resources of that many pods."""

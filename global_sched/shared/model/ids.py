@@ -26,6 +26,9 @@ DecisionId = NewType("DecisionId", str)
 
 MAIN = PodSetName("main")
 """The pod set of kinds that have a single pod template."""
+LEADERS = PodSetName("leader")
+WORKERS = PodSetName("worker")
+"""The pod sets of a LeaderWorkerSet."""
 
 
 def workload_key(namespace: str, name: str) -> WorkloadKey:

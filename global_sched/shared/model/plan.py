@@ -91,6 +91,9 @@ class Plan:
     confirmations: tuple[Confirmation, ...] = ()
     claims: tuple[Claiming, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
+    unproven: tuple[WorkloadKey, ...] = ()
+    """Workloads whose answer the search limit ended before it was certain: admitted, perhaps not
+    in the closest place, or waiting though a place may exist. Ascending."""
 
     def empty(self) -> bool:
         """Whether nothing has to be written but reasons."""

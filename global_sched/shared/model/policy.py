@@ -63,6 +63,11 @@ class Policy:
     ageing_limit: int = 1000
     """The most by which waiting raises a priority: a job that is more than this above another in
     PriorityClass stays before it, however long that one waits."""
+    usage_half_life_seconds: int = 0
+    """After each so many seconds half of what a tenant held is forgotten: until then it counts in
+    the tenants' order beside what they hold now; 0: the past counts for nothing."""
+    usage_weight_percent: int = 100
+    """How much the average of what a tenant held counts, beside 100 for what it holds now."""
     placement_search_limit: int = 20_000_000
     """Additions that the exact search for one gang of several shapes or with partitions may take
     (20 million: a tenth of a second); a fortieth of them to bring a placement that is known closer

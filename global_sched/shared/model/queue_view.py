@@ -31,5 +31,7 @@ class QueueView:
     borrowed: Resources = Resources()
     lent: Resources = Resources()
     share: Share = Share()
+    excess: Share = Share()
+    """The largest part of the federation that it holds over its deserved, and its weight."""
     clusters: tuple[tuple[ClusterName, Resources], ...] = ()
     """What it holds in each cluster."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
+from global_sched.shared.model.past import Past
 from global_sched.shared.model.queue import Queue, Tenant, Usage
 from global_sched.shared.model.workload import Workload
 
@@ -51,4 +52,6 @@ class Snapshot:
     pending: tuple[Bucket, ...] = ()
     unsettled: tuple[Workload, ...] = ()
     running: tuple[Running, ...] = ()
+    past: tuple[Past, ...] = ()
+    """What tenants held before, by queue and tenant, as the Queues' annotations say."""
     epoch: int = 0

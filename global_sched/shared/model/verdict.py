@@ -35,6 +35,8 @@ class Verdict:
     holds: int | None = None
     wants: int | None = None
     nearest: DomainId | None = None
+    proven: bool = True
+    """False where the search limit ended before it was certain that nothing fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

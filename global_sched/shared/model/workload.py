@@ -208,6 +208,8 @@ class Workload:
             return False
         if self.surplus() or self.lacking().entries or decision.pending.entries:
             return False
+        if decision.claim is not None:
+            return False
         return all(self.minimum_reached(grant) for grant in decision.grants)
 
 

@@ -5,9 +5,13 @@ means is worked out once for all shapes, as vectors; per shape it would cost mor
 itself when a federation's jobs come in many shapes.
 """
 
+from heapq import heapify, heappop, heappush
+
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.tally import LEAN, SLACK, SUMS, Free, Ints, Tally
+
+_MOST_KEPT = 4096
 
 
 class Board:
@@ -24,6 +28,8 @@ class Board:
         self._kinds = self._tally.kinds[at]
         self._seen = len(rows.log)
         self._joined = False
+        self._kept: dict[int, Ints] = {}
+        self._kept_at = self._tally.counted
 
     @property
     def sums(self) -> Ints:
@@ -71,22 +77,49 @@ class Board:
             self._joined = True
             self._tally.join(self)
         rows, tally = self._rows, self._tally
-        counts = tally.measure(
-            [
-                (tally.free(self.at, rows.free[row]), self._kinds[rows.kind[row]])
-                for row, _ in changed
-            ]
-        )
+        lines_of = self._lines_of(changed)
+        parents, chain = rows.index.parent, rows.index.chain
         by_domain: dict[int, Ints] = {}
-        for (row, nodes), each in zip(changed, counts, strict=True):
+        for (row, nodes), each in zip(changed, lines_of, strict=True):
             domain, held = rows.domain[row], by_domain.get(rows.domain[row])
             more = each if nodes == 1 else -each if nodes == -1 else each * nodes
             by_domain[domain] = more if held is None else held + more
         lines, first = tally.lines, self._first
-        for domain, more in by_domain.items():
-            for above in rows.index.chain[domain]:
-                line = lines[first + above]
-                line += more
+        if len(by_domain) == 1:
+            for domain, more in by_domain.items():
+                for above in chain[domain]:
+                    line = lines[first + above]
+                    line += more
+            return
+        # From the lowest tier up: what several domains add to one around them is added once.
+        waiting = list(by_domain)
+        heapify(waiting)
+        while waiting:
+            domain = heappop(waiting)
+            more = by_domain[domain]
+            line = lines[first + domain]
+            line += more
+            above = parents[domain]
+            if above < 0:
+                continue
+            held = by_domain.get(above)
+            if held is None:
+                heappush(waiting, above)
+            by_domain[above] = more if held is None else held + more
+
+    def _lines_of(self, changed: list[tuple[int, int]]) -> list[Ints]:
+        """What one node of each of these rows counts for: kept, since rows never change."""
+        rows, tally, kept = self._rows, self._tally, self._kept
+        if self._kept_at != tally.counted:
+            kept.clear()
+            self._kept_at = tally.counted
+        if len(kept) > _MOST_KEPT:
+            kept.clear()
+        new = [row for row, _ in changed if row not in kept]
+        if new:
+            nodes = [(tally.free(self.at, rows.free[r]), self._kinds[rows.kind[r]]) for r in new]
+            kept.update(zip(new, tally.measure(nodes), strict=True))
+        return [kept[row] for row, _ in changed]
 
     def changed(self) -> list[tuple[int, Free, int, int]]:
         """(domain, free vector, class, more nodes) of all rows, against the ground."""

@@ -66,14 +66,13 @@ def glance(index: TreeIndex, table: Room, least: int, limit: Limit) -> Glance:
 
 
 def choose(
-    index: TreeIndex, room: Measured, least: int, most: int, scope: Scope
+    index: TreeIndex, table: Still, least: int, most: int, scope: Scope
 ) -> list[Part] | None:
     """Pods per domain, for nodes that hang directly on it; None when `least` fits nowhere.
 
     The minimum decides the domain; surplus fills it and then spreads to the domains around it, as
-    far as the limit allows.
+    far as the limit allows. `table.exact` tells whether it is the closest.
     """
-    table = Still(room)
     if scope.around is not None:
         top = top_of(index, scope.around, scope.limit)
         if top is None or int(table.sums[top]) < least:
@@ -88,7 +87,7 @@ def choose(
     return _spread(index, table, domain, most, domain if top is None else top)
 
 
-def _domain(index: TreeIndex, table: Measured, least: int, most: int, scope: Scope) -> int | None:
+def _domain(index: TreeIndex, table: Still, least: int, most: int, scope: Scope) -> int | None:
     inside = None if scope.within == index.root else index.under(scope.within)
     for tier, first, after in index.slices:
         if scope.limit.tier is not None and tier > scope.limit.tier:
@@ -96,24 +95,32 @@ def _domain(index: TreeIndex, table: Measured, least: int, most: int, scope: Sco
         fits = table.sums[first:after] >= least
         if inside is not None:
             fits &= inside[first:after]
-        found = np.flatnonzero(fits)
+        found = fits.nonzero()[0]
         if len(found):
-            return _best(index, table, found + first, most)
+            return _best(index, table, found + first, least, most)
     if scope.limit.tier is None and inside is None and int(table.sums[index.root]) >= least:
         return index.root
     return None
 
 
-def _best(index: TreeIndex, table: Measured, candidates: Ints, most: int) -> int:
-    """The best of several domains of one tier, which ascend by name."""
+def _best(index: TreeIndex, table: Still, candidates: Ints, least: int, most: int) -> int:
+    """The best of several domains of one tier, which ascend by name and hold the least."""
     if len(candidates) == 1:
         return int(candidates[0])
-    holds = np.minimum(table.sums[candidates], most)
-    target = int(holds.max())
-    kept = candidates[holds == target]
+    kept, target = candidates, most
+    if least < most:
+        holds = np.minimum(table.sums[candidates], most)
+        target = int(holds.max())
+        kept = candidates[holds == target]
     if len(kept) > 1 and not index.childless(int(kept[0]), int(kept[-1])):
-        costs = Closest(index, table, target).costs(kept, target)
-        kept = kept[costs == costs.min()]
+        closest = Closest(index, table, target)
+        costs = closest.costs(kept, target)
+        table.exact &= closest.exact
+        first = int(costs.argmin())
+        equal = costs == costs[first]
+        if np.count_nonzero(equal) == 1:
+            return int(kept[first])
+        kept = kept[equal]
     lean = table.lean[kept] >= target
     if lean.any():
         kept = kept[lean]
@@ -122,11 +129,12 @@ def _best(index: TreeIndex, table: Measured, candidates: Ints, most: int) -> int
     return int(kept[table.slack[kept].argmin()])
 
 
-def _spread(index: TreeIndex, table: Measured, domain: int, most: int, top: int) -> list[Part]:
+def _spread(index: TreeIndex, table: Still, domain: int, most: int, top: int) -> list[Part]:
     """Fill a domain, then the domains around it, up to the top."""
     here = min(most, int(table.sums[domain]))
     closest = Closest(index, table, most)
     parts = closest.split(domain, here)
+    table.exact &= closest.exact
     left = most - here
     at = domain
     while left and at != top:
@@ -176,11 +184,11 @@ def _collect(
         if at == without:
             continue
         below = index.below(at)
-        room = sums[below]
-        direct = min(left, int(sums[at]) - int(room.sum()))
+        room = sums[below].tolist()
+        direct = min(left, int(sums[at]) - sum(room))
         if direct:
             parts.append((at, direct))
             left -= direct
-        order = np.lexsort((slack[below], room))
-        fullest = [int(below[i]) for i in order.tolist() if room[i] > 0]
-        stack.extend(reversed(fullest))
+        if left:
+            fullest = sorted(zip(room, slack[below].tolist(), index.children[at], strict=True))
+            stack.extend([child for pods, _, child in reversed(fullest) if pods > 0])

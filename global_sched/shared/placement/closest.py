@@ -59,20 +59,23 @@ class Closest:
 
     def costs(self, domains: Ints, pods: int) -> Ints:
         """The least sums over pairs in several domains of one tier, which all hold these pods."""
-        fan = self.index.fan(self.index.tier[int(domains[0])])
-        rows = None if fan is None else [fan.row.get(at, -1) for at in domains.tolist()]
-        if fan is None or rows is None or min(rows) < 0:
+        tier = self.index.tier[int(domains[0])]
+        fan = self.index.fan(tier)
+        rows = None if fan is None else fan.rows[domains]
+        if fan is None or rows is None or rows.min() < 0:
             return np.array([self.cost(at, pods) for at in domains.tolist()], dtype=np.int64)
-        sums = np.append(self.room.sums, 0)
-        rooms = np.minimum(sums[fan.children[rows]], pods)
+        rooms = self.room.sums[fan.children[rows]]
+        np.minimum(rooms, pods, out=rooms)
+        if fan.there is not None:
+            rooms *= fan.there[rows]
         rooms.sort(axis=1)
-        shares = rooms[:, ::-1].cumsum(axis=1)
-        np.minimum(shares, pods, out=shares)
-        shares[:, 1:] -= shares[:, :-1].copy()
-        gains = self.index.tier[int(domains[0])] - fan.tiers[rows]
-        pairs = (shares * (shares - 1)).sum(axis=1) // 2
-        whole = self.index.tier[int(domains[0])] * (pods * (pods - 1) // 2)
-        result: Ints = whole - gains * pairs
+        filled = rooms[:, ::-1].cumsum(axis=1)
+        np.minimum(filled, pods, out=filled)
+        shares = filled.copy()
+        shares[:, 1:] -= filled[:, :-1]
+        # The squares of the shares: twice the pairs within children, and all pods once.
+        pairs = (np.einsum("ij,ij->i", shares, shares) - filled[:, -1]) // 2
+        result: Ints = tier * (pods * (pods - 1) // 2) - (tier - fan.tiers[rows]) * pairs
         return result
 
     def split(self, domain: int, pods: int) -> list[Part]:

@@ -1,6 +1,7 @@
 """A placement in the making: pods on rows of nodes, undone unless it is kept."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import PodSetName
@@ -9,8 +10,7 @@ from global_sched.shared.placement.table import Table
 from global_sched.shared.placement.units import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Pods of one pod set on nodes of a row, which then are nodes of the target row."""
 
     unit: int
@@ -73,7 +73,9 @@ class Draft:
 
     def count(self, unit: Unit) -> int:
         """Pods of a unit so far, in all its pod sets."""
-        return sum(self._placed.get((unit.at, name), 0) for name, _, _ in unit.sets)
+        if not self.steps:
+            return 0
+        return sum([self._placed.get((unit.at, name), 0) for name, _, _ in unit.sets])
 
     def put(self, unit: Unit, table: Table, row: int, nodes: int, pods: int) -> int:
         """Put `pods` of a unit on each of some nodes; the unit's pod sets follow each other.

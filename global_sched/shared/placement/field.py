@@ -19,7 +19,7 @@ from global_sched.shared.placement.refusal import too_little
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.space import Space
 from global_sched.shared.placement.tally import SUMS, Ints, Tally
-from global_sched.shared.placement.units import Limit, Task, Unit, one_shape
+from global_sched.shared.placement.units import Task, Unit, one_shape
 
 _SMALL = 64
 """So many domains are looked through one by one faster than as vectors."""
@@ -112,7 +112,7 @@ class Question:
         """How closely it fits in some clusters (None: not at all); only where it is `plain`."""
         field = self._field
         field.follow()
-        first, grounds = field.tally.first, field.grounds
+        firsts, grounds = field.tally.first, field.grounds
         sums = field.tally.table[:, SUMS, self._place]
         found: list[Near | None] = []
         for at in clusters:
@@ -120,12 +120,18 @@ class Question:
             if unit is None or isinstance(task, Verdict):
                 found.append(None)
                 continue
-            here, index = sums[first[at] : first[at + 1]], grounds[at].index
-            if len(here) > _SMALL:
-                seen = glance(index, _Sums(index, here), unit.least, task.limit)
+            first, after, index = firsts[at], firsts[at + 1], grounds[at].index
+            limit, least, whole = task.limit, unit.least, int(sums[after - 1])
+            if whole < least:
+                found.append(None)
+            elif limit.scatter:
+                found.append((None, whole))
+            elif after - first > _SMALL:
+                here = sums[first:after]
+                seen = glance(index, _Sums(index, here), least, limit)
                 found.append((seen.tier, seen.holds) if seen.fits else None)
             else:
-                found.append(_near(index, here.tolist(), unit.least, task.limit))
+                found.append(_near(index, sums[first:after].tolist(), least, limit.tier))
         return found
 
     def verdicts(self, clusters: Iterable[int]) -> list[Verdict]:
@@ -158,21 +164,15 @@ class Question:
         return verdict
 
 
-def _near(index: TreeIndex, sums: list[int], least: int, limit: Limit) -> Near | None:
-    """`choose.glance` for few domains."""
-    whole = sums[-1]
-    if whole < least:
-        return None
-    if limit.scatter:
-        return None, whole
-    highest = limit.tier
+def _near(index: TreeIndex, sums: list[int], least: int, highest: int | None) -> Near | None:
+    """`choose.glance` for few domains, of which the whole cluster holds the minimum."""
     for tier, first, after in index.slices:
         if highest is not None and tier > highest:
             return None
         room = [pods for pods in sums[first:after] if pods >= least]
         if room:
             return tier, min(room)
-    return (None, whole) if highest is None else None
+    return (None, sums[-1]) if highest is None else None
 
 
 class _Sums:

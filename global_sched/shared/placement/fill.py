@@ -27,9 +27,10 @@ def fill(rows: Rows, table: Table, domain: int, pods: int, *, scatter: bool) -> 
         for key, row in rows.ordered(domain)
         if (cap := table.cap(row)) > 0
     ]
-    lean = [item for item in room if table.is_lean(item[2])]
-    if sum(cap * nodes for cap, _, _, nodes in lean) >= pods:
-        room = lean
+    if not table.always_lean:
+        lean = [item for item in room if table.is_lean(item[2])]
+        if sum([cap * nodes for cap, _, _, nodes in lean]) >= pods:
+            room = lean
     if not scatter:
         return _packed(room, pods)
     room.sort(key=lambda item: (*table.leftover(item[2]), item[:2]))

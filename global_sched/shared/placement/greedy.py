@@ -12,7 +12,7 @@ from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.sharper import Plan
 from global_sched.shared.placement.table import Table
 from global_sched.shared.placement.units import NOWHERE, Task, Unit
-from global_sched.shared.placement.views import Measured, Room, WholeGroups
+from global_sched.shared.placement.views import Measured, Room, Still, WholeGroups
 
 
 class Greedy:
@@ -23,14 +23,26 @@ class Greedy:
         self.index = rows.index
         self.task = task
         self.tables = tables
+        self._known: dict[int, WholeGroups] = {}
+        """Rooms in whole groups, for the rows as they were after so many changes."""
+        self._known_at = -1
+        self.exact = True
+        """Whether the last `whole_groups` are the closest ones."""
 
     def room(self, at: int) -> Measured:
         """The room of a unit now: whole groups only, where they need a domain of their own."""
         unit, table = self.task.units[at], self.tables[at]
         if unit.tier is None:
             return table
-        anchor = None if unit.anchor in (None, NOWHERE) else unit.anchor
-        return WholeGroups(self.index, table, tier=unit.tier, size=unit.size, anchor=anchor)
+        now = len(self.rows.log)
+        if now != self._known_at:
+            self._known, self._known_at = {}, now
+        room = self._known.get(at)
+        if room is None:
+            anchor = None if unit.anchor in (None, NOWHERE) else unit.anchor
+            room = WholeGroups(self.index, table, tier=unit.tier, size=unit.size, anchor=anchor)
+            self._known[at] = room
+        return room
 
     def follow(self) -> None:
         """Bring the tables up to date with the rows."""
@@ -204,7 +216,7 @@ class Greedy:
         for at in self.orders(self.index.root, wanted)[-1]:
             unit, table = self.task.units[at], self.tables[at]
             self.follow()
-            parts = choose(self.index, table, unit.least, unit.least, scope)
+            parts = choose(self.index, Still(table), unit.least, unit.least, scope)
             if parts is None:
                 draft.undo()
                 self.follow()
@@ -217,15 +229,20 @@ class Greedy:
         self, unit: Unit, room: Measured, least: int, most: int, scope: Scope
     ) -> list[Part] | None:
         """Domains for pods of one unit: surplus in whole groups."""
-        parts = choose(self.index, room, least, most, scope)
+        still = Still(room)
+        parts = choose(self.index, still, least, most, scope)
         pods = sum(part[1] for part in parts or ())
         odd = pods % unit.size if unit.size > 1 else 0
         if odd and least < pods < most:
-            parts = choose(self.index, room, least, max(least, pods - odd), scope)
+            still = Still(room)
+            parts = choose(self.index, still, least, max(least, pods - odd), scope)
+        self.exact = still.exact
         return parts
 
     def surplus(self, draft: Draft, scope: Scope, domain: int) -> None:
         """As many more pods of each unit as fit: in the domain, then around it."""
+        if all(draft.count(unit) >= unit.most for unit in self.task.units):
+            return
         top = top_of(self.index, domain, scope.limit)
         chain = self.index.chain[domain]
         wider = chain[: chain.index(top) + 1] if top is not None else (domain,)

@@ -117,7 +117,11 @@ class TreeIndex:
         for row, at in enumerate(parents):
             table[row, : len(self.children[at])] = self.children[at]
         tiers = np.array([self.tier[self.children[at][0]] for at in parents], dtype=np.int64)
-        return Fan({at: row for row, at in enumerate(parents)}, table, tiers)
+        rows = np.full(self.root + 1, -1, dtype=np.int64)
+        rows[parents] = np.arange(len(parents))
+        there = table <= self.root
+        table[~there] = self.root
+        return Fan(rows, table, None if there.all() else there, tiers)
 
     def childless(self, first: int, last: int) -> bool:
         """Whether no domain from one position to another has children."""
@@ -160,10 +164,13 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Fan:
-    """Domains with leaves as children: a row for each, padded with the position after the root."""
+    """Domains with leaves as children: a row for each, padded with the root."""
 
-    row: dict[int, int]
+    rows: NDArray[np.int64]
+    """By position the row of a domain, -1 where it has none."""
     children: NDArray[np.int64]
+    there: NDArray[np.bool_] | None
+    """Which of `children` are no padding; None where all are."""
     tiers: NDArray[np.int64]
     """Per row the tier of the children."""
 

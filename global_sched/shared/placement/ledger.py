@@ -13,6 +13,11 @@ from global_sched.shared.placement.histogram import LeafKey, counted_leaves
 from global_sched.shared.placement.placed import Placed, Take
 from global_sched.shared.placement.rows import Request, Rows
 
+_MOST_EXPECTED = 64
+
+Lift = tuple[list[int], int, int, Resources, int]
+"""(nodes, their row, the row that they come to, what each of so many pods asks for, these pods)."""
+
 
 @dataclass(slots=True)
 class _Move:
@@ -47,10 +52,15 @@ class Ledger:
         self._row_of: dict[int, int] = dict(self._ground.row_of) if self._ground.named else {}
         self._members: dict[int, list[int]] = {}
         self._next = len(self._ground.topology.leaves)
+        rank = self._ground.rank
+        in_order = not self._ground.named or all(at == place for at, place in rank.items())
+        self._order = None if in_order else rank.__getitem__
         self._entries: list[_Entry] = []
         self._open: dict[int, list[_Entry]] = {}
         """Takes that were not given back, by identity of the Placed."""
         self._requests: dict[Resources, Request] = {}
+        self._expected: dict[int, tuple[Placed, list[Lift]]] = {}
+        """Answers for the rows as they are now, by identity, with the moves that they mean."""
 
     def members(self, row: int) -> list[int]:
         """The nodes of a row that can be told apart, in order. Not to be changed by the caller."""
@@ -64,9 +74,9 @@ class Ledger:
         """The row of a node that can be told apart; None for one that is not there."""
         return self._row_of.get(node)
 
-    def order(self) -> Callable[[int], int]:
-        """The order of nodes: by name where they have names."""
-        return self._ground.rank.__getitem__ if self._ground.named else int
+    def order(self) -> Callable[[int], int] | None:
+        """The order of nodes: by name where they have names. None: by their numbers."""
+        return self._order
 
     def request(self, requests: Resources) -> Request:
         """Requests on the topology's axis."""
@@ -77,12 +87,25 @@ class Ledger:
             self._requests[requests] = known
         return known
 
+    def expect(self, placed: Placed, moves: list[Lift]) -> None:
+        """An answer for the rows as they are now: taking it needs no second look at each node."""
+        if moves:
+            if len(self._expected) >= _MOST_EXPECTED:
+                self._expected.clear()
+            self._expected[id(placed)] = (placed, moves)
+
     def take(self, placed: Placed) -> None:
         """Apply the takes. Raises InvariantError where the room is not there."""
         entry = _Entry(placed, [], taken=True)
         self._entries.append(entry)
+        expected = self._expected.get(id(placed))
+        self._expected = {}
         try:
-            if self._ground.named:
+            if expected is not None:
+                for nodes, row, target, requests, pods in expected[1]:
+                    request = self.request(requests)
+                    self._move(entry, _Move(nodes, row, target, False, request, pods))
+            elif self._ground.named:
                 self._take_named(entry)
             else:
                 for take in placed.takes:
@@ -134,7 +157,7 @@ class Ledger:
             self._move(entry, _Move(nodes, row, target, fresh=False, request=request, pods=pods))
 
     def _move(self, entry: _Entry, move: _Move) -> None:
-        self._rows.move(move.source, move.target, len(move.nodes))
+        self._rows.shift(move.source, move.target, len(move.nodes))
         entry.moves.append(move)
         self._carry(move.nodes, None if move.fresh else move.source, move.target)
 
@@ -143,13 +166,24 @@ class Ledger:
         if source is not None:
             self._drop(nodes, source)
         members, row_of = self.members(target), self._row_of
-        if len(nodes) == 1:
-            insort(members, nodes[0], key=self.order())
-        else:
+        if len(nodes) > 1 or not members:
             members.extend(nodes)
-            members.sort(key=self.order())
+            members.sort(key=self._order)
+        elif self._order is None:
+            insort(members, nodes[0])
+        else:
+            insort(members, nodes[0], key=self._order)
         for node in nodes:
             row_of[node] = target
+
+    def renew(self, node: int, source: int | None, target: int | None) -> None:
+        """A node is in another row for good; in none where it is gone or was."""
+        self._expected = {}
+        if target is not None:
+            self._carry([node], source, target)
+        elif source is not None:
+            self._drop([node], source)
+            del self._row_of[node]
 
     def _drop(self, nodes: list[int], row: int) -> None:
         members = self.members(row)
@@ -163,6 +197,7 @@ class Ledger:
 
     def vacate(self, freed: Mapping[int, Request]) -> None:
         """Nodes get back what pods of others hold there: amounts per node, by occupants."""
+        self._expected = {}
         rows = self._rows
         entry = _Entry(Placed(Amounts(), None, None, "", ()), [], taken=False)
         found = [row for row, at in enumerate(rows.tenant) if rows.count[row] and at in freed]
@@ -180,6 +215,7 @@ class Ledger:
 
     def give_back(self, placed: Placed) -> None:
         """Undo one take, whatever came after it. Raises InvariantError when it is not taken."""
+        self._expected = {}
         origin = self._find(placed)
         entry = _Entry(placed, [], taken=False, origin=origin)
         for move in reversed(origin.moves):
@@ -209,10 +245,11 @@ class Ledger:
 
     def rollback(self, mark: int) -> None:
         """Undo every take and give_back since a mark."""
+        self._expected = {}
         while len(self._entries) > mark:
             entry = self._entries.pop()
             for move in reversed(entry.moves):
-                self._rows.move(move.target, move.source, len(move.nodes))
+                self._rows.shift(move.target, move.source, len(move.nodes))
                 self._return(move)
             if entry.origin is not None:
                 self._open.setdefault(id(entry.origin.placed), []).append(entry.origin)

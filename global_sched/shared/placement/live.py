@@ -1,111 +1,103 @@
-"""The HyperNode tree while nodes come, go and change labels: one node's change, one node's work.
+"""The HyperNode tree while nodes and HyperNodes come, go and change.
 
-HyperNodes themselves change rarely; then the tree is made anew.
+One node's change is one node's work; a HyperNode's is that of its own subtree.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping, Sequence
 
-from global_sched.shared.api.volcano import HyperNode, Member
+from global_sched.shared.api.volcano import HyperNode
 from global_sched.shared.model.ids import DomainId
-from global_sched.shared.model.pods import Requirement, matches
-from global_sched.shared.placement.members import (
-    Pattern,
-    compile_pattern,
-    literal_prefix,
-    requirements_of,
-)
+from global_sched.shared.model.topology import Domain
+from global_sched.shared.placement.holders import Holders, Labels
 from global_sched.shared.placement.tree import (
+    MOST_HYPERNODES,
     Draft,
     Tree,
+    domain_of,
     missing_note,
-    overlap_problems,
+    problems_of,
+    read,
     smallest,
 )
 
-Labels = Mapping[str, str]
-_Pair = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Selector:
-    """A label selector of one HyperNode."""
-
-    hyper_node: str
-    labels: tuple[_Pair, ...]
-    requirements: tuple[Requirement, ...]
-
-    def takes(self, labels: Labels) -> bool:
-        return all(labels.get(key) == value for key, value in self.labels) and all(
-            matches(requirement, dict(labels)) for requirement in self.requirements
-        )
-
 
 class LiveTree:
-    """The same as `build_tree` over the nodes as they are now, kept in step node by node.
+    """The same as `build_tree` over what there is now, kept in step change by change.
 
-    `tree()` shares its `leaf_of` with later answers: read it before the next change.
+    `tree()` shares its `leaf_of` with later answers: read it before the next change. Its `domains`
+    are the same object for as long as no domain has changed.
     """
 
     def __init__(self, hypernodes: Sequence[HyperNode], nodes: Mapping[str, Labels]) -> None:
         draft = Draft(hypernodes, nodes)
         tree = draft.tree()
-        self._tree = tree
-        self._nodes = dict(nodes)
+        self._objects = draft.objects
+        self._spare = draft.left_out
+        self._left_out = list(draft.left_out)
+        self._forest = draft.forest
+        self._resolver = draft.resolver
         self._leaf_of = dict(tree.leaf_of)
-        self._tier, self._parent = draft.tier, draft.parent
         self._overlaps = dict(draft.overlaps)
-        self._problems = draft.problems
         self._missing = {
             name: set(listed.missing_nodes)
             for name, listed in draft.listed.items()
             if listed.missing_nodes
         }
-        self._lists = _Lists(draft)
-        self._stale = False
-        self._publish()
+        self._holders = Holders(draft)
+        self._order = [str(domain.name) for domain in tree.domains]
+        self._domains: dict[str, Domain] = dict(zip(self._order, tree.domains, strict=True))
+        self._tree = tree
+        self._stale = True
 
     def tree(self) -> Tree:
         """The tree as it is now."""
         if self._stale:
-            self._publish()
+            self._stale = False
+            notes = {n: missing_note(sorted(nodes)) for n, nodes in self._missing.items() if nodes}
+            self._tree = Tree(
+                domains=self._tree.domains,
+                leaf_of=self._leaf_of,
+                problems=problems_of(self._forest, self._objects, self._overlaps, self._left_out),
+                notes=dict(sorted(notes.items())),
+            )
         return self._tree
 
-    def _publish(self) -> None:
-        self._stale = False
-        notes = {
-            name: missing_note(sorted(nodes)) for name, nodes in self._missing.items() if nodes
-        }
-        self._tree = Tree(
-            domains=self._tree.domains,
-            leaf_of=self._leaf_of,
-            problems=dict(sorted({**overlap_problems(self._overlaps), **self._problems}.items())),
-            notes=dict(sorted(notes.items())),
-        )
+    # --- nodes ------------------------------------------------------------------------------
 
     def put_node(self, name: str, labels: Labels) -> None:
         """A node is new, or has other labels."""
-        if name not in self._nodes:
+        if name not in self._leaf_of:
             self._exists(name, present=True)
-        self._nodes[name] = labels
-        names = self._lists.holders(name, labels)
-        strangers = False
-        leaf: DomainId | None = None
-        if names:
-            leaf, strangers = smallest(names, self._tier, self._parent)
-        self._leaf_of[name] = leaf
-        self._overlap(name, tuple(names) if strangers else ())
+        self._holders.put_node(name, labels)
+        self._resolver.put_node(name, labels)
+        self._hang(name)
 
     def drop_node(self, name: str) -> None:
         """A node is gone."""
-        if self._nodes.pop(name, None) is None:
+        if name not in self._leaf_of:
             return
         del self._leaf_of[name]
+        self._holders.drop_node(name)
+        self._resolver.drop_node(name)
         self._exists(name, present=False)
         self._overlap(name, ())
 
+    def _hang(self, node: str) -> bool:
+        """Find the smallest HyperNode of a node; whether it is another one than before."""
+        faults = self._forest.faults
+        names = [name for name in self._holders.of(node) if name not in faults]
+        strangers = False
+        leaf: DomainId | None = None
+        if names:
+            leaf, strangers = smallest(names, self._forest.tier, self._forest.parent)
+        self._overlap(node, tuple(names) if strangers else ())
+        changed = node not in self._leaf_of or self._leaf_of[node] != leaf
+        self._leaf_of[node] = leaf
+        return changed
+
     def _exists(self, name: str, *, present: bool) -> None:
-        for hyper_node in self._lists.naming(name):
+        for hyper_node in self._holders.naming(name):
             missing = self._missing.setdefault(hyper_node, set())
             if present:
                 missing.discard(name)
@@ -124,66 +116,87 @@ class LiveTree:
         else:
             del self._overlaps[name]
 
+    # --- HyperNodes -------------------------------------------------------------------------
 
-class _Lists:
-    """Which HyperNodes list a node, found from the node."""
+    def put_hyper_node(self, hyper_node: HyperNode) -> list[str] | None:
+        """A HyperNode is new or changed: the nodes that hang elsewhere now.
 
-    def __init__(self, draft: Draft) -> None:
-        kept = draft.kept()
-        self._exact: dict[str, list[str]] = {}
-        self._kept = kept
-        self._by_pair: dict[_Pair, list[_Selector]] = {}
-        self._selectors: list[_Selector] = []
-        self._patterns: dict[str, list[str]] = {}
-        self._by_prefix: dict[str, list[str]] = {}
-        self._compiled: dict[str, Pattern] = {}
-        for name, hyper_node in draft.objects.items():
-            for member in hyper_node.spec.members or ():
-                if member.type == "Node":
-                    self._add(name, member, kept=name in kept)
-        self._lengths = sorted({len(prefix) for prefix in self._by_prefix})
+        None when the tree has to be made anew, since changes have cost too many tests.
+        """
+        name = hyper_node.metadata.name
+        if self._resolver.is_worn():
+            return None
+        full = name not in self._objects and len(self._objects) >= MOST_HYPERNODES
+        last = max(self._objects) if full else ""
+        if full and name > last:
+            if name not in self._spare:
+                insort(self._left_out, name)
+            self._spare[name] = hyper_node
+            self._stale = True
+            return []
+        moved: list[str] = []
+        if full:
+            self._spare[last] = self._objects[last]
+            self._left_out.insert(0, last)
+            moved = self._change(last, None)
+        return sorted({*moved, *self._change(name, hyper_node)})
 
-    def _add(self, name: str, member: Member, *, kept: bool) -> None:
-        selector = member.selector
-        if selector.exact_match is not None:
-            own = self._exact.setdefault(selector.exact_match.name, [])
-            if name not in own[-1:]:
-                own.append(name)
-        elif not kept:
-            return
-        elif selector.regex_match is not None:
-            pattern = selector.regex_match.pattern
-            if pattern not in self._patterns:
-                self._by_prefix.setdefault(literal_prefix(pattern), []).append(pattern)
-            self._patterns.setdefault(pattern, []).append(name)
-        elif selector.label_match is not None:
-            pairs = tuple(sorted((selector.label_match.match_labels or {}).items()))
-            found = _Selector(name, pairs, tuple(requirements_of(selector.label_match)))
-            if pairs:
-                self._by_pair.setdefault(pairs[0], []).append(found)
-            elif found.requirements:
-                self._selectors.append(found)
+    def drop_hyper_node(self, name: str) -> list[str] | None:
+        """A HyperNode is gone: as `put_hyper_node`."""
+        if self._resolver.is_worn():
+            return None
+        if self._spare.pop(name, None) is not None:
+            del self._left_out[bisect_left(self._left_out, name)]
+            self._stale = True
+        if name not in self._objects:
+            return []
+        moved = self._change(name, None)
+        if self._left_out:
+            first = self._left_out.pop(0)
+            moved = sorted({*moved, *self._change(first, self._spare.pop(first))})
+        return moved
 
-    def naming(self, node: str) -> Sequence[str]:
-        """HyperNodes that name the node exactly, set aside or not."""
-        return self._exact.get(node, ())
+    def _change(self, name: str, now: HyperNode | None) -> list[str]:
+        """Look again at everything below a HyperNode, before and after."""
+        forest, holders = self._forest, self._holders
+        touched = dict.fromkeys([name, *forest.below(name)])
+        nodes = {node for one in touched for node in holders.nodes(one)}
+        holders.drop(name)
+        self._missing.pop(name, None)
+        if now is None:
+            forest.drop(name)
+            del self._objects[name]
+        else:
+            listed = read(forest, self._resolver, now)
+            self._objects[name] = now
+            if listed.missing_nodes:
+                self._missing[name] = set(listed.missing_nodes)
+            if not forest.error(name):
+                holders.put(now, listed.nodes)
+        touched.update(dict.fromkeys(forest.below(name)))
+        forest.check(touched)
+        self._stale = True
+        self._name_domains(touched)
+        nodes.update(node for one in touched for node in holders.nodes(one))
+        return [node for node in sorted(nodes) if self._hang(node)]
 
-    def holders(self, node: str, labels: Labels) -> list[str]:
-        """The HyperNodes of the tree that list a node, ascending."""
-        found = {name for name in self._exact.get(node, ()) if name in self._kept}
-        for pair in labels.items():
-            for selector in self._by_pair.get(pair, ()):
-                if selector.takes(labels):
-                    found.add(selector.hyper_node)
-        found.update(one.hyper_node for one in self._selectors if one.takes(labels))
-        for length in self._lengths:
-            for pattern in self._by_prefix.get(node[:length], ()):
-                if self._search(pattern, node):
-                    found.update(self._patterns[pattern])
-        return sorted(found)
-
-    def _search(self, pattern: str, node: str) -> bool:
-        compiled = self._compiled.get(pattern)
-        if compiled is None:
-            compiled = self._compiled[pattern] = compile_pattern(pattern)
-        return compiled.search(node) is not None
+    def _name_domains(self, names: Iterable[str]) -> None:
+        """Bring the domains of some HyperNodes up to date."""
+        changed = False
+        for name in names:
+            good = name in self._objects and name not in self._forest.faults
+            domain = domain_of(self._forest, self._objects[name]) if good else None
+            known = self._domains.get(name)
+            if domain == known:
+                continue
+            changed = True
+            if domain is None:
+                del self._domains[name]
+                del self._order[bisect_left(self._order, name)]
+                continue
+            if known is None:
+                insort(self._order, name)
+            self._domains[name] = domain
+        if changed:
+            domains = tuple(map(self._domains.__getitem__, self._order))
+            self._tree = Tree(domains=domains, leaf_of=self._leaf_of, problems={}, notes={})

@@ -1,8 +1,8 @@
 """Which nodes and domains a HyperNode lists: exact names, patterns and label selectors."""
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left, insort
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from typing import Protocol
 
 import re2
@@ -16,6 +16,8 @@ _LONGEST_PATTERN = 1024
 _PATTERN_MEMORY = 1 << 20
 _MOST_TESTS = 5_000_000
 """Name and label tests for one tree; a hostile tree stops here and not at a minute of CPU."""
+_MOST_LISTED = 1_000_000
+"""Nodes that patterns and labels of one tree list together: the same, for memory."""
 
 
 class MemberError(ValueError):
@@ -72,20 +74,75 @@ class Listed:
 class MemberResolver:
     """Resolves members against the nodes that exist, each pattern and selector once."""
 
-    nodes: Mapping[str, Mapping[str, str]]
-    _names: Sequence[str] = field(init=False)
-    _by_label: dict[tuple[str, str], set[str]] = field(init=False)
+    nodes: InitVar[Mapping[str, Mapping[str, str]]]
+    _known: dict[str, Mapping[str, str]] = field(init=False)
+    _names: list[str] = field(init=False)
+    _by_label: dict[str, dict[str, set[str]]] = field(init=False)
+    """Names by the value of a label, for the keys that were asked for."""
     _patterns: dict[str, frozenset[str]] = field(init=False)
     _tests_left: int = field(init=False)
+    _listed_left: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._names = sorted(self.nodes)
+    def __post_init__(self, nodes: Mapping[str, Mapping[str, str]]) -> None:
+        self._known = dict(nodes)
+        self._names = sorted(self._known)
         self._by_label = {}
         self._patterns = {}
         self._tests_left = _MOST_TESTS
-        for name, labels in self.nodes.items():
-            for item in labels.items():
-                self._by_label.setdefault(item, set()).add(name)
+        self._listed_left = _MOST_LISTED
+
+    def put_node(self, name: str, labels: Mapping[str, str]) -> None:
+        """A node is new, or has other labels."""
+        nodes = self._known
+        if name not in nodes:
+            insort(self._names, name)
+            self._patterns.clear()
+        self._unlabel(name)
+        nodes[name] = labels
+        for key, by_value in self._by_label.items():
+            if key in labels:
+                by_value.setdefault(labels[key], set()).add(name)
+
+    def drop_node(self, name: str) -> None:
+        """A node is gone."""
+        if name in self._known:
+            self._unlabel(name)
+            del self._known[name], self._names[bisect_left(self._names, name)]
+            self._patterns.clear()
+
+    def _unlabel(self, name: str) -> None:
+        labels = self._known.get(name, {})
+        for key, by_value in self._by_label.items():
+            if key in labels:
+                by_value[labels[key]].discard(name)
+
+    def _having(self, key: str, value: str) -> set[str]:
+        """The nodes with a label."""
+        by_value = self._by_label.get(key)
+        if by_value is None:
+            by_value = self._by_label[key] = {}
+            for name, labels in self._known.items():
+                if key in labels:
+                    by_value.setdefault(labels[key], set()).add(name)
+        return by_value.get(value, set())
+
+    def is_worn(self) -> bool:
+        """Whether changes have used up so many tests that the next could be refused for them."""
+        return self._tests_left < _MOST_TESTS // 2 or self._listed_left < _MOST_LISTED // 2
+
+    def breadth(self, hypernode: HyperNode) -> int:
+        """How many nodes have to be looked at to resolve a HyperNode, at most."""
+        looked = 0
+        for member in hypernode.spec.members or ():
+            selector = member.selector
+            if selector.regex_match is not None:
+                looked += len(self._starting(literal_prefix(selector.regex_match.pattern)))
+            elif selector.label_match is not None:
+                pairs = (selector.label_match.match_labels or {}).items()
+                looked += min(
+                    (len(self._having(*pair)) for pair in pairs), default=len(self._known)
+                )
+        return looked
 
     def resolve(self, hypernode: HyperNode) -> Listed:
         """All members of one HyperNode. Raises MemberError for the first bad one."""
@@ -119,11 +176,20 @@ class MemberResolver:
             raise MemberError("needs exactly one of exactMatch, regexMatch and labelMatch")
         if selector.exact_match is not None:
             name = selector.exact_match.name
-            (nodes if name in self.nodes else missing).add(name)
+            (nodes if name in self._known else missing).add(name)
         elif selector.regex_match is not None:
-            nodes |= self._matching(selector.regex_match.pattern)
+            nodes.update(self._bounded(self._matching(selector.regex_match.pattern)))
         elif selector.label_match is not None:
-            nodes |= self._labelled(selector.label_match)
+            nodes.update(self._bounded(self._labelled(selector.label_match)))
+
+    def _bounded(self, found: Collection[str]) -> Collection[str]:
+        if len(found) > self._listed_left:
+            raise MemberError(
+                f"the tree's selectors list more than {_MOST_LISTED} nodes together; list nodes "
+                "in the lowest tier only"
+            )
+        self._listed_left -= len(found)
+        return found
 
     def _spend(self, tests: int) -> None:
         self._tests_left -= tests
@@ -167,15 +233,17 @@ class MemberResolver:
         requirements = requirements_of(selector)
         found: set[str] | None = None
         for item in labels.items():
-            having = self._by_label.get(item, set())
+            having = self._having(*item)
             found = set(having) if found is None else found & having
-        candidates = self.nodes.keys() if found is None else found
+        candidates = self._known.keys() if found is None else found
         if requirements:
             self._spend(len(candidates) * len(requirements))
             candidates = {
                 name
                 for name in candidates
-                if all(matches(requirement, dict(self.nodes[name])) for requirement in requirements)
+                if all(
+                    matches(requirement, dict(self._known[name])) for requirement in requirements
+                )
             }
         return set(candidates)
 

@@ -1,12 +1,13 @@
 """From rows to answers: which of alike nodes are meant, in which domain, and what is free."""
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import MAIN, PodSetName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement.draft import Draft
-from global_sched.shared.placement.ledger import Ledger
+from global_sched.shared.placement.ledger import Ledger, Lift
 from global_sched.shared.placement.placed import Placed, Take
 from global_sched.shared.placement.rows import Rows
 
@@ -20,12 +21,20 @@ def placed_of(
     index = rows.index
     enclosing = around
     for at in {rows.domain[step.row] for step in draft.steps}:
-        enclosing = at if enclosing is None else index.common(enclosing, at)
-    takes = takes_of(rows, ledger, draft, {p.name: p.shape.requests for p in gang.pod_sets})
+        if enclosing is None or at == enclosing:
+            enclosing = at
+        elif enclosing not in index.chain[at]:
+            enclosing = index.common(enclosing, at)
+    moves: list[Lift] = []
+    requests = {p.name: p.shape.requests for p in gang.pod_sets}
+    takes = takes_of(rows, ledger, draft, requests, moves)
     if enclosing is None or enclosing == index.root:
-        return Placed(draft.amounts(), None, None, "", takes, exact)
-    domain = index.domains[enclosing]
-    return Placed(draft.amounts(), domain.name, domain.tier, domain.tier_name, takes, exact)
+        placed = Placed(draft.amounts(), None, None, "", takes, exact)
+    else:
+        domain = index.domains[enclosing]
+        placed = Placed(draft.amounts(), domain.name, domain.tier, domain.tier_name, takes, exact)
+    ledger.expect(placed, moves)
+    return placed
 
 
 def free_in(rows: Rows, *, changed: bool) -> Resources:
@@ -50,36 +59,42 @@ def share_used(free: Resources, total: Resources, names: Sequence[str] | None) -
     return max(shares, default=0)
 
 
-def takes_of(rows: Rows, ledger: Ledger, draft: Draft, requests: Requests) -> tuple[Take, ...]:
-    """The takes of a draft: by name where nodes have names, else by row."""
-    if rows.ground.named:
-        return _named(rows, ledger, draft, requests)
+def takes_of(
+    rows: Rows, ledger: Ledger, draft: Draft, requests: Requests, moves: list[Lift]
+) -> tuple[Take, ...]:
+    """The takes of a draft: by name where nodes have names, else by row.
+
+    One take per named node: of alike nodes those with the lowest names. `moves` are added for them.
+    """
     base = rows.base
-    return tuple(
-        Take(base[s.row], s.pod_set, s.nodes, s.pods, requests[s.pod_set]) for s in draft.steps
-    )
-
-
-def _named(rows: Rows, ledger: Ledger, draft: Draft, requests: Requests) -> tuple[Take, ...]:
-    """One take per node: of alike nodes those with the lowest names."""
-    order = ledger.order()
+    if not rows.ground.named:
+        return tuple(
+            [
+                Take(base[s.row], s.pod_set, s.nodes, s.pods, requests[s.pod_set])
+                for s in draft.steps
+            ]
+        )
+    sources = {step.row for step in draft.steps}
     here: dict[int, list[int]] = {}
-    takes: list[tuple[int, Take]] = []
-    for step in draft.steps:
-        nodes = here.get(step.row)
+    takes: list[Take] = []
+    order: list[int] = []
+    for unit, row, target, pod_set, count, pods in draft.steps:
+        nodes = here.get(row)
         if nodes is None:
-            marked = rows.base[step.row] != step.row
-            nodes = [] if marked else list(ledger.members(step.row))
-        chosen, here[step.row] = nodes[: step.nodes], nodes[step.nodes :]
-        there = here.get(step.target)
-        if there is None:
-            marked = rows.base[step.target] != step.target
-            there = [] if marked else ledger.members(step.target)
-        here[step.target] = sorted((*there, *chosen), key=order)
-        asked = requests[step.pod_set]
-        takes.extend((step.unit, Take(node, step.pod_set, 1, step.pods, asked)) for node in chosen)
-    takes.sort(key=lambda item: item[0])
-    return tuple(take for _, take in takes)
+            nodes = [] if base[row] != row else ledger.members(row)
+        chosen, here[row] = nodes[:count], nodes[count:]
+        if target in sources:
+            there = here.get(target)
+            if there is None:
+                there = [] if base[target] != target else ledger.members(target)
+            here[target] = sorted((*there, *chosen), key=ledger.order())
+        asked = requests[pod_set]
+        moves.append((chosen, base[row], base[target], asked, pods))
+        takes += [Take(node, pod_set, 1, pods, asked) for node in chosen]
+        order += [unit] * len(chosen)
+    if any(after < before for before, after in pairwise(order)):
+        takes = [takes[at] for at in sorted(range(len(takes)), key=order.__getitem__)]
+    return tuple(takes)
 
 
 def node_takes(rows: Rows, ledger: Ledger, nodes: Collection[str]) -> tuple[Take, ...]:

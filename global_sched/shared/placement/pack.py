@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from global_sched.shared.placement.fronts import NEVER, Front, join, join_all, joined_each, nothing
 from global_sched.shared.placement.ground import SortKey
+from global_sched.shared.placement.index import TreeIndex
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.table import Table
 from global_sched.shared.placement.units import NOWHERE, Unit
@@ -48,6 +49,17 @@ class NodePods:
 
     row: int
     pods: Vector
+
+
+def barred(index: TreeIndex, unit: Unit, domain: int) -> bool:
+    """Whether a unit's groups may not lie on a domain's own nodes."""
+    if unit.tier is None:
+        return False
+    if unit.anchor == NOWHERE:
+        return True
+    if unit.anchor is not None and unit.anchor not in index.chain[domain]:
+        return True
+    return domain == index.root or index.tier[domain] > unit.tier
 
 
 @dataclass(slots=True)
@@ -174,17 +186,6 @@ class Packer:
     def _copies(self, row: int) -> int:
         return min(self.rows.count[row], sum(self.wanted))
 
-    def barred(self, unit: Unit, domain: int) -> bool:
-        """Whether a unit's groups may not lie on a domain's own nodes."""
-        index = self.rows.index
-        if unit.tier is None:
-            return False
-        if unit.anchor == NOWHERE:
-            return True
-        if unit.anchor is not None and unit.anchor not in index.chain[domain]:
-            return True
-        return domain == index.root or index.tier[domain] > unit.tier
-
     def _count_nodes(self, domain: int) -> None:
         """What fits on one node of each of the domain's rows; alike rows share a front."""
         free, known = self.rows.free, self._by_room
@@ -245,7 +246,7 @@ class Packer:
         """Pods of each unit on a node of each row, alone: none where its groups may not be."""
         columns = []
         for at, (unit, table) in enumerate(zip(self.units, self.tables, strict=True)):
-            most = 0 if self.barred(unit, domain) else self.wanted[at]
+            most = 0 if barred(self.rows.index, unit, domain) else self.wanted[at]
             columns.append([min(table.cap(row), most) for row in rows] if most else [0] * len(rows))
         return list(zip(*columns, strict=True))
 

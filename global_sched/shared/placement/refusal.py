@@ -27,28 +27,31 @@ _PASSING = "node.kubernetes.io/"
 
 
 def static_refusal(ground: Ground, task: Task) -> Verdict | None:
-    """What no change of free room can mend: an unreported label, or shapes that no node takes."""
-    for unit in task.units:
-        if unit.least == 0 and not task.any_number:
-            continue
-        shape = unit.key[0]
-        missing = unreported(ground.topology, shape)
-        if missing:
-            return Verdict(
-                code=Code.WAIT,
-                reason=Reason.LABEL_NOT_REPORTED,
-                detail=f"does not report label {missing} yet",
-                missing=1,
-            )
-    for unit in task.units:
-        if unit.least == 0 and not task.any_number:
-            continue
-        problem = _never(ground, unit.key[0])
-        if problem:
-            return Verdict(
-                code=Code.NEVER, reason=Reason.NO_NODE_MATCHES, detail=problem, missing=1
-            )
-    return None
+    """What no change of free room can mend: an unreported label, or shapes that no node takes.
+
+    Where nothing is required, one shape that some node takes is enough.
+    """
+    needed = [unit for unit in task.units if unit.least or task.any_number]
+    found = [_static(ground, unit.key[0]) for unit in needed]
+    refused = [verdict for verdict in found if verdict is not None]
+    if not refused or (task.any_number and len(refused) < len(found)):
+        return None
+    return next((one for one in refused if one.code == Code.WAIT), refused[0])
+
+
+def _static(ground: Ground, shape: PodShape) -> Verdict | None:
+    missing = unreported(ground.topology, shape)
+    if missing:
+        return Verdict(
+            code=Code.WAIT,
+            reason=Reason.LABEL_NOT_REPORTED,
+            detail=f"does not report label {missing} yet",
+            missing=1,
+        )
+    problem = _never(ground, shape)
+    if not problem:
+        return None
+    return Verdict(code=Code.NEVER, reason=Reason.NO_NODE_MATCHES, detail=problem, missing=1)
 
 
 def unreported(topology: Topology, shape: PodShape) -> str:
@@ -108,6 +111,7 @@ def not_now(
         holds=holds,
         wants=wants,
         nearest=nearest,
+        proven=proven,
     )
 
 

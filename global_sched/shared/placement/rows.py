@@ -3,11 +3,14 @@
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 
+import numpy as np
+
 from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.placement.ground import Ground, SortKey
 
 Request = tuple[tuple[int, int], ...]
 """What a pod asks for: (position on the axis, amount)."""
+Free = tuple[int, ...]
 
 
 class Rows:
@@ -35,6 +38,11 @@ class Rows:
         self._owned: set[int] = set()
         self._by_key: dict[int, dict[SortKey, int]] = {}
         """Per domain, once it is needed: the row of each key."""
+        self.renewals = 0
+        """Changes that are no placement: see `renewed`."""
+        self._renewed: dict[Free, int] = {}
+        """Free vectors of which there are so many more (or fewer) nodes than on the ground."""
+        self._balances: dict[tuple[int, int], list[float]] = {}
         self._steps: dict[tuple[int, Request, int, tuple[str, ...]], int] = {}
         self._trail: list[tuple[int, int, int]] = []
 
@@ -59,25 +67,25 @@ class Rows:
         marks = self.marks[row]
         if added:
             marks = tuple(sorted((*marks, *added)))
-        result = self._row(row, tuple(free), marks)
+        result = self.row(self.domain[row], (tuple(free), self.tenant[row], self.kind[row], marks))
         self._steps[(row, request, pods, added)] = result
         return result
 
-    def _row(self, like: int, free: tuple[int, ...], marks: tuple[str, ...]) -> int:
-        domain = self.domain[like]
+    def row(self, domain: int, key: SortKey) -> int:
+        """The row of a domain with that key, added where it is new."""
         known = self._by_key.get(domain)
         if known is None:
             known = self._by_key[domain] = dict(self.ground.ordered[domain])
-        key = (free, self.tenant[like], self.kind[like], marks)
         row = known.get(key)
         if row is not None:
             return row
-        base = self._row(like, free, ()) if marks else -1
+        free, tenant, kind, marks = key
+        base = self.row(domain, (free, tenant, kind, ())) if marks else -1
         row = known[key] = len(self.domain)
         self.domain.append(domain)
-        self.kind.append(self.kind[like])
+        self.kind.append(kind)
         self.free.append(free)
-        self.tenant.append(self.tenant[like])
+        self.tenant.append(tenant)
         self.marks.append(marks)
         self.base.append(base if marks else row)
         self.count.append(0)
@@ -85,7 +93,7 @@ class Rows:
 
     def move(self, source: int, target: int, nodes: int) -> None:
         """Move nodes from one row to another, on the trail."""
-        self._shift(source, target, nodes)
+        self.shift(source, target, nodes)
         self._trail.append((source, target, nodes))
 
     def here(self) -> int:
@@ -96,23 +104,54 @@ class Rows:
         """Undo every move since."""
         while len(self._trail) > point:
             source, target, nodes = self._trail.pop()
-            self._shift(target, source, nodes)
+            self.shift(target, source, nodes)
 
-    def _shift(self, source: int, target: int, nodes: int) -> None:
-        if source == target or nodes == 0:
-            return
-        left = self.count[source] - nodes
+    def shift(self, source: int, target: int, nodes: int) -> None:
+        """Move nodes from one row to another for good: no trail leads back."""
+        if source != target and nodes:
+            self.leave(source, nodes)
+            self.enter(target, nodes)
+
+    def leave(self, row: int, nodes: int) -> None:
+        """So many nodes of a row are gone from it."""
+        left = self.count[row] - nodes
         if left < 0:
-            raise InvariantError(f"row {source} has {self.count[source]} nodes, not {nodes}")
-        self.count[source] = left
+            raise InvariantError(f"row {row} has {self.count[row]} nodes, not {nodes}")
+        self.count[row] = left
         if left == 0:
-            own = self._own(self.domain[source])
-            del own[bisect_left(own, (self.key(source), source))]
-        if self.count[target] == 0:
-            insort(self._own(self.domain[target]), (self.key(target), target))
-        self.count[target] += nodes
-        self.log.append((source, -nodes))
-        self.log.append((target, nodes))
+            own = self._own(self.domain[row])
+            del own[bisect_left(own, (self.key(row), row))]
+        self.log.append((row, -nodes))
+
+    def enter(self, row: int, nodes: int) -> None:
+        """So many more nodes are in a row."""
+        if self.count[row] == 0:
+            insort(self._own(self.domain[row]), (self.key(row), row))
+        self.count[row] += nodes
+        self.log.append((row, nodes))
+
+    def renewed(self, before: Free | None, after: Free | None) -> None:
+        """A node has other room for good, from before everything that was placed."""
+        self.renewals += 1
+        for free, sign in ((before, -1), (after, 1)):
+            if free is None:
+                continue
+            self._renewed[free] = self._renewed.get(free, 0) + sign
+            for (device, beside), found in self._balances.items():
+                _weigh(found, free, sign, (device, beside))
+
+    def balance(self, device: int, beside: int) -> tuple[float, float]:
+        """What is free of a device over the cluster at first, and of another resource with it."""
+        found = self._balances.get((device, beside))
+        if found is None:
+            ground = self.ground
+            having = ground.matrix[:, device] > 0
+            sizes = ground.sizes[having].astype(np.float64)
+            found = [float((ground.matrix[having, at] * sizes).sum()) for at in (device, beside)]
+            for free, nodes in self._renewed.items():
+                _weigh(found, free, nodes, (device, beside))
+            self._balances[device, beside] = found
+        return found[0], found[1]
 
     def _own(self, domain: int) -> list[tuple[SortKey, int]]:
         """The domain's list of rows, copied from the ground before its first change."""
@@ -120,3 +159,10 @@ class Rows:
             self._ordered[domain] = list(self._ordered[domain])
             self._owned.add(domain)
         return self._ordered[domain]
+
+
+def _weigh(found: list[float], free: Free, nodes: int, pair: tuple[int, int]) -> None:
+    """Add what so many nodes have free of two resources, where they have the first."""
+    if free[pair[0]] > 0:
+        for at, position in enumerate(pair):
+            found[at] += float(free[position] * nodes)

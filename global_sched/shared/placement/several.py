@@ -5,7 +5,7 @@ bounds; a plain placement that meets the bound is the closest, and only where no
 are counted exactly, as far as the budget goes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,21 +14,21 @@ from global_sched.shared.placement.bounds import least_costs
 from global_sched.shared.placement.choose import Scope, top_of
 from global_sched.shared.placement.closest import sum_of_pairs
 from global_sched.shared.placement.draft import Draft
+from global_sched.shared.placement.flat import Flat, flat_of
 from global_sched.shared.placement.greedy import Greedy
-from global_sched.shared.placement.ground import TableKey
+from global_sched.shared.placement.leaves import ByLeaves
 from global_sched.shared.placement.nearest import Nearest, Share
 from global_sched.shared.placement.pack import Budget
-from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.sharper import Plan, Sharper, sharper_costs, totals_of
-from global_sched.shared.placement.table import Table
-from global_sched.shared.placement.units import NOWHERE, Task
+from global_sched.shared.placement.units import NOWHERE
 from global_sched.shared.placement.views import Ints, Room
 
-TableOf = Callable[[TableKey], Table]
 _Vector = tuple[int, ...]
 
 _IMPROVING = 40
 """A placement that is known is held against all others for one part in so many of the search."""
+_FEW = 12
+"""So few domains are all counted, without bounds that say which come first."""
 _TRIAL = 100_000
 """What one plain trial in a domain costs, in additions."""
 
@@ -51,18 +51,30 @@ class Search:
     """Whether nothing was left out: the answer is the closest, or none exists."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Tight:
+    """Of domains that cost the same the one with least room, then least slack, comes first."""
+
+    room: Ints
+    slack: Ints
+
+    def at(self, place: int) -> tuple[int, int]:
+        """Both of one domain."""
+        return int(self.room[place]), int(self.slack[place])
+
+
 class Several:
     """Places the units of a task together."""
 
-    def __init__(self, rows: Rows, task: Task, tables: Sequence[Table], limit: int) -> None:
+    def __init__(self, plain: Greedy, limit: int) -> None:
         """`limit`: additions to find a placement; a known one is improved for a part of them."""
-        self.rows = rows
-        self.index = rows.index
-        self.task = task
-        self.tables = tables
+        self.rows = plain.rows
+        self.index = plain.index
+        self.task = plain.task
+        self.tables = plain.tables
         self._to_find = Budget(limit)
         self._to_improve = Budget(limit // _IMPROVING)
-        self.plain = Greedy(rows, task, tables)
+        self.plain = plain
 
     def place(self, scope: Scope) -> tuple[Draft | None, bool]:
         """The minimum in the lowest tier that holds it, with surplus; or None. And if proven."""
@@ -119,20 +131,42 @@ class Several:
 
     def _closest(self, candidates: Ints, wanted: _Vector) -> Search:
         """The closest placement in domains of one tier, then the tightest, then the first name."""
-        search = Search()
         if not len(candidates):
-            return search
+            return Search()
         rooms = [self.plain.room(at) for at in range(len(self.tables))]
+        tight = _Tight(
+            np.sum([table.sums[candidates] for table in self.tables], axis=0),
+            np.sum([table.slack[candidates] for table in self.tables], axis=0),
+        )
+        flat = flat_of(self.rows, self.task, self.tables, rooms, wanted, candidates)
+        if flat is not None and flat.quick:
+            unknown = np.zeros(len(candidates), dtype=np.int64)
+            if len(candidates) > _FEW:
+                unknown = least_costs(self.index, rooms, wanted, candidates)
+            found = self._by_leaves(flat, unknown, tight, candidates)
+            if found is not None:
+                return found
+            flat = None
+        return self._one_by_one(candidates, wanted, rooms, tight, flat)
+
+    def _one_by_one(
+        self,
+        candidates: Ints,
+        wanted: _Vector,
+        rooms: Sequence[Room],
+        tight: _Tight,
+        flat: Flat | None,
+    ) -> Search:
+        """Domain by domain, from the lowest bound: plainly, then, where that is dearer, exactly."""
+        search = Search()
         bounds = least_costs(self.index, rooms, wanted, candidates)
-        room = np.sum([table.sums[candidates] for table in self.tables], axis=0)
-        slack = np.sum([table.slack[candidates] for table in self.tables], axis=0)
         sharp: Sharper | None = None
         asked = False
-        left = np.lexsort((candidates, slack, room, bounds)).tolist()
+        left = np.lexsort((candidates, tight.slack, tight.room, bounds)).tolist()
         while left:
             at = left.pop(0)
             domain = int(candidates[at])
-            rest = int(room[at]), int(slack[at]), domain
+            rest = (*tight.at(at), domain)
             best = search.found
             if best is not None and best.rank <= (int(bounds[at]), *rest):
                 break
@@ -141,12 +175,17 @@ class Several:
                 break
             plan = sharp.plans.get(domain) if sharp is not None else None
             plain = self._plainly(domain, wanted, plan)
+            if flat is not None and (plain is None or plain[0] > bounds[at]):
+                by_leaves = self._by_leaves(flat, bounds, tight, candidates)
+                if by_leaves is not None:
+                    return by_leaves
+                flat = None
             if not asked and plain is not None and plain[0] > bounds[at]:
                 asked = True
                 sharp = self._sharper(candidates, wanted, rooms, plain[0])
                 if sharp is not None:
                     bounds = np.maximum(bounds, sharp.costs)
-                    left = sorted([at, *left], key=lambda i: self._order(bounds, room, slack, i))
+                    left = sorted([at, *left], key=lambda i: (int(bounds[i]), *tight.at(i), i))
                     continue
             if plain is None or plain[0] > bounds[at]:
                 found, proven = self._exactly(domain, wanted, plain, best)
@@ -159,9 +198,19 @@ class Several:
                     search.found = Found(rank, domain, found[1])
         return search
 
-    @staticmethod
-    def _order(bounds: Ints, room: Ints, slack: Ints, at: int) -> tuple[int, int, int, int]:
-        return int(bounds[at]), int(room[at]), int(slack[at]), at
+    def _by_leaves(
+        self, flat: Flat, bounds: Ints, tight: _Tight, candidates: Ints
+    ) -> Search | None:
+        """The closest by the program over leaves; None where that cannot say."""
+        numbers = (bounds, tight.room, tight.slack, candidates)
+        by_leaves = ByLeaves(flat, self.plain, self._to_find)
+        closest = by_leaves.closest(list(zip(*(x.tolist() for x in numbers), strict=True)))
+        if by_leaves.stuck:
+            return None
+        if closest is None:
+            return Search()
+        rank, draft = closest
+        return Search(Found(rank, rank[3], draft))
 
     def _sharper(
         self, candidates: Ints, wanted: _Vector, rooms: Sequence[Room], target: int

@@ -98,16 +98,17 @@ def sharper_costs(
     """
     tier = index.tier[int(domains[0])]
     fan = index.fan(tier)
-    rows = None if fan is None else [fan.row.get(at, -1) for at in domains.tolist()]
-    if fan is None or rows is None or min(rows) < 0:
+    rows = None if fan is None else fan.rows[domains]
+    if fan is None or rows is None or rows.min() < 0:
         return None
     leaves = fan.children[rows]
     grid = _grid(units, wanted, fan.tiers[rows].min())
     if grid is None or leaves.size * len(grid) > _MOST_NUMBERS:
         return None
-    own = np.minimum(leaves, index.root)
-    usable = _usable(grid, tables, rooms, free[own.reshape(-1)], own.reshape(-1))
-    usable[(leaves > index.root).reshape(-1), 1:] = False
+    own = leaves.reshape(-1)
+    usable = _usable(grid, tables, rooms, free[own], own)
+    if fan.there is not None:
+        usable[~fan.there[rows].reshape(-1), 1:] = False
     pods = grid.sum(axis=1)
     pairs = (pods * (pods - 1) // 2).astype(np.float64)
     gains = np.repeat((tier - fan.tiers[rows]).astype(np.float64), leaves.shape[1])

@@ -1,11 +1,15 @@
 """A task on the rows as they are: which nodes take it, or that none do."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from global_sched.shared.placement.choose import Scope, room_in, top_of
 from global_sched.shared.placement.draft import Draft
+from global_sched.shared.placement.greedy import Greedy
 from global_sched.shared.placement.rows import Rows
-from global_sched.shared.placement.several import Several, TableOf
+from global_sched.shared.placement.several import Several
+from global_sched.shared.placement.table import Table
 from global_sched.shared.placement.units import Limit, Task, Unit
 
 
@@ -19,16 +23,21 @@ class Unsolved:
 class Solver:
     """Solves one task; its tables are in step with the rows."""
 
-    def __init__(self, rows: Rows, table_of: TableOf, task: Task, limit: int) -> None:
+    def __init__(self, rows: Rows, tables: Sequence[Table], task: Task, limit: int) -> None:
         """`limit` is how many additions exact searches may take together."""
         self.rows = rows
         self.index = rows.index
         self.task = task
-        self.tables = [table_of(unit.key) for unit in task.units]
-        self.several = Several(rows, task, self.tables, limit)
-        self.plain = self.several.plain
+        self.tables = tables
+        self.plain = Greedy(rows, task, self.tables)
+        self._limit = limit
         self.exact = True
         """Whether the answer is the closest, or a proven refusal."""
+
+    @cached_property
+    def _several(self) -> Several:
+        """For several units or groups; what it may spend is for all scopes together."""
+        return Several(self.plain, self._limit)
 
     def solve(self, prefer: int | None, around: int | None, *, nearby: bool) -> Draft | Unsolved:
         """The placement, applied to the rows as a draft.
@@ -62,7 +71,7 @@ class Solver:
             found = self.plain.scattered(scope)
             if found is not None:
                 return found
-        placed, proven = self.several.place(scope)
+        placed, proven = self._several.place(scope)
         self.exact = proven
         return Unsolved(proven) if placed is None else placed
 
@@ -75,6 +84,7 @@ class Solver:
         parts = self.plain.whole_groups(unit, room, least, unit.most, scope)
         if parts is None:
             return Unsolved(proven=True)
+        self.exact = self.plain.exact
         draft = Draft(self.rows, applied=False)
         table = self.tables[unit.at]
         self.plain.put(draft, unit, table, parts, scatter=scope.limit.scatter)

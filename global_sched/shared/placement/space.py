@@ -6,47 +6,28 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.topology import Occupant, Topology
+from global_sched.shared.model.topology import Leaf, Occupant, Topology
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
 from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.choose import Scope, glance
 from global_sched.shared.placement.draft import Draft
 from global_sched.shared.placement.explain import domain_verdicts
-from global_sched.shared.placement.ground import GROUNDS, TableKey
+from global_sched.shared.placement.ground import GROUNDS
 from global_sched.shared.placement.ledger import Ledger
+from global_sched.shared.placement.memo import Answer, Ask, Memo
 from global_sched.shared.placement.naming import free_in, node_takes, placed_of, share_used
 from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed
 from global_sched.shared.placement.refusal import not_now, static_refusal
+from global_sched.shared.placement.renewal import Renewal
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.solve import Solver
-from global_sched.shared.placement.table import Table, keep
+from global_sched.shared.placement.table import Table
+from global_sched.shared.placement.tables import Tables
 from global_sched.shared.placement.units import Limit, Task, compile_task, one_shape
 from global_sched.shared.placement.vacate import all_free, per_tenant
 
 _MOST_GANGS = 4096
 _MOST_MARKS = 64
-
-Answer = Placed | NotPlaced
-_Ask = tuple[
-    int,
-    Amounts | None,
-    Amounts | None,
-    DomainId | None,
-    tuple[DomainId | None, ...],
-    BindingId | None,
-    tuple[Join, ...],
-    bool,
-]
-
-
-class _Memo:
-    """Answers at one version. Each keeps its gang alive, so that identities stay unique."""
-
-    __slots__ = ("asked", "plain")
-
-    def __init__(self) -> None:
-        self.plain: dict[int, tuple[Gang, Answer]] = {}
-        self.asked: dict[_Ask, tuple[Gang, Answer]] = {}
 
 
 class Space:
@@ -73,14 +54,15 @@ class Space:
         self._ground = GROUNDS.of(topology, None if keys is None else frozenset(keys))
         self._rows = Rows(self._ground)
         self._ledger = Ledger(self._rows)
-        self._tables: dict[TableKey, Table] = {}
         self._board = board_of(self._rows)
+        self._tables = Tables(self._rows, self._board)
         self._seen: dict[int, tuple[Gang, Table, int, Limit]] = {}
-        self._memo = _Memo()
+        self._memo = Memo()
         self._plain = self._memo.plain
         self._last_version = 0
-        self._marks: dict[int, tuple[int, _Memo]] = {}
+        self._marks: dict[int, tuple[int, Memo]] = {}
         self._free: tuple[int, Resources] | None = None
+        self._renewal: Renewal | None = None
 
     def place(
         self,
@@ -141,7 +123,7 @@ class Space:
             return answer.proven
         return answer.exact and all(take.leaf < rows for take in answer.takes)
 
-    def _answer(self, gang: Gang, ask: _Ask) -> Answer:
+    def _answer(self, gang: Gang, ask: Ask) -> Answer:
         _, amounts, minimum, prefer, bound, binding, joins, nearby = ask
         task = self._task(gang, amounts, minimum, binding, joins)
         if isinstance(task, Verdict):
@@ -154,14 +136,15 @@ class Space:
             at = index.at(domain)
             around = at if around is None else index.common(around, at)
         preferred = index.position.get(prefer) if prefer is not None else None
-        solver = Solver(self._rows, self._table, task, self._search_limit)
+        tables = self._tables.of_task(task)
+        solver = Solver(self._rows, tables, task, self._search_limit)
         draft = solver.solve(preferred, around, nearby=nearby)
         if isinstance(draft, Draft):
             placed = placed_of(self._rows, self._ledger, draft, gang, around, exact=solver.exact)
             draft.undo()
             return placed
         scope = Scope(limit=task.limit, within=index.root, around=around)
-        tables = [self._table(unit.key) for unit in task.units]
+        tables = self._tables.of_task(task)
         return NotPlaced(
             not_now(self._rows, task, tables, scope, proven=draft.proven), draft.proven
         )
@@ -196,16 +179,6 @@ class Space:
             kept[id(gang)] = (gang, task)
         return task
 
-    def _table(self, key: TableKey) -> Table:
-        """The counts of one shape, in step with the rows."""
-        table = self._tables.get(key)
-        if table is None:
-            table = Table(self._rows, key, self._board)
-            keep(self._tables, key, table)
-        else:
-            table.follow()
-        return table
-
     def take(self, placed: Placed) -> None:
         """Use the room. Raises InvariantError when it is not there (a Placed of another state)."""
         self._ledger.take(placed)
@@ -239,10 +212,23 @@ class Space:
         takes = node_takes(self._rows, self._ledger, nodes) if nodes else ()
         return Placed(Amounts(), None, None, "", takes)
 
+    def renew(self, changes: Mapping[int, Leaf | None]) -> bool:
+        """Undo everything, then let named nodes (by leaf; None: gone) be as they are told.
+
+        The Space then answers as one made anew. False where it has to be: nothing is changed then.
+        """
+        self._ledger.rollback(0)
+        self._marks = {}
+        if self._renewal is None:
+            self._renewal = Renewal(self._rows, self._ledger)
+        done = self._ground.named and self._renewal.apply(changes)
+        self._changed()
+        return done
+
     def _changed(self) -> None:
         self._last_version += 1
         self.version = self._last_version
-        self._memo = _Memo()
+        self._memo = Memo()
         self._plain = self._memo.plain
 
     def mark(self) -> int:
@@ -289,7 +275,7 @@ class Space:
         unit = one_shape(task)
         if unit is None:
             return None
-        table = self._table(unit.key)
+        table = self._tables.of(unit.key)
         found = glance(self._rows.index, table, unit.least, task.limit)
         if self.version == 0:
             kept = self._ground.glances
@@ -317,7 +303,7 @@ class Space:
         if isinstance(task, Verdict):
             return 0
         at = self._rows.index.at(domain)
-        return sum(int(self._table(unit.key).sums[at]) for unit in task.units)
+        return sum([int(table.sums[at]) for table in self._tables.of_task(task)])
 
     def remaining(self) -> Topology:
         """The topology as it is now. Counted leaves are split and merged in canonical order."""
@@ -331,7 +317,7 @@ class Space:
         task = self._task(gang, None, minimum)
         if isinstance(task, Verdict):
             return ()
-        tables = [self._table(unit.key) for unit in task.units]
+        tables = self._tables.of_task(task)
         return domain_verdicts(self._rows, task, tables) if tables else ()
 
     def free(self) -> Resources:

@@ -58,10 +58,15 @@ class Table:
             for at, name in enumerate(ground.topology.axis)
             if is_device(name) and name not in asked
         ]
-        asking = [(p, amount) for p, amount in self.request or () if amount]
+        self._asking = asking = [(p, amount) for p, amount in self.request or () if amount]
         axis = ground.topology.axis
         self._scarce = [(p, n) for p, n in asking if is_device(axis[p])]
-        self._cpu = self._cpu_per_device(ground) if self._scarce else None
+        self._cpu_at = axis.index("cpu") if self._scarce and "cpu" in axis else None
+        self._cpu_asked = dict(self.request or ()).get(
+            -1 if self._cpu_at is None else self._cpu_at, 0
+        )
+        self._per_device = (-1, 0)
+        """The free CPU per device over the cluster at first, after so many renewals."""
         self._weighed = [item for item in asking if axis[item[0]] != PODS] or asking
         self.marks = marks(self.shape, self._mark)
         self._limit = self.shape.most_per_node() or MOST_PODS
@@ -92,18 +97,14 @@ class Table:
         self._at = 0
         self.follow()
 
-    def _cpu_per_device(self, ground: Ground) -> tuple[int, int, int] | None:
-        """(position, what the shape asks, free per device asked for over the cluster at first)."""
-        axis = ground.topology.axis
-        if "cpu" not in axis:
-            return None
-        at, first = axis.index("cpu"), self._scarce[0][0]
-        having = ground.matrix[:, first] > 0
-        sizes = ground.sizes[having].astype(np.float64)
-        devices = float((ground.matrix[having, first] * sizes).sum())
-        cpu = float((ground.matrix[having, at] * sizes).sum())
-        each = int(_ASKED_OF_CPU * cpu / devices) if devices else 0
-        return at, dict(self.request or ()).get(at, 0), each
+    def _cpu_per_device(self, cpu_at: int) -> int:
+        """The CPU that goes with a device, by what the cluster had free at first."""
+        renewals, each = self._per_device
+        if renewals != self._rows.renewals:
+            devices, cpu = self._rows.balance(self._scarce[0][0], cpu_at)
+            each = int(_ASKED_OF_CPU * cpu / devices) if devices else 0
+            self._per_device = (self._rows.renewals, each)
+        return each
 
     def _is_own(self, occupant: Occupant) -> bool:
         return occupant.binding == self._binding and occupant.pod_set == self._mark
@@ -141,6 +142,11 @@ class Table:
         free = self._rows.free[row]
         return not any(free[position] for position in self._devices)
 
+    @property
+    def always_lean(self) -> bool:
+        """Whether there are no devices that the shape does not ask for."""
+        return not self._devices
+
     def leftover(self, row: int) -> tuple[int, int]:
         """What a node keeps beside one pod: devices, and how ill its CPU suits those.
 
@@ -151,10 +157,11 @@ class Table:
             return 0, 0
         free = self._rows.free[row]
         devices = sum(free[at] - amount for at, amount in self._scarce)
-        if self._cpu is None:
+        at = self._cpu_at
+        if at is None:
             return devices, 0
-        at, amount, per_device = self._cpu
-        return devices, abs(free[at] - amount - devices * per_device)
+        kept = free[at] - self._cpu_asked
+        return devices, abs(kept - devices * self._cpu_per_device(at))
 
     def follow(self) -> None:
         """Bring the sums up to date with the rows."""
@@ -218,7 +225,7 @@ class Table:
         if self.request is None or not self._takes[rows.kind[row]]:
             return 0
         free = rows.free[row]
-        cap = min((free[p] // amount for p, amount in self.request if amount), default=MOST_PODS)
+        cap = min([free[p] // amount for p, amount in self._asking], default=MOST_PODS)
         if not self._mark:
             return min(cap, self._limit)
         there = rows.marks[row]

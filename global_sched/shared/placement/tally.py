@@ -38,15 +38,12 @@ Free = tuple[int, ...]
 
 
 class _Limits:
-    """What one pod of each shape asks for, and where it may go; shapes on the last axis.
-
-    Room and slack are divided out together: the first half is what a pod asks for, the second what
-    slack is measured in, so much where it is not that it adds nothing.
-    """
+    """What one pod of each shape asks for, and where it may go; shapes on the last axis."""
 
     def __init__(self, axis: int, classes: int, size: int) -> None:
-        self.parts = np.ones((2, axis, size), dtype=np.int64)
-        self.parts[1] = LARGEST + 1
+        self.asked = np.ones((axis, size), dtype=np.int64)
+        self.weighed = np.zeros((axis, size), dtype=np.int64)
+        """1 for what slack is measured in."""
         self.floor = np.full((axis, size), MOST_PODS, dtype=np.int64)
         """What an amount of nothing counts as: no limit."""
         self.devices = np.zeros((axis, size), dtype=np.int64)
@@ -57,7 +54,8 @@ class _Limits:
     def copy_from(self, other: "_Limits", size: int) -> None:
         """Take over the first shapes of another."""
         for mine, own in (
-            (self.parts, other.parts),
+            (self.asked, other.asked),
+            (self.weighed, other.weighed),
             (self.floor, other.floor),
             (self.devices, other.devices),
             (self.takes, other.takes),
@@ -106,9 +104,10 @@ class Tally:
             self.first.append(self.first[-1] + ground.index.root + 1)
         self.shapes: dict[PodShape, int] = {}
         self._limits = _Limits(len(self.axis), max(1, len(classes)), _FIRST_SIZE)
-        self.table: Ints = np.zeros((self.first[-1], 3, _FIRST_SIZE), dtype=np.int64)
-        self.lines = self.table.reshape(self.first[-1], 3 * _FIRST_SIZE)
-        """The table with a domain's numbers side by side."""
+        self.table, self.lines = _table(self.first[-1], _FIRST_SIZE)
+        """And `lines[domain, number]`: the same numbers, those of a domain in a row."""
+        self.counted = 0
+        """Changes whenever lines that were measured before are no longer whole."""
         self._followers: list[Follower] = []
         self._known: dict[tuple[Free, int], Ints] = {}
         self._stock: Stock | None = None
@@ -140,6 +139,7 @@ class Tally:
         for follower in self._followers:
             self._catch_up(slice(first, after), follower)
         self._known.clear()
+        self.counted += 1
 
     def join(self, follower: "Follower") -> None:
         """From now on new shapes count what has changed in that cluster."""
@@ -167,15 +167,14 @@ class Tally:
 
     def _counts(self, shapes: slice, free: Ints, kinds: Ints) -> Ints:
         """The three counts of nodes, by (node, count, shape)."""
-        limits = self._limits
-        both = np.empty((len(free), 2, len(self.axis), 1), dtype=np.int64)
-        both[:, 0, :, 0] = free
-        np.minimum(free, MOST_SLACK_FREE, out=both[:, 1, :, 0])
-        both[:, 1] *= PARTS
-        parts = both // limits.parts[:, :, shapes]
-        fits, slack = parts[:, 0], parts[:, 1]
+        limits, asked = self._limits, self._limits.asked[:, shapes]
+        bounded = np.minimum(free, MOST_SLACK_FREE)
+        slack = (bounded * PARTS)[:, :, None] // asked
+        absurd = free.max(initial=0) > MOST_SLACK_FREE
+        fits = free[:, :, None] // asked if absurd else slack // PARTS
         np.maximum(fits, limits.floor[:, shapes], out=fits)
         np.minimum(slack, MOST_SLACK, out=slack)
+        slack *= limits.weighed[:, shapes]
         result = np.empty((len(free), 3, fits.shape[2]), dtype=np.int64)
         np.minimum.reduce(fits, axis=1, initial=MOST_PODS, out=result[:, SUMS])
         np.add.reduce(slack, axis=1, out=result[:, SLACK])
@@ -203,9 +202,9 @@ class Tally:
         ]
         weighed = [item for item in asking if self.axis[item[0]] != PODS] or asking
         for p, amount in asking:
-            limits.parts[0, p, at], limits.floor[p, at] = min(amount, LARGEST), 0
-        for p, amount in weighed:
-            limits.parts[1, p, at] = min(amount, LARGEST)
+            limits.asked[p, at], limits.floor[p, at] = min(amount, LARGEST), 0
+        for p, _ in weighed:
+            limits.weighed[p, at] = 1
         for p, name in enumerate(self.axis):
             limits.devices[p, at] = is_device(name) and name not in asked
 
@@ -262,9 +261,8 @@ class Tally:
     def _grow(self, size: int) -> None:
         """Room for so many shapes."""
         table, limits, before = self.table, self._limits, len(self.shapes)
-        self.table = np.zeros((len(table), 3, size), dtype=np.int64)
+        self.table, self.lines = _table(len(table), size)
         self.table[:, :, :before] = table[:, :, :before]
-        self.lines = self.table.reshape(len(table), 3 * size)
         self._limits = _Limits(len(self.axis), len(limits.takes), size)
         self._limits.copy_from(limits, before)
 
@@ -282,6 +280,12 @@ class _Key:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Key) and self.shape == other.shape
+
+
+def _table(domains: int, shapes: int) -> tuple[Ints, Ints]:
+    """A table and its lines. One shape's numbers of all domains lie side by side in memory."""
+    numbers = np.zeros((3 * shapes, domains), dtype=np.int64)
+    return numbers.reshape(3, shapes, domains).transpose(2, 0, 1), numbers.T
 
 
 def _onto(own: tuple[str, ...], axis: tuple[str, ...]) -> list[int] | None:

@@ -1,7 +1,7 @@
 """A gang, compiled for one cluster: equal pods together, constraints as tiers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang, Mode, PodSet, TopologyConstraint
@@ -57,16 +57,14 @@ class Unit:
     """The domain in which a group runs already that these pods join; `NOWHERE` when none may."""
     family: str = ""
     """Units of one family have equally many groups, and group i of each lies with the others'."""
+    least: int = field(init=False)
+    """Pods that must be placed."""
+    most: int = field(init=False)
+    """Pods that may be placed."""
 
-    @property
-    def least(self) -> int:
-        """Pods that must be placed."""
-        return sum(least for _, least, _ in self.sets)
-
-    @property
-    def most(self) -> int:
-        """Pods that may be placed."""
-        return sum(most for _, _, most in self.sets)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "least", sum(least for _, least, _ in self.sets))
+        object.__setattr__(self, "most", sum(most for _, _, most in self.sets))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +75,14 @@ class Task:
     limit: Limit
     any_number: bool
     """Nothing is required: as many as fit."""
+    least: int = field(init=False)
+    """Pods that must be placed."""
+    most: int = field(init=False)
+    """Pods that may be placed."""
 
-    @property
-    def least(self) -> int:
-        """Pods that must be placed."""
-        return sum(unit.least for unit in self.units)
-
-    @property
-    def most(self) -> int:
-        """Pods that may be placed."""
-        return sum(unit.most for unit in self.units)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "least", sum(unit.least for unit in self.units))
+        object.__setattr__(self, "most", sum(unit.most for unit in self.units))
 
 
 def compile_task(

@@ -142,7 +142,7 @@ GANG_TIER: Final = counter(
 PLACEMENTS_UNPROVEN: Final = counter(
     "placements_unproven_total",
     "Answers that the search limit ended before they were certain: closer, or a fit, may exist.",
-    programs=AGENT,
+    programs=BOTH,
 )
 BINDS: Final = counter(
     "binds_total",

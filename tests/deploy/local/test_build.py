@@ -50,6 +50,24 @@ def test_path_is_looked_at_first(tmp_path, monkeypatch, version, found):
             build.programs([ETCD], say=print, cache=tmp_path / "c")
 
 
+@pytest.mark.parametrize(
+    ("version", "used"),
+    [
+        pytest.param("3.6.16", "path", id="the right version on PATH comes before it"),
+        pytest.param("3.5.0", "cache", id="another version on PATH does not"),
+    ],
+)
+def test_what_was_built_is_used_where_path_has_nothing(tmp_path, monkeypatch, version, used):
+    """PATH is looked at first, even when the program has been built before."""
+    cache = tmp_path / "c"
+    where = {
+        "cache": script(build.folder_of(ETCD, cache) / "etcd", "etcd Version: 3.6.16"),
+        "path": script(tmp_path / "path" / "etcd", f"etcd Version: {version}"),
+    }
+    monkeypatch.setenv("PATH", f"{where['path'].parent}:{os.environ['PATH']}")
+    assert build.programs([ETCD], say=print, cache=cache) == {"etcd": where[used]}
+
+
 def test_assets_are_looked_at(tmp_path, monkeypatch):
     """KUBEBUILDER_ASSETS names a folder of programs, too."""
     program = script(tmp_path / "assets" / "etcd", "etcd Version: 3.6.16")

@@ -1,6 +1,7 @@
 """The state folder: what it remembers, and what it says when something is in the way."""
 
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,18 @@ def test_ports_stay(tmp_path):
     first, second = ledger.port("a"), ledger.port("b")
     assert first != second
     assert Ledger(tmp_path).port("a") == first
+
+
+def test_no_outgoing_connection_takes_a_port(tmp_path):
+    """A server that is started again finds its port free, however many try to connect to it."""
+    path = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    if not path.is_file():
+        pytest.skip("this machine does not say which ports it gives to outgoing connections")
+    first, last = map(int, path.read_text().split())
+    ledger = Ledger(tmp_path)
+    ports = [ledger.port(f"server {at}") for at in range(50)]
+    assert len(set(ports)) == 50
+    assert not [one for one in ports if first <= one <= last]
 
 
 def test_configured_ports_are_counted_from_the_first(tmp_path):

@@ -50,7 +50,8 @@ def test_members_get_no_kinds_of_the_federation():
     """Tenants, reports and Directives are the control plane's."""
     groups = {one["spec"]["group"] for one in our_definitions(member=True)}
     assert "federation.global-sched.io" not in groups
-    assert {"batch.volcano.sh", "topology.volcano.sh", "kubeflow.org"} <= groups
+    kinds = {"batch.volcano.sh", "topology.volcano.sh", "kubeflow.org", "leaderworkerset.x-k8s.io"}
+    assert kinds <= groups
 
 
 def test_stages_know_the_annotations_of_the_embedded_members():

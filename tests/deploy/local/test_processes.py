@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from pathlib import Path
 
 from deploy.local import processes
 from deploy.local.federation import Federation
@@ -17,6 +18,12 @@ print("up", flush=True)
 while True:
     signal.pause()
 """
+LAST_THREAD = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+OUTLIVED = (sys.executable, "-c", LAST_THREAD)
 STUBBORN = (sys.executable, "-c", DEAF)
 
 
@@ -24,6 +31,11 @@ def started(tmp_path, argv=WAIT):
     """A program that waits, in a ledger."""
     ledger = Ledger(tmp_path)
     return ledger, ledger.start(Program(name="one", argv=argv, log=ledger.log("one")))
+
+
+def is_zombie(pid):
+    """Whether the first thread of a process has ended."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 async def test_down_ends_it_and_leaves_nothing(tmp_path):
@@ -91,6 +103,18 @@ def test_a_child_that_ended_is_not_alive(tmp_path):
     while program.alive:
         pass
     assert not program.alive
+
+
+async def test_a_process_lives_as_long_as_its_last_thread(tmp_path):
+    """Its first thread is a zombie, and another one still has its port: it has not ended."""
+    _, program = started(tmp_path, OUTLIVED)
+    clock = SystemClock()
+    while not is_zombie(program.pid):
+        await clock.sleep(0.01)
+    assert program.alive
+    await processes.end({program.pid: program.since}, clock=clock)
+    assert not program.alive
+    await Federation(tmp_path).down()
 
 
 def test_starting_again_starts_only_what_ended(tmp_path):

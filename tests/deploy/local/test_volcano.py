@@ -1,9 +1,20 @@
 """Volcano is used where somebody brings it, and the message says what is missing elsewhere."""
 
+from types import MappingProxyType
+
 import pytest
 
 from deploy.local import volcano
+from deploy.local.certs import Authority
 from deploy.local.errors import LocalError
+from deploy.local.federation import Federation
+from deploy.local.health import until_healthy
+from deploy.local.ledger import Ledger
+from deploy.local.programs import agent_flags
+from deploy.local.servers import Site
+from global_sched.embedded.credentials import AgentKubeconfigs
+from global_sched.shared.clock import SystemClock
+from tests import volcano_stand_in as stand_in
 
 
 @pytest.fixture(autouse=True)
@@ -16,11 +27,8 @@ def nothing(monkeypatch, tmp_path):
 
 def brought(tmp_path, monkeypatch, *names):
     """A folder of programs, and one of CRDs."""
-    folder = tmp_path / "volcano"
-    (folder / "crds").mkdir(parents=True)
-    for name in names:
-        (folder / name).write_text("#!/bin/sh\n")
-        (folder / name).chmod(0o755)
+    folder = stand_in.programs(tmp_path / "volcano", *names)
+    (folder / "crds").mkdir()
     monkeypatch.setenv("VOLCANO_BIN", str(folder))
     monkeypatch.setenv("VOLCANO_CRDS", str(folder / "crds"))
     return folder
@@ -67,3 +75,83 @@ async def test_a_silent_controller_is_refused(tmp_path, monkeypatch):
     )
     with pytest.raises(LocalError, match=r"has no jobflows.flow.volcano.sh: without it"):
         await volcano.define(None, "east", volcano.find())
+
+
+async def test_what_is_found_is_started_with_its_flags(tmp_path, monkeypatch):
+    """Each on a health port of its own, as the only replica, with lifted client limits."""
+    every = (volcano.CONTROLLERS, volcano.SCHEDULER, volcano.GLOBAL)
+    folder = brought(tmp_path, monkeypatch, *every)
+    ledger = Ledger(tmp_path / "state")
+    authority = Authority(tmp_path / "state" / "pki")
+    site = Site(ledger=ledger, authority=authority, programs=MappingProxyType({}))
+    found = volcano.find()
+    beside = volcano.global_program(site, found)
+    try:
+        names = []
+        for program in (*volcano.programs_of(site, "east", found), beside):
+            names.append(ledger.start(program).name)
+            await until_healthy(ledger, program.name, clock=SystemClock())
+        while len(stand_in.started(folder)) < len(every):  # the last one has no health page
+            await SystemClock().sleep(0.01)
+    finally:
+        await Federation(tmp_path / "state").down()
+
+    assert names == ["east/vc-controller-manager", "east/vc-scheduler", volcano.GLOBAL]
+    kubeconfigs = tmp_path / "state" / "kubeconfigs"
+    assert stand_in.started(folder) == [
+        *(
+            (
+                name,
+                [
+                    f"--kubeconfig={kubeconfigs}/east-system_admin.yaml",
+                    "--leader-elect=false",
+                    "--kube-api-qps=2000",
+                    "--kube-api-burst=4000",
+                    "--enable-healthz=true",
+                    f"--healthz-address=127.0.0.1:{ledger.port(f'east/{name}')}",
+                ],
+            )
+            for name in (volcano.CONTROLLERS, volcano.SCHEDULER)
+        ),
+        (
+            volcano.GLOBAL,
+            [
+                f"--kubeconfig={kubeconfigs}/control-plane-system_admin.yaml",
+                "--leader-elect=false",
+            ],
+        ),
+    ]
+
+
+async def test_one_that_ends_is_told(tmp_path, monkeypatch):
+    """Its last line, and where its log is: a program that does not know a flag ends at once."""
+    folder = brought(tmp_path, monkeypatch, volcano.CONTROLLERS, volcano.SCHEDULER)
+    (folder / volcano.SCHEDULER).write_text("#!/bin/sh\necho unknown flag >&2; exit 2\n")
+    ledger = Ledger(tmp_path / "state")
+    authority = Authority(tmp_path / "state" / "pki")
+    site = Site(ledger=ledger, authority=authority, programs=MappingProxyType({}))
+    try:
+        program = ledger.start(volcano.programs_of(site, "east", volcano.find())[1])
+        with pytest.raises(LocalError, match=r"^east/vc-scheduler ended: unknown flag \(its log:"):
+            await until_healthy(ledger, program.name, clock=SystemClock())
+    finally:
+        await Federation(tmp_path / "state").down()
+
+
+@pytest.mark.parametrize(
+    ("names", "schedulers", "jobs"),
+    [
+        pytest.param((), "member-agent,volcano", True, id="nothing is here: the agent does all"),
+        pytest.param((volcano.CONTROLLERS,), "member-agent,volcano", False, id="it runs Jobs"),
+        pytest.param(
+            (volcano.CONTROLLERS, volcano.SCHEDULER), "member-agent", False, id="it binds, too"
+        ),
+    ],
+)
+def test_the_agent_leaves_to_volcano_what_is_its(tmp_path, monkeypatch, names, schedulers, jobs):
+    """Jobs where its controller runs, pods of `volcano` where its scheduler does."""
+    brought(tmp_path, monkeypatch, *names)
+    files = AgentKubeconfigs(control_plane=tmp_path / "control", member=tmp_path / "member")
+    flags = agent_flags("east", files, volcano.find())
+    assert flags[flags.index("--scheduler-names") + 1] == schedulers
+    assert ("--run-volcano-jobs" in flags) is jobs

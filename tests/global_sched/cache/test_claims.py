@@ -9,14 +9,16 @@ from global_sched.cache.decisions import authentic
 from global_sched.cache.demands import Demands
 from global_sched.cache.directives import directive_specs
 from global_sched.cache.ledger import Ledger, Position
-from global_sched.shared.model.decision import Claim, Decision, Leaver, decision_id
+from global_sched.shared.api.names import DECISION
+from global_sched.shared.model.decision import Claim, Decision, Grant, Leaver, decision_id
 from global_sched.shared.model.decision_text import parse_decision, render_decision
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DomainId
 from global_sched.shared.model.instant import SECOND, Instant, parse_instant
 from global_sched.shared.model.workload import Workload
 from tests.builders import NOW, workload
-from tests.wire import decode, pod_template, task, vcjob
+from tests.global_sched.cache.worlds import feed, state_of
+from tests.wire import binding, cluster_object, decode, pod_template, task, vcjob
 
 M1 = ClusterName("m1")
 CLAIM = Claim(
@@ -184,3 +186,47 @@ def test_two_jobs_that_differ_in_their_limit_are_not_one():
     job["metadata"]["annotations"] = {key: "1h"}
 
     assert READER.content(first) != READER.content(decode(job, READER.wire))
+
+
+def test_a_directive_holds_room_for_growth():
+    """A gang that runs keeps its entry; the room for more of it is an entry of its own, as of now.
+
+    Its id is the one from before: what was admitted is the same.
+    """
+    one = workload("high", pods=4, on="m1", admitted=2, bound=2)
+    later = Instant(NOW + 60 * SECOND)
+    claim = replace(CLAIM, amounts=Amounts.of({"main": 2}), since=later)
+    grown = replace(one, decision=replace(one.decision, claim=claim))
+
+    [before] = directive_specs("m1", [one], label_keys=(), epoch=1)
+    [spec] = directive_specs("m1", [grown], [grown], label_keys=(), epoch=1)
+    runs, held = spec.entries or ()
+
+    assert [runs] == before.entries
+    assert (held.binding, held.admitted, held.held) == ("id-high/growth", None, {"main": 2})
+    assert held.at == "2026-01-31T12:01:00.000000Z"
+    assert [(p["name"], p["count"], p["minimum"]) for p in held.gang["pod_sets"]] == [
+        ("main", 2, 2)
+    ]
+
+
+def test_room_for_growth_is_told_and_kept():
+    """The cache shows one that runs with a claim to cycles and to its member, until it is gone."""
+    job = vcjob("x", replicas=4)
+    grants = (Grant(cluster=M1, amounts=Amounts.of({"worker": 2})),)
+    made = decision_id("id-x-job", grants, NOW, 2, None, 0)
+    claim = replace(CLAIM, amounts=Amounts.of({"worker": 2}), victims=())
+    decision = Decision(id=made, epoch=1, at=NOW, order=2, grants=grants, priority=0, claim=claim)
+
+    def told(content, version):
+        annotations = {DECISION: render_decision(content)}
+        return binding(job, clusters=["m1"], annotations=annotations, version=version)
+
+    state = state_of(cluster_object("m1"), job, told(decision, "1"))
+    snapshot = state.snapshot()
+
+    assert [one.decision.claim for one in snapshot.unsettled] == [claim]
+    assert list(state.world.ledger.claimants[M1]) == ["team-a/x-job"]
+    feed(state, told(replace(decision, claim=None), "2"))
+    state.snapshot()
+    assert not state.world.ledger.claimants[M1]

@@ -1,5 +1,7 @@
 """When a decision annotation is believed."""
 
+from dataclasses import replace
+
 import pytest
 
 from global_sched.cache.decisions import distrust, recomputed
@@ -24,6 +26,13 @@ def made(*grants, binding_id="id-train-job", **fields):
 
 def grant(cluster="m1", pods=4, replicas=None, **fields):
     return Grant(cluster=cluster, amounts=Amounts.of({"worker": pods}), replicas=replicas, **fields)
+
+
+def prioritised(priority):
+    """A decision as it is written now, for the whole job."""
+    whole = grant()
+    made_id = decision_id("id-train-job", (whole,), NOW, 3, None, priority)
+    return Decision(id=made_id, epoch=7, at=NOW, order=3, grants=(whole,), priority=priority)
 
 
 def test_round_trip():
@@ -154,6 +163,14 @@ def test_an_entry_of_a_divided_workload_without_replicas_holds_nothing():
             render_decision(made(grant(), binding_id="other")), "does not match", id="copied"
         ),
         pytest.param(render_decision(made(grant(domain="rack-0"))), "", id="true"),
+        pytest.param(render_decision(made(grant(), priority=9)), "", id="the priority as of old"),
+        pytest.param(render_decision(prioritised(9)), "", id="the priority is a part of it"),
+        pytest.param(
+            render_decision(replace(prioritised(9), priority=10)), "does not match", id="raised"
+        ),
+        pytest.param(
+            render_decision(replace(prioritised(9), priority=None)), "does not match", id="dropped"
+        ),
     ],
 )
 def test_forgeries_are_recomputed_flagged_and_charged(annotation, want_forged):

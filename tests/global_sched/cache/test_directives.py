@@ -45,7 +45,9 @@ def test_large_directives_are_sliced():
 
     assert len(specs) > 1
     assert {spec.slices for spec in specs} == {len(specs)}
-    assert max(len(msgspec.json.encode(spec)) for spec in specs) <= SLICE_LIMIT + 1024
+    sizes = [len(msgspec.json.encode(spec)) for spec in specs]
+    assert max(sizes) <= SLICE_LIMIT + 1024
+    assert len(specs) * SLICE_LIMIT <= 4 * sum(sizes), "no more slices than the size asks for"
     assert len(entries(specs)) == 1500
     changed = [a != b for a, b in zip(specs, more, strict=True)]
     assert sum(changed) == 1

@@ -197,6 +197,21 @@ def test_queue_resolver(template, annotations, want):
         assert read(obj).queue == want
 
 
+@pytest.mark.parametrize(
+    "obj",
+    [
+        pytest.param(batch_job("j"), id="a batch Job"),
+        pytest.param(deployment("j"), id="a Deployment"),
+        pytest.param(pytorch_job("j", {"Worker": 1}), id="a PyTorchJob"),
+    ],
+)
+def test_without_a_queue_it_is_the_default_one(obj):
+    """Kinds that name none anywhere stand in the queue `default`."""
+    one = workload_in(state_of(obj, binding(obj)), f"team-a/j-{obj['kind'].lower()}")
+
+    assert one.queue == "default"
+
+
 def other(**spec):
     template = {
         "apiVersion": "example.org/v1",

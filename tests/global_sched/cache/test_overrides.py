@@ -56,6 +56,19 @@ def overrides(template, *policies, key="team-a/web-deployment"):
             id="another namespace's policy does not count",
         ),
         pytest.param(
+            [
+                override_policy(
+                    f"of-{space}",
+                    plaintext(PATH, space),
+                    namespace="",
+                    select=[SELECT | {"namespace": space}],
+                )
+                for space in ("team-a", "team-b")
+            ],
+            {"m1": "team-a", "m2": "team-a"},
+            id="a cluster-wide policy that selects by namespace",
+        ),
+        pytest.param(
             [override_policy("p", plaintext(PATH, "x"), select=[SELECT | {"name": "other"}])],
             {},
             id="it selects another object",

@@ -14,11 +14,14 @@ import pytest
 from global_sched.cache import READERS, State
 from global_sched.controllers.wake import Wake
 from global_sched.controllers.watching import Handlers
+from global_sched.core import run_cycle
 from global_sched.shared.api import core, federation, karmada, volcano
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.kube.decode import codec
+from global_sched.shared.model.policy import Policy
+from tests.builders import NOW
 from tests.global_sched.cache.worlds import feed, state_of
-from tests.wire import binding, cluster_object, report, task, vcjob
+from tests.wire import binding, cluster_object, queue, report, task, vcjob
 
 CORPUS = sorted((Path(__file__).parents[2] / "data" / "poison").glob("*.json"))
 KINDS = {
@@ -167,3 +170,33 @@ def test_a_template_that_becomes_readable_again():
     deliver(state, vcjob("p", version="6"))
     [one] = (state.settle(), state.workloads())[1]
     assert one.problem is None
+
+
+def test_a_chain_of_a_thousand_queues():
+    """No recursion, no minute of CPU: the job at its end is admitted like any other."""
+    state = good_state()
+    names = [f"q-{depth:04}" for depth in range(1000)]
+    parents = ("", *names)
+    feed(
+        state,
+        queue("default"),
+        *(queue(n, parent=p) if p else queue(n) for n, p in zip(names, parents, strict=False)),
+    )
+    job = vcjob("deep", queue=names[-1])
+    feed(state, job, binding(job))
+
+    plan = run_cycle(state.snapshot(), Policy(), NOW)
+
+    assert sorted(one.workload for one in plan.admissions) == ["team-a/deep-job", "team-a/good-job"]
+
+
+def test_the_last_of_two_keys_counts():
+    """A key that stands twice in an object is what the API server read: the last one."""
+    state = good_state()
+    job = vcjob("twice")
+    feed(state, job, binding(job))
+    raw = msgspec.json.encode(job).replace(b'"spec":{', b'"spec":{"tasks":[{"replicas":-1}],', 1)
+    deliver(state, {"apiVersion": job["apiVersion"], "kind": "Job", "raw": raw})
+
+    assert all_that_is_said(state) == ""
+    assert_the_rest_goes_on(state)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from global_sched.cli.demo_progress import (
     first_pending,
+    print_result,
     progress_table,
     reasons,
     result_table,
@@ -80,6 +81,15 @@ def test_what_the_demo_shows():
     assert reasons(view) == [
         "default/too-wide: a is nearest: largest free tier-1 domain a-1 holds 3 of 5"
     ]
+
+
+def test_the_result_is_whole_on_a_narrow_terminal(capsys):
+    """A table that is wider than the terminal wraps there; no word of it is cut off."""
+    print_result(Console(width=40), scenario_view())
+
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "default/too-wide ns/default default 0 - - 0/5 0s NO_FIT TopologyDoesNotFit" in lines
+    assert "…" not in "".join(lines)
 
 
 def test_a_folder_without_examples(tmp_path):

@@ -1,6 +1,9 @@
 """Rows in every form, and how numbers are spelt."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -80,3 +83,42 @@ def test_durations(seconds, want):
 def test_shares():
     """Shares have two decimals."""
     assert percent(1 / 3) == "33.33%"
+
+
+@pytest.mark.slow
+def test_standard_output_is_the_answer_alone():
+    """What libraries log in between never lands among JSON; warnings are not shown at all."""
+    code = (
+        "import click; from global_sched.cli import main; from global_sched.shared.telemetry "
+        "import logs\n"
+        "@main.cli.command()\n"
+        "def noisy():\n"
+        "    logs.get_logger('x').warning('watch_failed')\n"
+        "    logs.get_logger('x').error('broken')\n"
+        "    click.echo('{}')\n"
+        "main.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "noisy"], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "{}\n"
+    assert "broken" in done.stderr
+    assert "watch_failed" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
+def test_a_full_disk_is_one_line():
+    """An answer that cannot be written."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", "from global_sched.cli.main import main; main()", "-h"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    assert done.stderr == "Error: the answer cannot be written: No space left on device\n"

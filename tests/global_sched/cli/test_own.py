@@ -4,8 +4,9 @@ import click
 import pytest
 
 from global_sched.cli.apply import apply_manifest
-from global_sched.cli.own import explain_own
+from global_sched.cli.own import explain_own, jobs_own
 from global_sched.cli.view import look, look_whole
+from global_sched.cli.where import Where
 from global_sched.embedded.federation import Federation, running
 from global_sched.shared.api.resource import RESOURCE_BINDINGS
 from global_sched.shared.clock import LoopClock
@@ -79,11 +80,15 @@ async def test_a_tenant_sees_their_own_job_only(capsys):
         with pytest.raises(Forbidden) as denied:
             await look(tenant, clock)
         with pytest.raises(ConfigError, match="you may not read the whole federation"):
-            await look_whole(tenant, clock)
+            await look_whole(tenant, clock, Where())
         await explain_own(
             tenant, job="train", namespace="team-a", output="table", denied=denied.value
         )
         own = capsys.readouterr().out
+        await jobs_own(tenant, namespace="team-a", output="table", denied=denied.value)
+        listed = capsys.readouterr()
+        with pytest.raises(click.ClickException, match="you may not read namespace team-b: "):
+            await jobs_own(tenant, namespace="team-b", output="json", denied=denied.value)
 
         refused = []
         for job, namespace in (
@@ -107,6 +112,13 @@ async def test_a_tenant_sees_their_own_job_only(capsys):
     assert own.splitlines()[4] == "queue     default: Open, 0 pending, 0 running"
     assert own.splitlines()[5].startswith("not shown ")
     assert "team-b" not in own
+    assert [line.split("   ")[0] for line in listed.out.splitlines()] == [
+        "JOB",
+        "Job team-a/only-team-a",
+        "Job team-a/train",
+    ]
+    assert MESSAGE in listed.out
+    assert listed.err.startswith("not shown: queue, share and place in line; ")
     assert refused[0] == (
         "you may not read the whole federation; name your namespace: "
         "gsched explain -n NAMESPACE JOB"

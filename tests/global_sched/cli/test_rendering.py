@@ -1,5 +1,7 @@
 """What the commands print of a small world, word for word."""
 
+from dataclasses import replace
+
 import click
 import pytest
 
@@ -8,6 +10,7 @@ from global_sched.cli.explain import print_explanation
 from global_sched.cli.find import find_job
 from global_sched.cli.output import show_rows
 from global_sched.core import explain
+from global_sched.shared.model.ids import workload_key
 from tests.global_sched.cli.worlds import RACKS, scenario_view
 
 PENDING = """\
@@ -22,6 +25,8 @@ queue     default: weight 1, holds nvidia.com/gpu 32; dominant share 33.33% (nvi
 entitled  default deserves nvidia.com/gpu 72, nvidia.com/gpu 40 of it unused; above it: root
 tenant    ns/default: weight 1, holds nvidia.com/gpu 32; dominant share 33.33% (nvidia.com/gpu)
 victims   none: nobody may leave for it: nothing of lower priority runs in its queue, and no other queue that holds more than it deserves gives to it
+runs when highestTierAllowed is 2 (now 1): a holds it in a-spine
+runs when 3 pods are enough to start (now 5): a holds it in a-1
 
 CLUSTER   VERDICT   REASON               SCORE   DETAIL
 a         NO_FIT    TopologyDoesNotFit       -   largest free tier-1 domain a-1 holds 3 of 5
@@ -159,3 +164,13 @@ def test_an_unknown_cluster_is_answered_with_the_known_ones():
         list(topology.rows_of(scenario_view(), "c"))
 
     assert caught.value.message == "there is no member cluster 'c'; there are: a, b"
+
+
+def test_what_has_no_namespace_is_named_without_one(capsys):
+    """A PriorityClass is no `/urgent`."""
+    view = scenario_view()
+    one = replace(find_job(view.state, "rack", None), namespace="", key=workload_key("", "rack-x"))
+
+    print_explanation(one, None, view)
+
+    assert capsys.readouterr().out.startswith("Job rack  (binding rack-x)\n")

@@ -143,3 +143,18 @@ def test_files_that_cannot_be_used(tmp_path, content, want):
     assert result.output.startswith("Error: ")
     assert result.output.count("\n") == 1
     assert want in result.output
+
+
+def test_the_job_of_the_quickstart():
+    """What the page tells people to write into a file is placed where a rack of four is free."""
+    page = (SCENARIOS.parents[1] / "docs" / "quickstart.md").read_text()
+    [text] = [part.partition("```")[0] for part in page.split("```yaml")[1:]]
+    view = scenario_view(
+        "scenario: free\nworld:\n  clusters:\n  - name: a\n    domains: {a-1: {tier: 1}}\n"
+        "    nodes: [{domain: a-1, count: 4}]\n"
+    )
+    keys = tried(view, [], [one for one in yaml.safe_load_all(text) if one["kind"] != "Namespace"])
+    plan = run_cycle(view.state.snapshot(), view.policy, view.now)
+
+    row = planned(view, keys["my-team/mine"], plan)
+    assert (row["state"], row["domain"], row["pods"]["admitted"]) == ("Would start", "a-1", 4)

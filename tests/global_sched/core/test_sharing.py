@@ -86,3 +86,12 @@ def test_ratios_compare_like_fractions(a, b, c, d):
     assert (one < other) == (exact[0] < exact[1])
     assert (one == other) == (exact[0] == exact[1])
     assert one != other or hash(one) == hash(other)
+
+
+@given(*[st.one_of(st.integers(0, 50), st.integers(2**120, 2**120 + 9))] * 4)
+def test_keys_of_ratios_compare_like_the_ratios(a, b, c, d):
+    """Equal for equal ones and in their order otherwise, however close two large ones are."""
+    one, other = Ratio(a, b), Ratio(c, d)
+    assert (one.key() < other.key()) == (one < other)
+    assert (one.key() == other.key()) == (one == other)
+    assert (one > other) == (other < one)

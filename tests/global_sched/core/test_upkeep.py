@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from global_sched.core import run_cycle
+from global_sched.dispatch.patches import withdrawal_patch
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Backoff
 from global_sched.shared.model.gang import Amounts
@@ -167,6 +168,40 @@ def test_has_to_leave(clusters, one, want):
     assert [w.reason for w in plan.withdrawals] == [want]
     assert plan.withdrawals[0].decision.backoffs == ()
     assert plan.outcomes[0].verdict.code == Code.WAIT
+
+
+@pytest.mark.parametrize(
+    ("clusters", "one", "want"),
+    [
+        pytest.param(
+            [],
+            workload("d", division=Division.DUPLICATED, pods=2, on=["c1", "c2"]),
+            ("ClusterGone", "c1, c2: the cluster is gone or being removed"),
+            id="both clusters of a duplicated one are gone",
+        ),
+        pytest.param(
+            [C2],
+            workload("d", division=Division.COPIED, on=["c1", "c2"], placement=rule("c3")),
+            (
+                "ClusterGone",
+                "c1: the cluster is gone or being removed; c2: the policy no longer selects it",
+            ),
+            id="one is gone, the other no longer selected",
+        ),
+    ],
+)
+def test_leaves_several_clusters_at_once(clusters, one, want):
+    """Every cluster that is left gets its eviction task, in one write, with what is wrong there."""
+    world = snapshot([C1, C2], running=[one])
+    members = tuple(clusters)
+    world = replace(world, clusters=members, base=members, unsettled=world.workloads)
+
+    [found] = run_cycle(world, POLICY, NOW).withdrawals
+
+    assert (found.reason, found.message) == want
+    spec = withdrawal_patch(found, [])["spec"]
+    assert spec["clusters"] is None
+    assert [task["fromCluster"] for task in spec["gracefulEvictionTasks"]] == ["c1", "c2"]
 
 
 def test_policy_changed_and_still_selects_it():

@@ -10,10 +10,11 @@ from global_sched.dispatch.patches import (
     withdrawal_patch,
 )
 from global_sched.shared.api.base import Condition
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.plan import Admission, Withdrawal
 from global_sched.shared.model.workload import Target
-from tests.builders import NOW, Amounts, decision, grant
+from tests.builders import NOW, decision, grant
 
 APPLIED = Condition(
     type="FullyApplied", status="True", reason="Ok", message="all", last_transition_time="then"

@@ -142,3 +142,22 @@ def test_a_draining_domain(entries, want):
     )
 
     assert nodes_of(round_of(cache, at(0))) == want
+
+
+def test_room_for_growth():
+    """Places that are kept for more of a gang that runs are its own with the admission."""
+    runs = gang_objects("g", pods=2, gpus=8, minimum=1, binding="g", nodes=["r0-0"])
+    admitted = entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=-9)
+    keeps = hold("g/growth", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])
+    rival = pod("rival", gpus=8)
+    before = member(racks(1, 2), runs, rival, directive(admitted, keeps))
+
+    first = round_of(before, at(0))
+
+    assert nodes_of(first) == {}, "neither the rival nor the pod that is not admitted yet"
+    grown = entry("g", {"worker": 2}, gang=workers(2), domain="r0", at=5)
+    late = gang_objects("late", pods=1, binding="late")
+    sooner = entry("late", {"worker": 1}, gang=workers(1), at=1)
+    after = member(racks(1, 2), runs, rival, late, directive(grown, sooner))
+    second = round_of(after, at(6, reservations=first.reservations))
+    assert nodes_of(second) == {"g-worker-1": "r0-1"}

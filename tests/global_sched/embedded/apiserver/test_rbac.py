@@ -298,3 +298,38 @@ async def test_refused_rbac_objects(http, kind, body, want_text):
 
     assert reply.code == 422
     assert want_text in reply.obj["message"]
+
+
+async def test_acting_as_somebody_else(guarded):
+    """Who may impersonate has the other's rights and no more; nobody else may try."""
+    await grant(guarded["root"], rule("list", "pods"), subject={"kind": "User", "name": "ann"})
+    as_ann, as_bob = {"Impersonate-User": "ann"}, {"Impersonate-User": "bob"}
+    as_group = as_bob | {"Impersonate-Group": "system:masters"}
+    as_account = {"Impersonate-User": "system:serviceaccount:team:default"}
+
+    codes = [
+        (await guarded[who]("GET", PODS, headers=headers)).code
+        for who in ("root", "ann")
+        for headers in (as_ann, as_bob, as_group, as_account)
+    ]
+    refused = await guarded["ann"]("GET", PODS, headers=as_bob)
+    alone = await guarded["root"]("GET", PODS, headers={"Impersonate-Group": "tenants"})
+
+    assert codes == [200, 403, 200, 403, 403, 403, 403, 403]
+    assert refused.obj["message"] == (
+        'users "bob" is forbidden: User "ann" cannot impersonate resource "users" '
+        'in API group "" at the cluster scope'
+    )
+    assert (alone.code, alone.obj["reason"]) == (500, "InternalError")
+
+
+async def test_the_right_to_act_as_somebody(guarded):
+    """It may be given for one user alone."""
+    right = rule("impersonate", "users", resourceNames=["ann"])
+    await grant(guarded["root"], right, subject={"kind": "User", "name": "bob"}, namespace="")
+    await grant(guarded["root"], rule("list", "pods"), subject={"kind": "User", "name": "ann"})
+
+    as_ann = await guarded["bob"]("GET", PODS, headers={"Impersonate-User": "ann"})
+    as_root = await guarded["bob"]("GET", PODS, headers={"Impersonate-User": "root"})
+
+    assert (as_ann.code, as_root.code) == (200, 403)

@@ -131,6 +131,17 @@ def streams(*steps: bytes | dict[str, Any] | float, cut: bool = False) -> Answer
     return answer
 
 
+def untouched() -> Answer:
+    """A list of nothing; a watch in which nothing comes until the server ends it, as asked."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "watch" not in request.query:
+            return await says(listing(5))(request)
+        return await streams(float(request.query["timeoutSeconds"]))(request)
+
+    return answer
+
+
 def thing(name: str, version: int, *, uid: str | None = None, **more: Any) -> dict[str, Any]:
     """An object of namespace `ns`."""
     metadata = {

@@ -11,6 +11,7 @@ from global_sched.shared.kube.backoff import Backoff
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.informer_stats import ListReason
 from global_sched.shared.kube.objects import Malformed, ObjectKey
+from global_sched.shared.kube.reading import INACTIVITY, WATCH
 from tests.global_sched.shared.kube.scripted import (
     event,
     fails,
@@ -20,6 +21,7 @@ from tests.global_sched.shared.kube.scripted import (
     serving,
     streams,
     thing,
+    untouched,
 )
 from tests.virtual_time import virtual_time
 
@@ -178,6 +180,31 @@ async def test_silence_is_noticed():
     assert told == ["synced", "+a@6", "+b@7"]
     assert 90 <= watches(script)[1].at - watches(script)[0].at <= 92
     assert informer.statistics().staleness < 5
+
+
+@virtual_time
+async def test_a_collection_that_nobody_touches_is_watched_in_peace():
+    """Without an event or a bookmark for an hour: the server ends each watch, and none fails."""
+    async with serving(untouched()) as script:
+        _, informer = await watch_for(script, 3600)
+
+    stats = informer.statistics()
+    assert (stats.failures, stats.lists.total()) == (0, 1)
+    assert stats.staleness < INACTIVITY
+    assert 50 <= len(watches(script)) <= 60, "one a minute, and a fifth"
+    assert {seen.query["resourceVersion"] for seen in watches(script)} == {"5"}
+    assert all(WATCH <= int(seen.query["timeoutSeconds"]) < INACTIVITY for seen in watches(script))
+
+
+@virtual_time
+async def test_watches_do_not_end_together():
+    """Many informers that start at once spread out: their watches have different lengths."""
+    async with serving(untouched()) as script:
+        for seed in range(3):
+            backoff = Backoff(rng=random.Random(seed))
+            await watch_for(script, 10, backoff=backoff)
+
+    assert len({seen.query["timeoutSeconds"] for seen in watches(script)}) == 3
 
 
 @virtual_time

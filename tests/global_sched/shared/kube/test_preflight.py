@@ -120,7 +120,6 @@ async def test_what_passes_is_waited_for(status, reason):
     [
         pytest.param(fails(503, "ServiceUnavailable"), 10, "(tried for 60 s)", id="too long"),
         pytest.param(fails(401, "Unauthorized"), 1, "does not accept our credentials", id="401"),
-        pytest.param(fails(403, "Forbidden"), 1, "does not let us ask", id="403"),
         pytest.param(fails(404, "NotFound"), 1, "does not serve configmaps", id="no such kind"),
     ],
 )
@@ -136,3 +135,55 @@ async def test_what_stays_ends_it(answer, asked, want):
     assert want in str(told.value)
     assert "\n" not in str(told.value)
     assert (len(script.seen) >= asked) if asked > 1 else (len(script.seen) == 1)
+
+
+@virtual_time
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(says(b"ok"), id="it is ready"),
+        pytest.param(fails(404, "NotFound"), id="it has no such page"),
+    ],
+)
+async def test_a_refusal_by_a_ready_server_ends_it(page):
+    """A right that is missing is told at once."""
+    async with serving(fails(403, "Forbidden"), page, fails(403, "Forbidden")) as script:
+        client = script.client()
+        patience = Patience(clock=LoopClock(), seconds=60)
+        with pytest.raises(ConfigError, match="does not let us ask"):
+            await require(client, [CONFIGMAPS], server="member", remedy="x", patience=patience)
+        await client.close()
+
+    assert [one.path for one in script.seen] == ["/api/v1", "/readyz", "/api/v1"]
+
+
+@virtual_time
+async def test_a_server_that_became_ready_is_asked_again():
+    """Its refusal was from before; nothing is concluded from it."""
+    async with serving(fails(403, "Forbidden"), says(b"ok"), served("configmaps")) as script:
+        client = script.client()
+        patience = Patience(clock=LoopClock(), seconds=60)
+        await require(client, [CONFIGMAPS], server="member", remedy="", patience=patience)
+        await client.close()
+
+    assert len(script.seen) == 3
+
+
+@virtual_time
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(fails(403, "Forbidden"), id="its page is refused like all else"),
+        pytest.param(fails(500, "InternalError"), id="its page says so"),
+    ],
+)
+async def test_a_refusal_by_a_server_that_starts_is_waited_out(page):
+    """An API server that has not read its Roles yet refuses everybody."""
+    answers = [fails(403, "Forbidden"), page, fails(403, "Forbidden"), page, served("configmaps")]
+    async with serving(*answers) as script:
+        client = script.client()
+        patience = Patience(clock=LoopClock(), seconds=60)
+        await require(client, [CONFIGMAPS], server="member", remedy="", patience=patience)
+        await client.close()
+
+    assert len(script.seen) == len(answers)

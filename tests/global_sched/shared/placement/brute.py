@@ -60,9 +60,11 @@ def fits_in(world, gang, minimum, name, above, tier):
         rule = pod_set.partition.constraint if pod_set.partition else None
         size = pod_set.partition.size if pod_set.partition else 1
         if rule is not None and rule.mode == Mode.HARD:
-            groups.extend([(pod_set, size, rule.highest_tier)] * (pods // size))
+            family = pod_set.partition.together or pod_set.name
+            numbers = range(pods // size)
+            groups.extend((pod_set, size, rule.highest_tier, (family, at)) for at in numbers)
         else:
-            groups.extend([(pod_set, 1, None)] * pods)
+            groups.extend([(pod_set, 1, None, None)] * pods)
     return _place(tuple(groups), leaves, world, above, tier)
 
 
@@ -73,7 +75,7 @@ def _place(groups, leaves, world, above, tier):
         return tuple(pod_set.shape.requests.get(name) for name in axis)
 
     pods = []
-    for number, (pod_set, size, limit) in enumerate(groups):
+    for pod_set, size, limit, number in groups:
         pods.extend([(pod_set, number, limit)] * size)
 
     @cache

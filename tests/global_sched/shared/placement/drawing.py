@@ -108,3 +108,22 @@ def gangs(draw, most_sets=3):
         minimum=sum(p.minimum for p in sets),
         constraint=draw(constraints),
     )
+
+
+@st.composite
+def led_groups(draw):
+    """A LeaderWorkerSet's gang: groups of a leader and its workers, each under one tier."""
+    total, workers = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    least = draw(st.integers(1, total))
+    rule = draw(st.one_of(st.none(), st.just(SOFT), st.builds(hard, st.sampled_from([1, 2, 3]))))
+    sets = tuple(
+        pod_set(
+            name,
+            size * total,
+            size * least,
+            parts(size, total, least, rule, "leader+worker"),
+            like=draw(shapes()),
+        )
+        for name, size in (("leader", 1), ("worker", workers))
+    )
+    return Gang(pod_sets=sets, minimum=sum(p.minimum for p in sets), constraint=draw(constraints))

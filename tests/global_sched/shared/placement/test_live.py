@@ -1,7 +1,7 @@
 """The tree kept in step node by node is the tree made anew."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement, Meta
@@ -14,6 +14,8 @@ from global_sched.shared.api.volcano import (
     RegexMatch,
 )
 from global_sched.shared.placement import LiveTree, build_tree
+from global_sched.shared.placement import live as live_module
+from global_sched.shared.placement import tree as tree_module
 from global_sched.shared.placement.members import literal_prefix
 
 NAMES = ["a-1", "a-2", "a-10", "b-1", "b-2"]
@@ -26,7 +28,9 @@ labels = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES))
 
 @st.composite
 def selectors(draw):
-    kind = draw(st.sampled_from(["exact", "regex", "label", "expression"]))
+    kind = draw(st.sampled_from(["exact", "regex", "label", "expression", "exact", "wrong"]))
+    if kind == "wrong":
+        return MemberSelector(regex_match=RegexMatch(pattern="("))
     if kind == "exact":
         return MemberSelector(exact_match=ExactMatch(name=draw(st.sampled_from(NAMES))))
     if kind == "regex":
@@ -77,6 +81,67 @@ def test_step_by_step_is_the_same_as_anew(tree, start, changed):
             nodes[name] = now
             live.put_node(name, now)
         found, want = live.tree(), build_tree(tree, nodes)
+        assert dict(sorted(found.leaf_of.items())) == want.leaf_of
+        assert found.domains == want.domains
+        assert found.problems == want.problems
+        assert found.notes == want.notes
+
+
+@st.composite
+def one_of_them(draw):
+    """A HyperNode with a name of those in `hyper_nodes`, or one that is dropped."""
+    found = draw(hyper_nodes())
+    name = f"h{draw(st.integers(0, 5))}"
+    if not found or draw(st.integers(0, 2)) == 0:
+        return name, None
+    return name, HyperNode(metadata=Meta(name=name), spec=draw(st.sampled_from(found)).spec)
+
+
+@pytest.fixture(params=[100_000, 3], ids=["all are read", "three are read"])
+def most(request, monkeypatch):
+    """How many HyperNodes are read."""
+    for module in (live_module, tree_module):
+        monkeypatch.setattr(module, "MOST_HYPERNODES", request.param)
+
+
+both = st.lists(st.one_of(one_of_them(), changes), min_size=1, max_size=6)
+
+
+@pytest.mark.usefixtures("most")
+@settings(
+    max_examples=250,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(tree=hyper_nodes(), start=st.dictionaries(st.sampled_from(NAMES), labels), steps=both)
+def test_changed_hyper_nodes_are_the_same_as_anew(tree, start, steps):
+    """A HyperNode that comes, goes or changes leaves no trace, whatever hangs below it.
+
+    And the nodes that are told to hang elsewhere are those that do.
+    """
+    live, nodes = LiveTree(tree, start), dict(start)
+    objects = {one.metadata.name: one for one in tree}
+    for step in steps:
+        if isinstance(step, list):
+            for name, now in step:
+                nodes.pop(name, None)
+                live.drop_node(name)
+                if now is not None:
+                    nodes[name] = now
+                    live.put_node(name, now)
+        else:
+            before = dict(live.tree().leaf_of)
+            name, now = step
+            objects.pop(name, None)
+            if now is None:
+                moved = live.drop_hyper_node(name)
+            else:
+                objects[name] = now
+                moved = live.put_hyper_node(now)
+            after = live.tree().leaf_of
+            differ = {node for node in nodes if before[node] != after[node]}
+            assert differ <= set(moved)
+        found, want = live.tree(), build_tree(list(objects.values()), nodes)
         assert dict(sorted(found.leaf_of.items())) == want.leaf_of
         assert found.domains == want.domains
         assert found.problems == want.problems

@@ -219,6 +219,73 @@ def test_explain_lists_domains_nearest_first():
     ]
 
 
+FOUR_RACKS = topology(
+    tree(s=(2, None), a=(1, "s"), b=(1, "s")),
+    [
+        *(leaf("a", free(64, 8), node=f"a{at}") for at in range(3)),
+        *(leaf("b", free(64, 8), node=f"b{at}") for at in range(3)),
+        leaf("b", free(64, 5), node="b3"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "want"),
+    [
+        pytest.param(
+            gang(
+                pod_set("w", 8, cpu=1, gpu=8, partition=parts(4, 2, 2, hard(1))), constraint=hard(2)
+            ),
+            {
+                "a": "0 of 2 groups of 4 w whole; to free for one more: 8 gpu on 1 node",
+                "b": "0 of 2 groups of 4 w whole; to free for one more: 3 gpu on 1 node",
+                "s": "0 of 2 groups of 4 w whole; to free for one more: 3 gpu on 1 node in b",
+            },
+            id="groups: where one more lacks least",
+        ),
+        pytest.param(
+            gang(
+                pod_set("p", 2, cpu=1, gpu=6, partition=parts(1, 2, 2, hard(1), "x")),
+                pod_set("d", 6, cpu=1, gpu=8, partition=parts(3, 2, 2, hard(1), "x")),
+                constraint=hard(2),
+            ),
+            {
+                "a": "0 of 2 groups of 1 p and 3 d whole; to free for one more: 6 gpu on 1 node",
+                "s": (
+                    "0 of 2 groups of 1 p and 3 d whole; to free for one more: 3 gpu on 1 node in b"
+                ),
+            },
+            id="groups of two roles: both are put first",
+        ),
+        pytest.param(
+            gang(pod_set("x", 2, cpu=40, gpu=8), pod_set("y", 3, cpu=40), constraint=hard(1)),
+            {
+                "b": "fits alone, not all together; to free for 1 more of y: 16m cpu on 1 node",
+                "a": "fits alone, not all together; to free for 2 more of x: 32m cpu on 2 nodes",
+            },
+            id="two shapes that fit alone",
+        ),
+        pytest.param(
+            gang(pod_set("x", 4, cpu=1, gpu=8), pod_set("y", 5, cpu=60), constraint=hard(1)),
+            {
+                "b": (
+                    "to free for 1 more of x: 3 gpu on 1 node; "
+                    "to free for 1 more of y: 57m cpu on 1 node"
+                ),
+            },
+            id="two shapes that lack both",
+        ),
+    ],
+)
+def test_explain_says_what_groups_and_shapes_lack(wanted, want):
+    """For every domain: whole groups of how many, and what would have to free for one more."""
+    verdicts = Space(FOUR_RACKS).explain(wanted)
+
+    found = {v.domain: v.detail for v in verdicts}
+    assert {name: found[name][-len(text) :] for name, text in want.items()} == want
+    assert [-v.holds for v in verdicts] == sorted(-v.holds for v in verdicts)
+
+
 def test_a_bound_in_a_gap_between_two_tiers_is_the_lower_one():
     """Tiers may have gaps: a hard bound of 2 over tiers 1 and 3 allows tier 1 only."""
     domains = [domain("core", 3), domain("r1", 1, "core"), domain("r2", 1, "core")]

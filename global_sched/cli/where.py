@@ -1,0 +1,15 @@
+"""Which federation a command looks at."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from global_sched.shared.api.names import SYSTEM_NAMESPACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """The control plane, and where on it the leader publishes its Policy."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    leader_namespace: str = SYSTEM_NAMESPACE

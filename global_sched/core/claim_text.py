@@ -1,0 +1,42 @@
+"""What workloads are told about room that is made or kept for them."""
+
+from dataclasses import replace
+
+from global_sched.core.holds import Held
+from global_sched.core.offer import Refusal
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.instant import format_instant
+from global_sched.shared.model.verdict import Code, Verdict
+
+
+def told(held: Held, verdict: Verdict) -> Verdict:
+    """What a workload with a claim is told."""
+    claim = held.claim
+    until = format_instant(claim.until)
+    where = claim.cluster if claim.domain is None else f"{claim.cluster} {claim.domain}"
+    if not claim.victims:
+        text = f"{where} drains for it; nothing that would delay it goes there"
+        return replace(verdict, code=Code.WAIT, reason=Reason.ROOM_RESERVED, detail=text)
+    gangs = sum(1 for one in claim.victims if one.whole)
+    pods = sum(one.amounts.pods() for one in claim.victims if not one.whole)
+    parts = [f"{gangs} gangs"] if gangs else []
+    parts += [f"{pods} surplus pods"] if pods else []
+    text = f"{' and '.join(parts)} leave {where} for it; the room is kept until {until}"
+    return Verdict(code=Code.WAIT, reason=Reason.ROOM_BEING_MADE, detail=text, missing=1)
+
+
+def with_why(refusal: Refusal, why: str) -> Refusal:
+    """The refusal with one more reason."""
+    verdict = replace(refusal.verdict, detail=f"{refusal.verdict.detail}; {why}")
+    return replace(refusal, verdict=verdict)
+
+
+def deferred(refusal: Refusal) -> Refusal:
+    """It may search in a later cycle."""
+    verdict = Verdict(
+        code=Code.WAIT,
+        reason=Reason.SEARCH_DEFERRED,
+        detail=f"{refusal.verdict.detail}; who could leave for it is looked at in a later cycle",
+        missing=1,
+    )
+    return replace(refusal, verdict=verdict)

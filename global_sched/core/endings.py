@@ -1,0 +1,56 @@
+"""Whose ending would let a workload in, whether anybody may be made to leave or not.
+
+The search for victims with all rights given: the same domains, the same costs, the same proof.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from global_sched.core.field import Field, Mask
+from global_sched.core.reservation import NEVER, ends_at
+from global_sched.core.rights import Rights, Unit
+from global_sched.core.search import Found, Nothing, Search
+from global_sched.core.statement import Statement
+from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.workload import Workload
+
+
+class _AllRights(Rights):
+    """Everybody ends some day, and whole."""
+
+    takes_surplus = False
+
+    def holders(self, field: Field, gone: Mask) -> Mask:  # noqa: ARG002 - it is another's rule
+        """All that have not left in this cycle."""
+        found: Mask = ~gone
+        return found
+
+    def permits(self, unit: Unit) -> bool:  # noqa: ARG002
+        """Nobody is asked."""
+        return True
+
+    def gives_any(self, queue: QueueName, names: Iterable[str]) -> bool:  # noqa: ARG002
+        """Nobody is asked."""
+        return True
+
+    def rightful(self, units: Sequence[Unit]) -> bool:  # noqa: ARG002
+        """What has ended takes nothing back."""
+        return True
+
+
+class _Endings(Search):
+    """A search that asks nobody."""
+
+    rights_of = _AllRights
+
+
+def endings(workload: Workload, field: Field, gone: Mask, statement: Statement) -> tuple[Unit, ...]:
+    """The gangs whose ending lets it in, cheapest first chosen and proved; nobody: none does."""
+    found: Found | Nothing = _Endings(workload, field, gone, statement).run()
+    return () if isinstance(found, Nothing) else found.units
+
+
+def latest_end(units: Iterable[Unit]) -> Instant | None:
+    """When all of them have ended at the latest, by their run-time limits; None: not known."""
+    latest = max((ends_at(unit.holder.workload) for unit in units), default=NEVER)
+    return None if latest == NEVER else latest

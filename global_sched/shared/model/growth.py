@@ -1,0 +1,38 @@
+"""What an admitted gang lacks of the minimum that its edited template asks for."""
+
+from typing import Final
+
+from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.ids import BindingId
+from global_sched.shared.model.workload import Division, Workload
+
+SUFFIX: Final = "/growth"
+"""Makes a binding's id the name of the room that is kept for its growth."""
+
+
+def needs_more(workload: Workload) -> Amounts:
+    """Pods of its minimum that no grant gives; none where it is not a gang whole in one cluster.
+
+    Groups of pods (partitions) grow where there is room only.
+    """
+    gang, decision = workload.demand.gang, workload.decision
+    if gang is None or decision is None or len(decision.grants) != 1:
+        return Amounts()
+    if workload.demand.division != Division.WHOLE:
+        return Amounts()
+    if any(pod_set.partition is not None for pod_set in gang.pod_sets):
+        return Amounts()
+    return gang.minimum_amounts().minus(decision.grants[0].amounts)
+
+
+def growth_gang(workload: Workload, amounts: Amounts | None = None) -> Gang:
+    """Those pods (or `amounts`) as a gang of their own, under the same constraint."""
+    gang = workload.demand.gang
+    assert gang is not None
+    lacks = needs_more(workload) if amounts is None else amounts
+    return gang.only(lacks)
+
+
+def growth_of(binding: BindingId) -> BindingId:
+    """The name of the room for the growth of a binding's gang."""
+    return BindingId(f"{binding}{SUFFIX}")

@@ -1,0 +1,87 @@
+"""Pods that belong beside running ones of their subgroup: by themselves, or with all others."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final
+
+from global_sched.shared.model.gang import Gang, Mode, Partition, PodSet, TopologyConstraint
+from global_sched.shared.model.ids import DomainId
+from global_sched.shared.model.topology import Domain
+from global_sched.shared.model.verdict import Verdict
+from global_sched.shared.placement import Join, Space
+from member_agent.scheduler.demand import Demand, Lot
+
+_ANY_TIER: Final = 2**31
+_MOST_AT_ONCE: Final = 64
+"""Pods beside others that are placed in one search with the rest."""
+
+DomainsOf = Callable[[Iterable[str]], tuple[DomainId | None, ...]]
+"""The domains of nodes, by name."""
+
+
+def gang_beside(space: Space, lot: Lot, pods: int, outer: TopologyConstraint | None) -> Gang:
+    """So many pods of a lot under the narrower of its subgroup's and its gang's constraint.
+
+    Domains around running pods are nested, so the one of the lower tier is within the other.
+    """
+    one = PodSet(name=lot.name, count=pods, minimum=0, shape=lot.shape)
+    inner = lot.partition.constraint if lot.partition else None
+    found: list[tuple[int, Gang]] = []
+    for constraint in (inner, outer):
+        gang = Gang(pod_sets=(one,), minimum=0, constraint=constraint)
+        task = space.task(gang)
+        if isinstance(task, Verdict):
+            return gang  # what refuses it is told when it is placed
+        tier = task.limit.tier
+        found.append((_ANY_TIER if tier is None else tier, gang))
+    best = min(tier for tier, _ in found)
+    narrow = [gang for tier, gang in found if tier == best and gang.constraint is not None]
+    return (narrow or [found[0][1]])[0]
+
+
+def all_at_once(
+    demand: Demand, nodes_of: Callable[[Lot], Iterable[str]], domains_of: DomainsOf
+) -> tuple[Gang, tuple[Join, ...]] | None:
+    """The whole demand as one gang, whose pods beside others join these; None for too many."""
+    joining = [lot for lot in demand.lots if lot.mates]
+    if sum(lot.count for lot in joining) > _MOST_AT_ONCE:
+        return None
+    sets, joins = [], list[Join]()
+    for lot in demand.lots:
+        partition = lot.partition
+        if lot.mates:
+            limit = partition.constraint if partition else None
+            partition = Partition(size=1, total=lot.count, constraint=limit)
+            there = domains_of(nodes_of(lot))
+            joins += [Join(lot.name, there, 1) for _ in range(lot.count)]
+        least = demand.least.get(lot.name)
+        sets.append(
+            PodSet(
+                name=lot.name,
+                count=lot.count,
+                minimum=least,
+                shape=lot.shape,
+                partition=partition,
+            )
+        )
+    gang = replace(demand.gang(), pod_sets=tuple(sets))
+    return gang, tuple(joins)
+
+
+def near_enough(lot: Lot, domain: DomainId | None, domains: Iterable[Domain]) -> bool:
+    """Whether a lot's constraint holds for pods whose smallest common domain this is.
+
+    A tier name is as low as the lowest domain that carries it: in doubt the answer is no.
+    """
+    limit = lot.partition.constraint if lot.partition else None
+    if limit is None or limit.mode is Mode.SOFT:
+        return True
+    highest, tier = limit.highest_tier, None
+    named: list[int] = []
+    for one in domains:
+        if one.name == domain:
+            tier = one.tier
+        if limit.highest_tier_name and one.tier_name == limit.highest_tier_name:
+            named.append(one.tier)
+    highest = min(named, default=None) if highest is None else highest
+    return tier is not None and highest is not None and tier <= highest

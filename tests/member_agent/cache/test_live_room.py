@@ -1,0 +1,126 @@
+"""The room that is kept from round to round is the room made anew."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from global_sched.shared.model.gang import Gang, Mode, PodSet, TopologyConstraint
+from global_sched.shared.model.ids import PodSetName
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.topology import Topology
+from global_sched.shared.placement import Placed, Space
+from member_agent.cache import Asked, Kind, LiveRoom, live_room, room_of
+from member_agent.cache.units import units_of
+from tests.member_agent.member import AGENT, feed, hyper_node, member, node, pod, racks
+from tests.wire import GPU
+
+NAMES = [f"r{rack}-{at}" for rack in range(3) for at in range(3)]
+HARD = TopologyConstraint(mode=Mode.HARD, highest_tier=1)
+
+
+def shape(gpus, zone=""):
+    selector = (("zone", zone),) if zone else ()
+    return PodShape(requests=Resources.of({"cpu": 1000, GPU: gpus, "pods": 1}), selector=selector)
+
+
+def gang(pods, gpus, constraint=None, zone=""):
+    one = PodSet(name=PodSetName("main"), count=pods, minimum=pods, shape=shape(gpus, zone))
+    return Gang(pod_sets=(one,), minimum=pods, constraint=constraint)
+
+
+GANGS = [
+    gang(1, 1),
+    gang(3, 0),
+    gang(2, 8, HARD),
+    gang(5, 4, TopologyConstraint(mode=Mode.SOFT)),
+    gang(40, 8),
+    gang(2, 2, HARD, zone="a"),
+]
+
+
+@st.composite
+def events(draw):
+    name = draw(st.sampled_from(NAMES))
+    kind = draw(st.sampled_from(["node", "node", "gone", "bind", "bind", "end", "tree"]))
+    if kind == "node":
+        return [
+            node(
+                name,
+                gpus=draw(st.sampled_from([0, 4, 8])),
+                labels={"zone": draw(st.sampled_from(["a", "b"])), "host": name},
+                ready=draw(st.integers(0, 3)) > 0,
+                cordoned=draw(st.integers(0, 4)) == 0,
+            )
+        ]
+    if kind == "gone":
+        return ("delete", Kind.NODE, ("", name))
+    if kind == "bind":
+        return [pod(f"p-{name}", node=name, gpus=draw(st.integers(0, 4)))]
+    if kind == "end":
+        return ("delete", Kind.POD, ("team", f"p-{name}"))
+    return [hyper_node("r0", 1, nodes=[n for n in NAMES if draw(st.booleans())])]
+
+
+rounds = st.lists(
+    st.tuples(
+        st.lists(events(), max_size=4),
+        st.dictionaries(st.sampled_from(NAMES), st.just({GPU: 2}), max_size=2),
+        st.frozensets(st.sampled_from(NAMES), max_size=1),
+        st.sampled_from([frozenset(), frozenset({"zone"})]),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def told(topology: Topology, answer):
+    """An answer by the names of nodes; those of equal rooms may be other leaves."""
+    if not isinstance(answer, Placed):
+        return answer
+    takes = [(topology.leaves[t.leaf].node, t.pod_set, t.pods_per_node) for t in answer.takes]
+    return takes, answer.amounts, answer.domain, answer.tier
+
+
+@settings(max_examples=60, deadline=None)
+@given(rounds=rounds)
+def test_from_round_to_round_is_the_same_as_anew(rounds):
+    """What was held, closed, taken or true of a node in an earlier round leaves no trace."""
+    cache = member(racks(3, 3, labels={"zone": "a"}))
+    live = LiveRoom(cache)
+    for changed, held, closed, keys in rounds:
+        for event in changed:
+            if isinstance(event, tuple):
+                cache.delete(*event[1:])
+            else:
+                feed(cache, event)
+        units = units_of(cache, frozenset({AGENT}))
+        asked = Asked(units=units, held=held, closed=closed, order_keys=keys)
+        space = live.open(cache, asked)
+        anew = room_of(cache, units, held=held, closed=closed, keys=keys, placing=True)
+        want = Space(anew, order_keys=sorted(keys))
+        for one in GANGS:
+            found, expected = space.place(one), want.place(one)
+            assert told(space.topology, found) == told(anew, expected)
+            if isinstance(found, Placed):
+                space.take(found)
+                want.take(expected)
+
+
+def test_changed_nodes_change_the_room_in_place():
+    """Pods that come and go, nodes that fail and return: none of it makes the room anew."""
+    cache = member(racks(4, 8, labels={"zone": "a"}))
+    live = live_room(cache)
+    first = live.open(cache, Asked(units=()))
+
+    feed(cache, [pod("one", node="r1-1", gpus=4)])
+    feed(cache, [node("r2-2", labels={"zone": "a"}, ready=False)])
+    second = live.open(cache, Asked(units=(), held={"r0-0": {GPU: 8}}))
+    full = gang(30, 8)
+    holds = second.holds(full, None)
+    feed(cache, [node("r2-2", labels={"zone": "a"})])
+    cache.delete(Kind.POD, ("team", "one"))
+    third = live.open(cache, Asked(units=()))
+
+    assert first is second is third
+    assert live.made == 1
+    assert (holds, third.holds(full, None)) == (29, 32)
