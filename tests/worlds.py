@@ -7,7 +7,7 @@ from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, DomainId, QueueName, TenantName, WorkloadKey
-from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.instant import Instant, answered_at
 from global_sched.shared.model.plan import Plan, Withdrawal
 from global_sched.shared.model.queue import Queue, Tenant, Usage
 from global_sched.shared.model.resources import Resources
@@ -210,7 +210,7 @@ def _placed(
         )
         for grant in decision.grants
     )
-    stamp = max(decision.at, one.reschedule_at or decision.at)
+    stamp = answered_at(decision.at, one.reschedule_at)
     return replace(
         one,
         decision=decision,
@@ -242,4 +242,4 @@ def _withdrawn(one: Workload, withdrawal: Withdrawal, *, bound: bool) -> Workloa
 
 def _now(one: Workload) -> Instant:
     """An instant at which a confirmation is no longer due."""
-    return max(one.last_scheduled or one.created, one.reschedule_at or one.created)
+    return answered_at(one.last_scheduled or one.created, one.reschedule_at)

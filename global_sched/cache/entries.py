@@ -4,7 +4,7 @@ from global_sched.cache.bindings import BindingFacts
 from global_sched.cache.ledger import Position
 from global_sched.cache.readers.reading import Reading
 from global_sched.cache.resolve import Overlay
-from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.instant import Instant, answered_at
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
 from global_sched.shared.model.workload import Demand, Workload
 
@@ -41,7 +41,8 @@ class Entry:
             targets = () if self.workload is None else self.workload.targets
         else:
             targets = action.targets
-        self.overlay = Overlay(targets=targets, decision=action.decision, at=now)
+        at = answered_at(now, self.facts.reschedule_at)
+        self.overlay = Overlay(targets=targets, decision=action.decision, at=at)
 
 
 _DECIDE = (

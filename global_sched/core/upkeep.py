@@ -68,7 +68,7 @@ def _look_at(workload: Workload, statement: Statement) -> Keeping | None:
     if late:
         _withdraw_late(workload, late, statement)
         return None
-    if reschedule_due(workload) and workload.problem is None and rebalance(workload, statement):
+    if workload.reschedule_due() and workload.problem is None and rebalance(workload, statement):
         return None
     if workload.problem is None:
         kept = _trimmed(workload, kept)
@@ -87,12 +87,6 @@ def _targets(workload: Workload, decision: Decision) -> tuple[Target, ...]:
     return tuple(
         known.get(grant.cluster, Target(cluster=grant.cluster)) for grant in decision.grants
     )
-
-
-def reschedule_due(workload: Workload) -> bool:
-    """Whether a reschedule was asked for after the last scheduling."""
-    asked, last = workload.reschedule_at, workload.last_scheduled
-    return asked is not None and last is not None and asked > last
 
 
 def _lost(
@@ -282,6 +276,6 @@ def _settle_status(workload: Workload, decision: Decision, statement: Statement)
         same = replace(decision, pending=pending)
         statement.write(workload, same, workload.observed_affinity)
         return
-    unsaid = not workload.scheduled or workload.last_scheduled is None or reschedule_due(workload)
+    unsaid = not workload.scheduled or workload.last_scheduled is None or workload.reschedule_due()
     if unsaid or workload.observed_generation != workload.generation:
         statement.confirm(workload, scheduled_now=unsaid)

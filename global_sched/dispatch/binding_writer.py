@@ -30,7 +30,7 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import Conflict, Forbidden
 from global_sched.shared.model.decision_text import DecisionError, parse_decision
 from global_sched.shared.model.ids import DecisionId, WorkloadKey, split_key
-from global_sched.shared.model.instant import Instant, InstantError, parse_instant
+from global_sched.shared.model.instant import Instant, InstantError, answered_at, parse_instant
 from global_sched.shared.model.plan import Admission, Claiming, Confirmation, Withdrawal
 
 
@@ -223,10 +223,10 @@ class BindingWriter:
         return Result.CONFLICT
 
     def _stamp(self, binding: ResourceBinding) -> Instant:
-        """Now, and not before the reschedule that this answers."""
+        """Now, and after the reschedule that this answers."""
         now, asked = self._clock.now(), binding.spec.reschedule_triggered_at
         try:
-            return max(now, parse_instant(asked)) if asked else now
+            return answered_at(now, parse_instant(asked) if asked else None)
         except InstantError:
             return now
 

@@ -19,6 +19,15 @@ class InstantError(ValueError):
     """A text is not an RFC 3339 time."""
 
 
+def answered_at(now: Instant, asked: Instant | None) -> Instant:
+    """The time to stamp on an answer: now, and a second at least after what was asked for.
+
+    Kubernetes' times are whole seconds: only so can a request of the second of an answer be told
+    from one that was answered.
+    """
+    return now if asked is None else max(now, Instant(asked + SECOND))
+
+
 def parse_instant(text: str) -> Instant:
     """Read an RFC 3339 time (Kubernetes' Time and MicroTime).
 

@@ -190,6 +190,15 @@ class Workload:
                 return True
         return False
 
+    def reschedule_due(self) -> bool:
+        """Whether a reschedule was asked for since the last scheduling.
+
+        In the very second of the last scheduling counts, too: answers are stamped later than what
+        they answer (`answered_at`). Karmada's scheduler never answers such a request.
+        """
+        asked, last = self.reschedule_at, self.last_scheduled
+        return asked is not None and last is not None and asked >= last
+
     def settled(self) -> bool:
         """Whether a cycle has nothing to do for this admitted workload.
 
@@ -202,7 +211,7 @@ class Workload:
             return False
         if self.last_scheduled is None or self.observed_generation != self.generation:
             return False
-        if self.reschedule_at is not None and self.reschedule_at > self.last_scheduled:
+        if self.reschedule_due():
             return False
         if self.demand.division in (Division.COPIED, Division.DUPLICATED):
             return False

@@ -8,7 +8,7 @@ from global_sched.shared.model.codec import from_json, to_json
 from global_sched.shared.model.decision import Decision, decision_id
 from global_sched.shared.model.explanation import Share
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.instant import SECOND, Instant, answered_at
 from global_sched.shared.model.plan import Admission, Plan
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.workload import Division, Progress, Workload
@@ -124,6 +124,16 @@ def test_minimum_reached(one, want):
         pytest.param({"last_scheduled": None}, False, id="never scheduled"),
         pytest.param({"generation": 2}, False, id="the generation moved on"),
         pytest.param({"reschedule_at": Instant(NOW)}, False, id="a reschedule is due"),
+        pytest.param(
+            {"reschedule_at": Instant(NOW), "last_scheduled": Instant(NOW)},
+            False,
+            id="a reschedule of the very second",
+        ),
+        pytest.param(
+            {"reschedule_at": Instant(NOW), "last_scheduled": answered_at(NOW, Instant(NOW))},
+            True,
+            id="it was answered",
+        ),
         pytest.param(
             {"reschedule_at": Instant(NOW - 3600 * SECOND)}, True, id="a reschedule was done"
         ),
