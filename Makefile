@@ -1,4 +1,4 @@
-# One command equals CI: `make check`. Python >= 3.11 and make are all that is needed.
+# CI runs `make check` and `make e2e`. Python >= 3.11 and make are all that most of this needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,8 @@ DEV := $(VENV)/.dev
 WORKERS ?= 2
 MEMBERS ?= 3
 
-.PHONY: demo test test-deep scenarios check gen fix bench clean help
+.PHONY: demo test test-deep scenarios check gen fix bench bench-peers clean help \
+	karmada-up karmada-down karmada-status e2e
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -39,7 +40,7 @@ scenarios: $(DEV) ## Cases from files, ours or Volcano's, one line each (FILES="
 gen: $(DEV) ## Write everything that is generated: CRDs, reference pages
 	$(BIN)/python -m tools.generate
 
-check: $(DEV) ## What CI runs: generated files, format, lint, types, imports, tests
+check: $(DEV) ## What must hold: generated files, format, lint, types, imports, tests
 	$(BIN)/python -m tools.generate --check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
