@@ -18,7 +18,7 @@ def event(second, *, decision="forbid", user=GLOBAL_SCHED):
         {
             "requestURI": "/apis/coordination.k8s.io/v1/namespaces/x/leases/y",
             "verb": "update",
-            "user": {"username": user},
+            "user": {"username": user} if user else {},
             "objectRef": {"resource": "leases", "apiGroup": "coordination.k8s.io"},
             "responseStatus": {"code": 403},
             "requestReceivedTimestamp": at(second),
@@ -64,6 +64,12 @@ def test_what_was_allowed_is_no_denial():
     """Whenever it was asked."""
     lines = [page(70), event(65, decision="allow")]
     assert [(one.allowed, one.host) for one in asked_of("east", lines, [START])] == [(True, "")]
+
+
+def test_what_nobody_in_particular_asked():
+    """Refused before the server knew who asks: no program of ours, and the rest is still read."""
+    lines = [event(65, user=""), event(66, decision="allow")]
+    assert len(asked_of("east", lines, [])) == 1
 
 
 @pytest.mark.parametrize(

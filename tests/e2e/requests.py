@@ -119,7 +119,7 @@ def _unready(starts: Iterable[str], ready: Iterable[str]) -> list[tuple[str, str
 
 
 def _asked(event: dict[str, Any], server: str) -> Asked | None:
-    user = event["user"]["username"]
+    user = event["user"].get("username", "")  # none: refused before it was known who asks
     account = _account(user)
     what = event.get("objectRef")
     if account is None or what is None or "resource" not in what:
