@@ -39,7 +39,8 @@ TAIL = """
   without that condition ("over all tiers"). The engine is asked with a soft constraint.
 - **Packing.** Pods of openb that take whole GPUs, drawn with replacement until they ask for all
   GPUs; Best Fit and FGD are in `bench/packing.py`. FGD knows the workload's population in
-  advance, the engine does not.
+  advance; the engine knows, as an agent does, what runs or waits by now, and looks again after
+  every 64 arrivals.
 - **Kueue's shape.** The quota floor of the test is 66 s of virtual time. Kueue's own figure (37.4
   workloads/s, 401 s) includes an API server; ours is the placement in process.
 - **Growth.** Least-squares slope over the logarithms of the medians:

@@ -103,6 +103,19 @@ def _rate() -> Figure:
     )  # fmt: skip
 
 
+def _large() -> Figure:
+    """A gang of 100,000 pods over racks that are hardly two alike."""
+    space = Space(synthetic(100_000))
+    wanted = gang(workers(100_000, gpus=1), constraint=hard(3))
+    first = space.place(wanted)
+    assert isinstance(first, Placed), first
+    assert first.exact
+    with quiet_collector():
+        times = times_of(space, wanted, 5)
+    note = f"100,000 nodes, closest and proven so, on {len(first.takes):,} nodes; median of 5, CPU"
+    return shown("topology", "one gang of 100,000", percentile(times, 0.5), "ms", note)
+
+
 def _scale_story() -> list[Figure]:
     """6,000 nodes under 9,600 HyperNodes: every node, every pair, and every ten have their own."""
     topology = nested(6_000, (1, 2, 10))
@@ -182,5 +195,6 @@ def figures() -> list[Figure]:
     found.append(_rate())
     found += _node_change()
     found += _scale_story()
+    found.append(_large())
     found += _memory()
     return found

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 from global_sched.shared.api.federation import ReportWorkload
-from global_sched.shared.api.resource import Resource
+from global_sched.shared.api.resource import POD_GROUPS, PODS, Resource
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError
@@ -20,11 +20,13 @@ from global_sched.shared.telemetry.metrics import EPOCH, LEADER, LEADER_TRANSITI
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.serve import serving
 from global_sched.shared.telemetry.spec import Program
-from member_agent.cache import ClusterCache, Kind
+from member_agent.cache import ClusterCache, Kind, PodRecord
 from member_agent.feeds import Feeds
 from member_agent.gauges import refresh_gauges
 from member_agent.jobs.controller import JobController
+from member_agent.jobs.store import GroupHandler, JobStore, PodHandler
 from member_agent.preflight import check_servers
+from member_agent.quiet import Quiet
 from member_agent.report.build import Limits, Observation
 from member_agent.report.observe import Facts, Placing, label_keys, observe
 from member_agent.report.publish import Publisher
@@ -65,11 +67,21 @@ class Agent:
         self._control = control
         self.clock = clock
         self._term: Term | None = None
+        self._quiet = Quiet(clock)
         self._recorder = EventRecorder(
-            member, component=COMPONENT, instance=settings.replica, clock=clock
+            member,
+            component=COMPONENT,
+            instance=settings.replica,
+            clock=clock,
+            give_way=self._quiet.give_way,
         )
         self._tree_status = TreeStatus(member, cache=self.cache, clock=clock)
         self.feeds = Feeds(member, control, cache=self.cache, watcher=self, clock=clock)
+        self._job_store = JobStore()
+        self._jobs: JobController | None = None
+        if settings.run_volcano_jobs:
+            self.feeds.tell(PODS, PodHandler(self._job_store))
+            self.feeds.tell(POD_GROUPS, GroupHandler(self._job_store))
         self.metrics.before_scrape(lambda: refresh_gauges(self.metrics, self))
 
     # --- running ----------------------------------------------------------------------------
@@ -127,12 +139,13 @@ class Agent:
         finally:
             self._term = None
             self.ready.clear()
-            self.scheduler = self.publisher = None
+            self.scheduler = self.publisher = self._jobs = None
             self.refusals.clear()
             self.metrics.set(LEADER, 0)
 
     async def _act(self, term: Term) -> None:
         """Everything that only one replica may do."""
+        self._quiet.reset()
         publisher = self._make_publisher()
         reported = await self._resume(publisher)
         teller = Teller(
@@ -156,14 +169,16 @@ class Agent:
             tasks.create_task(self._look_for_volcano(), name="volcano")
             tasks.create_task(self._say_ready(), name="ready")
             if self.settings.run_volcano_jobs:
-                jobs = JobController(
+                self._jobs = JobController(
                     self._member,
                     clock=self.clock,
                     recorder=self._recorder,
+                    store=self._job_store,
+                    quiet=self._quiet,
                     default_scheduler=self.settings.job_scheduler_name,
                     refused=self._refused,
                 )
-                tasks.create_task(jobs.run(), name="jobs")
+                tasks.create_task(self._jobs.run(), name="jobs")
 
     async def _resume(self, publisher: Publisher) -> list[ReportWorkload]:
         """What the last report said; without it generations would start again."""
@@ -201,12 +216,14 @@ class Agent:
             at_once=settings.binds_at_once,
             may_write=term.valid,
             resource_of=self.feeds.resource_of,
+            going=self._going,
         )
         return Scheduler(
             cache=self.cache,
             binder=binder,
             teller=teller,
             recorder=self._recorder,
+            quiet=self._quiet,
             clock=self.clock,
             metrics=self.metrics,
             tuning=Tuning(
@@ -219,6 +236,11 @@ class Agent:
             label_keys=self._reported_keys,
             view=view,
         )
+
+    def _going(self, pod: PodRecord) -> None:
+        """A pod goes by our own doing: no policy of its Job may answer it."""
+        if self._jobs is not None and pod.owner is not None:
+            self._jobs.expect(pod.owner.uid, (pod.uid,))
 
     def _reported_keys(self) -> frozenset[str]:
         settings = self.settings

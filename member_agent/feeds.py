@@ -36,7 +36,7 @@ from global_sched.shared.api.volcano import HyperNode, PodGroup
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
-from global_sched.shared.kube.informer import Informer
+from global_sched.shared.kube.informer import Handler, Informer
 from global_sched.shared.kube.objects import Malformed, ObjectKey
 from global_sched.shared.kube.ready import when_ready
 from global_sched.shared.telemetry.logs import get_logger
@@ -76,11 +76,14 @@ class _Feed(Generic[T]):
     watcher: Watcher
     put: Callable[[T], None]
     drop: Callable[[tuple[str, str]], None]
+    also: Handler[T] | None = None
 
     def upsert(self, obj: T) -> None:
         """Informer handler."""
         meta = obj.metadata  # type: ignore[attr-defined]
         before = self.cache.changes
+        if self.also is not None:
+            self.also.upsert(obj)
         self.put(obj)
         self._tell(ObjectKey(meta.namespace, meta.name), meta.uid)
         if self.cache.changes != before:
@@ -95,13 +98,17 @@ class _Feed(Generic[T]):
             return owner_key(self.resource.api_version, self.resource.kind, key)
         return key
 
-    def delete(self, key: ObjectKey, uid: str) -> None:  # noqa: ARG002 - the protocol's
+    def delete(self, key: ObjectKey, uid: str) -> None:
         """Informer handler."""
+        if self.also is not None:
+            self.also.delete(key, uid)
         self.drop(key)
         self.watcher.changed()
 
     def malformed(self, bad: Malformed) -> None:
         """Informer handler."""
+        if self.also is not None:
+            self.also.malformed(bad)
         self.cache.malformed(self.kind, self._problem_key(bad.key), bad.error)
         self._tell(bad.key, bad.uid)
         self.watcher.changed()
@@ -133,12 +140,20 @@ class Feeds:
         self._watcher = watcher
         self._clock = clock
         self._tasks: asyncio.TaskGroup | None = None
+        self._also: dict[Resource, Handler[Any]] = {}
         self._informers: dict[Resource, Informer[Any]] = {}
         self._pending: list[Resource] = [HYPER_NODES, POD_GROUPS, *_OPTIONAL_OWNERS]
         self._wanted = asyncio.Event()
         self.synced = asyncio.Event()
         self.unwatched: frozenset[tuple[str, str]] = frozenset()
         """(apiVersion, kind) of owners that cannot be watched here: chains of owners end there."""
+
+    def tell(self, resource: Resource, handler: Handler[Any]) -> None:
+        """Somebody else wants to know of a kind, too; say so before `run`.
+
+        One watch serves both: a member's API server has every pod to send as it is.
+        """
+        self._also[resource] = handler
 
     def informers(self) -> Iterable[Informer[Any]]:
         """All informers, for metrics."""
@@ -262,6 +277,7 @@ class Feeds:
             watcher=self,
             put=put,
             drop=lambda key: self._cache.delete(kind, key),
+            also=self._also.get(resource),
         )
         directed = kind is Kind.DIRECTIVE
         return Informer(

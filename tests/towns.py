@@ -197,17 +197,19 @@ class Town:
         for claiming in plan.claims:
             self._change(claiming.workload, decision=claiming.decision)
         for withdrawal in plan.withdrawals:
+            left = (withdrawal.cluster, *(target.cluster for target in withdrawal.others))
             one = self._change(
                 withdrawal.workload,
                 decision=withdrawal.decision,
-                targets=(),
+                targets=withdrawal.targets,
                 progress=(),
-                leaving=(withdrawal.cluster,) if linger else (),
+                leaving=left if linger else (),
             )
-            if not linger:
-                self.members[withdrawal.cluster].cut(one.binding_id, Amounts())
-        changed: list[Workload] = []
+            for cluster in () if linger else left:
+                self.members[cluster].cut(one.binding_id, Amounts())
+        changed: list[tuple[bool, Workload]] = []
         for admission in plan.admissions:
+            before = self.workloads[admission.workload].decision
             one = self._change(
                 admission.workload,
                 decision=admission.decision,
@@ -217,10 +219,13 @@ class Town:
                 scheduled=True,
                 last_scheduled=admission.decision.at,
             )
-            changed.append(one)
-        # As agents do, who keep the places of a claim: narrow domains before wide ones.
-        grants = [(one, grant) for one in changed for grant in one.decision.grants]
-        for one, grant in sorted(grants, key=lambda item: _width(item[1])):
+            changed.append((before is None or before.claim is None, one))
+        # As agents do, who keep the places of claims, each its own: those first, narrow domains
+        # before wide ones and large pods before small ones.
+        grants = [(new, one, grant) for new, one in changed for grant in one.decision.grants]
+        for _, one, grant in sorted(
+            grants, key=lambda item: (item[0], _width(item[2]), 0 if item[0] else -_size(item[1]))
+        ):
             self._fill(one, grant, linger=linger)
 
     def _fill(self, one: Workload, grant: Grant, *, linger: bool) -> None:
@@ -250,6 +255,11 @@ class Town:
         version = str(int(one.resource_version) + 1)
         self.workloads[key] = one = replace(one, resource_version=version, **changes)  # type: ignore[arg-type]
         return one
+
+
+def _size(one: Workload) -> int:
+    gang = one.demand.gang
+    return max((pod_set.shape.requests.get("cpu") for pod_set in gang.pod_sets), default=0)
 
 
 def _width(grant: Grant) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.harness import ROOT, report
 from bench.peers.figures import figures
 from bench.peers.page import write
-from bench.peers.run import Ask, Found, measured
+from bench.peers.run import Ask, Found, gangs_alone, measured
 from bench.peers.waiting import now
 from deploy.local.errors import LocalError
 from deploy.local.options import default_state
@@ -36,6 +36,9 @@ def _arguments() -> argparse.Namespace:
         "--state", type=Path, default=default_state().parent / "bench-peers", help="state folder"
     )
     parser.add_argument(
+        "--gangs", type=int, default=0, help="only the gangs, so many times; nothing is written"
+    )
+    parser.add_argument(
         "--page", action="store_true", help="write docs/benchmarks/peers.md and README's table"
     )
     given = parser.parse_args()
@@ -48,11 +51,14 @@ def _arguments() -> argparse.Namespace:
     return given
 
 
-async def _run(ask: Ask) -> Found:
+async def _run(ask: Ask, gangs: int) -> Found | None:
     """The run; SIGTERM ends it like Ctrl-C, and the federation with it."""
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    if gangs:
+        await gangs_alone(ask, gangs, _say)
+        return None
     return await measured(ask, _say)
 
 
@@ -68,13 +74,15 @@ def main() -> int:
     )
     start = now()
     try:
-        found = asyncio.run(_run(ask))
+        found = asyncio.run(_run(ask, given.gangs))
     except (LocalError, ApiError, TimeoutError) as error:
         print(f"bench.peers: {error}", file=sys.stderr)
         return 1
     except (KeyboardInterrupt, asyncio.CancelledError):
         print("bench.peers: interrupted; everything it started was ended", file=sys.stderr)
         return 130
+    if found is None:
+        return 0
     rows = figures(found)
     report(rows, OUTPUT)
     print(f"measured in {now() - start:.0f} s")

@@ -18,6 +18,7 @@ from deploy.local import volcano
 from deploy.local.errors import LocalError
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.clock import SystemClock
+from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.model.instant import SECOND
 
 MEMBER: Final = "tiers"
@@ -195,7 +196,8 @@ async def _cleared(site: Site, space: str) -> None:
         # A collection of Services cannot be deleted at once.
         if name == "services":
             for one in (await member.list(kinds.SERVICES, namespace=space)).items:
-                await member.delete(kinds.SERVICES, one["metadata"]["name"], namespace=space)
+                with suppress(NotFound):  # the garbage collector of the member may come first
+                    await member.delete(kinds.SERVICES, one["metadata"]["name"], namespace=space)
         else:
             await clear(member, _KINDS[name], space)
     body = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}

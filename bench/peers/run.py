@@ -26,6 +26,9 @@ from deploy.local import tools, volcano
 from deploy.local.errors import LocalError
 from deploy.local.federation import Federation
 
+_MENTIONED = 0.1
+"""CPU seconds from which a process is named."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
@@ -64,6 +67,26 @@ async def measured(ask: Ask, say: Callable[[str], None]) -> Found:
     try:
         await site.up(ask.karmada)
         return await _all(site, ask, say)
+    finally:
+        await site.close()
+
+
+async def gangs_alone(ask: Ask, times: int, say: Callable[[str], None]) -> None:
+    """The gangs and nothing else, several times on one federation; each time in a line."""
+    site = Site(Federation(ask.state, say=say))
+    try:
+        await site.up(ask.karmada)
+        await site.federation.stop(MANAGER)
+        for _ in range(times):
+            found, _missing = await measure(site, ask.jobs)
+            ours, bare = found[-2:]
+            say(
+                f"{ours.rate:.1f} of {bare.rate:.1f} pods/s: {ours.rate / bare.rate:.3f}; "
+                f"{sum(ours.writes.values())} and {sum(bare.writes.values())} writes"
+            )
+            for one in (ours, bare):
+                spent = {name: cpu for name, cpu in one.cpu.items() if cpu >= _MENTIONED}
+                say(f"  CPU seconds, {one.system}: {spent}")
     finally:
         await site.close()
 

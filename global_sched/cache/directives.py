@@ -1,6 +1,6 @@
 """What the members are told: the state's admitted workloads as Directive specs, by comparison."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 from zlib import crc32
 
@@ -12,7 +12,9 @@ from global_sched.shared.model.decision_text import amounts_map
 from global_sched.shared.model.growth import growth_gang, growth_of
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import format_micro
+from global_sched.shared.model.topology import Wanted
 from global_sched.shared.model.workload import Workload
+from global_sched.shared.placement import tell_demand
 
 SLICE_LIMIT: Final = 224 * 1024
 """Bytes of entries in one Directive; the object stays below 256 KiB."""
@@ -26,18 +28,21 @@ def directive_specs(
     *,
     label_keys: tuple[str, ...],
     epoch: int,
+    demand: Sequence[Wanted] = (),
 ) -> tuple[DirectiveSpec, ...]:
     """The Directive of one member, in as many slices as its size needs.
 
-    `holders` are admitted there, `claimants` wait and have room kept for them there.
+    `holders` are admitted there, `claimants` wait and have room kept for them there. `demand` is
+    what places were chosen by.
 
     An entry's slice follows from its binding id, so that one change rewrites one slice.
     Order:  entries as room was given: (at, order, binding id).
     """
     entries = _entries(cluster, holders, claimants)
     sizes = [len(msgspec.json.encode(entry)) + 1 for entry in entries]
-    parts = 1
-    while parts < SLICES_LIMIT and _largest(entries, sizes, parts) > SLICE_LIMIT:
+    parts, told = 1, tell_demand(demand)
+    limit = SLICE_LIMIT - len(msgspec.json.encode(told))
+    while parts < SLICES_LIMIT and _largest(entries, sizes, parts) > limit:
         parts *= 2
     sliced: list[list[DirectiveEntry]] = [[] for _ in range(parts)]
     for entry in entries:
@@ -49,6 +54,7 @@ def directive_specs(
             slice=number,
             slices=parts,
             label_keys=list(label_keys) or None,
+            demand=None if number else told,
             size=len(part),
             entries=part or None,
         )
@@ -91,7 +97,7 @@ def _claim_entry(workload: Workload, decision: Decision, claim: Claim) -> Direct
         held=amounts_map(claim.amounts),
         held_domain=claim.domain or "",
         held_until=format_micro(claim.until),
-        leaving=[one.binding for one in claim.victims] or None,
+        leaving=sorted({one.binding for one in claim.victims}) or None,
     )
 
 

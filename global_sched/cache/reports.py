@@ -26,8 +26,16 @@ from global_sched.shared.model.ids import (
 )
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Occupant, Topology
+from global_sched.shared.model.topology import (
+    Domain,
+    Leaf,
+    NodeClass,
+    Occupant,
+    Topology,
+    Wanted,
+)
 from global_sched.shared.model.workload import Progress
+from global_sched.shared.placement import DemandError, read_demand
 
 ROWS_LIMIT: Final = 200_000
 DOMAINS_LIMIT: Final = 100_000
@@ -109,6 +117,7 @@ def assemble(
                 for part in slices
                 for one in (part.omitted or ())[:100]
             ),
+            demand=_demand(head),
         ),
         total=_total(head),
         observed=observed,
@@ -123,6 +132,14 @@ def assemble(
         progress=_progress(cluster, slices, before.progress if before else {}),
         nodes=head.nodes,
     )
+
+
+def _demand(head: CapacityReportSpec) -> tuple[Wanted, ...]:
+    """What pods there ask for."""
+    try:
+        return read_demand(head.demand)
+    except DemandError as error:
+        raise ReportError(f"spec.{error}") from error
 
 
 def _total(head: CapacityReportSpec) -> Resources:

@@ -24,6 +24,7 @@ from global_sched.shared.model.pods import tolerated
 from global_sched.shared.model.queue import Queue, Tenant
 from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.topology import Wanted
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Progress, Workload
 
@@ -302,6 +303,11 @@ class World:
             past=self._past_values,
             epoch=epoch,
         )
+
+    def demand_in(self, cluster: ClusterName) -> tuple[Wanted, ...]:
+        """What pods in a cluster ask for, as its report says."""
+        report = self._reports.get(cluster)
+        return report.capacity.topology.demand if report is not None else ()
 
     def _with_room(self, cluster: Cluster) -> Cluster:
         report = self._reports.get(cluster.name)

@@ -49,12 +49,22 @@ def try_growth(
     workload: Workload, position: int, statement: Statement, least: Amounts | None = None
 ) -> Verdict | None:
     """Admit more of what it asks for (`least` at least); why not, or None when that was done."""
+    found = growth_for(workload, statement, least)
+    if isinstance(found, Refusal):
+        return found.verdict
+    accept(workload, position, found, statement)
+    return None
+
+
+def growth_for(
+    workload: Workload, statement: Statement, least: Amounts | None = None
+) -> Offer | Refusal:
+    """What an admitted workload would get now in addition (`least` at least)."""
     refusal = refused_before(workload, statement) or _unbound(workload)
     found = _growth(workload, statement, least) if refusal is None else refusal
-    if isinstance(found, Offer) and found.parts:
-        accept(workload, position, found, statement)
-        return None
-    return found.verdict if isinstance(found, Refusal) else NO_ROOM_BESIDE
+    if isinstance(found, Offer) and not found.parts:
+        return Refusal(NO_ROOM_BESIDE)
+    return found
 
 
 def _unbound(workload: Workload) -> Refusal | None:

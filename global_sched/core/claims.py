@@ -14,10 +14,11 @@ from global_sched.core.offer import Offer, Refusal
 from global_sched.core.reservation import NEVER, is_patient, reserve, start_of
 from global_sched.core.rights import lowest_running
 from global_sched.core.search import Found, Nothing, Search
+from global_sched.core.search_turns import SearchTurns, Turn
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.decision import Claim
-from global_sched.shared.model.ids import QueueName, WorkloadKey
+from global_sched.shared.model.decision import Claim, Leaver
+from global_sched.shared.model.ids import BindingId, QueueName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code
@@ -45,7 +46,7 @@ class Claims:
         self._statement = statement
         self._held: dict[WorkloadKey, Held] = {}
         self._searched: dict[_Shape, Found | Nothing] = {}
-        self._searches = 0
+        self.turns = SearchTurns(statement)
         self._field: Field | None = None
         self._gone: Mask = np.zeros(0, dtype=np.bool_)
         self._starts: dict[WorkloadKey, Instant] = {}
@@ -77,7 +78,9 @@ class Claims:
         """Let those leave that an earlier cycle chose and nobody told, perhaps for a crash."""
         if not claim.victims:
             return
-        victims = {one.binding: one for one in claim.victims}
+        victims: dict[BindingId, list[Leaver]] = {}
+        for leaver in claim.victims:
+            victims.setdefault(leaver.binding, []).append(leaver)
         for running in self._statement.snapshot.running:
             for one in running.workloads:
                 if one.binding_id in victims:
@@ -208,9 +211,9 @@ class Claims:
         known = self._searched.get(shape)
         if isinstance(known, Nothing):
             return with_why(refusal, known.why)
-        if known is not None or self._searches >= self._statement.policy.searches_per_cycle:
-            return deferred(refusal)
-        self._searches += 1
+        turn = Turn.LATER if known is not None else self.turns.take(workload)
+        if turn != Turn.SEARCH:
+            return deferred(refusal) if turn == Turn.LATER else None
         found = self.search(workload)
         if isinstance(found, Found) and self.provokes(workload, found, self._least(workload)):
             found = Nothing(
@@ -291,8 +294,8 @@ class Claims:
         field = self._whole()
         for key in self._statement.decided - self._seen:
             self._seen.add(key)
-            if key in field.at_key:
-                self._gone[field.at_key[key]] = True
+            for at in field.holders_of(key):
+                self._gone[at] = True
         return field, self._gone
 
     # --- growth, see `growing` ------------------------------------------------------------
@@ -310,11 +313,6 @@ class Claims:
         held = self._held[claimed.key] = hold(claimed, claim, self._statement, fresh=True)
         self._chances.clear()
         return held
-
-    def take_search(self) -> bool:
-        """Whether one more search may be made in this cycle; it counts."""
-        self._searches += 1
-        return self._searches <= self._statement.policy.searches_per_cycle
 
     def _whole(self) -> Field:
         """The federation for searches, made when first needed."""

@@ -1,5 +1,7 @@
 """What every queue asks for: what its workloads hold and what they wait for."""
 
+from collections.abc import Mapping
+
 from global_sched.core.fairness import Amount, add
 from global_sched.core.tree import Tree
 from global_sched.shared.model.ids import QueueName
@@ -7,12 +9,23 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Demand
 
+Sums = Mapping[QueueName, Amount]
+"""What queues hold themselves."""
 
-def asked_by_queue(snapshot: Snapshot, tree: Tree) -> dict[QueueName, Amount]:
-    """By queue, with everything below it. What a workload may never get is not asked for."""
+
+def asked_by_queue(
+    snapshot: Snapshot, tree: Tree, opened: Sums | None = None
+) -> dict[QueueName, Amount]:
+    """By queue, with everything below it. What a workload may never get is not asked for.
+
+    `opened` is the sum of the snapshot's usage by queue, where somebody has it.
+    """
     found: dict[QueueName, Amount] = {}
-    for usage in snapshot.usage:
-        add(found.setdefault(usage.queue, {}), usage.amount)
+    if opened is None:
+        for usage in snapshot.usage:
+            add(found.setdefault(usage.queue, {}), usage.amount)
+    else:
+        found.update({queue: dict(held) for queue, held in opened.items()})
     needs: dict[int, Resources] = {}
     for bucket in snapshot.pending:
         counts: dict[int, int] = {}

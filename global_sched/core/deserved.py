@@ -1,6 +1,8 @@
 """What every queue deserves: the federation's amounts divided down the tree, in whole numbers."""
 
-from global_sched.core.demand_of import asked_by_queue
+from typing import NamedTuple
+
+from global_sched.core.demand_of import Sums, asked_by_queue
 from global_sched.core.fairness import Amount
 from global_sched.core.sharing import Part, water_fill
 from global_sched.core.tree import Node, Tree
@@ -12,6 +14,14 @@ Bounds = tuple[dict[QueueName, int], dict[QueueName, int]]
 """The least and the most that a queue's weight gives it, of one resource."""
 
 
+class Measures(NamedTuple):
+    """What a queue's standing is measured by: (name, deserved, counts), (name, amount, part)."""
+
+    wanted: tuple[str, ...]
+    limits: tuple[tuple[str, int, bool], ...]
+    parts: tuple[tuple[str, int, int], ...]
+
+
 class Deserved:
     """The division of one cycle. `asked` is what each queue holds and waits for.
 
@@ -19,12 +29,14 @@ class Deserved:
     divide, whatever it asks for, or what the queue says itself times its weight.
     """
 
-    def __init__(self, snapshot: Snapshot, tree: Tree, totals: dict[str, int]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, tree: Tree, totals: dict[str, int], opened: Sums | None = None
+    ) -> None:
         self._tree = tree
         self._totals = totals
         self.deserved: Amounts = {}
         self.shares: dict[QueueName, dict[str, tuple[int, int]]] = {}
-        self.asked = asked_by_queue(snapshot, tree)
+        self.asked = asked_by_queue(snapshot, tree, opened)
         names = set(totals)
         for node in tree.order:
             names.update(name for name, _ in node.queue.deserved)

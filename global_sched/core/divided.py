@@ -76,7 +76,7 @@ def offer_divided(workload: Workload, statement: Statement) -> Offer | Refusal:
 
 
 def _within_quota(workload: Workload, statement: Statement, gang: Gang) -> Amounts | Refusal:
-    """How many more replicas the capability allows, at least one."""
+    """How many more replicas the capability, and at first fairness, allow: at least one."""
     bounds = statement.ledger.bounds(workload.queue, workload.tenant)
     asked = workload.lacking() if workload.decision is not None else gang.all_amounts()
     wanted = cut(bounds, gang, Amounts(), asked)
@@ -85,6 +85,9 @@ def _within_quota(workload: Workload, statement: Statement, gang: Gang) -> Amoun
         refused = over(bounds, gang.requests(one))
         assert refused is not None
         return Refusal(refused)
+    if not workload.targets and wanted.pods() > 1:
+        one = Amounts.of({wanted.entries[0][0]: 1})
+        return statement.ledger.surplus.part(workload, one, wanted)
     return wanted
 
 

@@ -5,24 +5,27 @@ The search for victims with all rights given: the same domains, the same costs, 
 
 from collections.abc import Iterable, Sequence
 
+from global_sched.core.claims import Claims
 from global_sched.core.field import Field, Mask
+from global_sched.core.grown_search import GrownSearch
 from global_sched.core.reservation import NEVER, ends_at
 from global_sched.core.rights import Rights, Unit
 from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.statement import Statement
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.workload import Workload
 
 
 class _AllRights(Rights):
-    """Everybody ends some day, and whole."""
+    """Every gang ends some day, and whole."""
 
     takes_surplus = False
 
-    def holders(self, field: Field, gone: Mask) -> Mask:  # noqa: ARG002 - it is another's rule
-        """All that have not left in this cycle."""
-        found: Mask = ~gone
+    def holders(self, field: Field, gone: Mask) -> Mask:
+        """All gangs that have not left in this cycle."""
+        found: Mask = field.ends & ~gone
         return found
 
     def permits(self, unit: Unit) -> bool:  # noqa: ARG002
@@ -44,9 +47,25 @@ class _Endings(Search):
     rights_of = _AllRights
 
 
-def endings(workload: Workload, field: Field, gone: Mask, statement: Statement) -> tuple[Unit, ...]:
-    """The gangs whose ending lets it in, cheapest first chosen and proved; nobody: none does."""
-    found: Found | Nothing = _Endings(workload, field, gone, statement).run()
+class _GrownEndings(GrownSearch):
+    """The same for pods beside those that it has."""
+
+    rights_of = _AllRights
+
+
+def endings(
+    workload: Workload, claims: Claims, statement: Statement, lacks: Amounts
+) -> tuple[Unit, ...]:
+    """The gangs whose ending lets it in, cheapest first chosen and proved; nobody: none does.
+
+    `lacks` are the pods that one which runs wants in addition.
+    """
+    search: Search
+    if workload.targets:
+        search = _GrownEndings(workload, lacks, claims, statement)
+    else:
+        search = _Endings(workload, *claims.whole(), statement)
+    found: Found | Nothing = search.run()
     return () if isinstance(found, Nothing) else found.units
 
 

@@ -29,7 +29,8 @@ that holds for each when `stands` does, which looks at them once all are gone.
 
 from collections.abc import Collection, Iterable, Mapping
 
-from global_sched.core.deserved import Deserved
+from global_sched.core.demand_of import Sums
+from global_sched.core.deserved import Deserved, Measures
 from global_sched.core.fairness import Amount
 from global_sched.core.sharing import NOTHING, Ratio
 from global_sched.core.tree import Node, Tree
@@ -45,11 +46,15 @@ class Entitlements:
     still on. The claimant's request is not charged.
     """
 
-    def __init__(self, snapshot: Snapshot, tree: Tree, totals: Resources) -> None:
-        self._snapshot = snapshot
+    def __init__(
+        self, snapshot: Snapshot, tree: Tree, totals: Resources, opened: Sums | None = None
+    ) -> None:
+        """`opened` is what each queue itself holds at the start, where that is known already."""
+        self._snapshot, self._opened = snapshot, opened
         self._tree = tree
         self.totals = dict(totals.entries)
         self._division: Deserved | None = None
+        self._measures: dict[QueueName, Measures] = {}
         self._parted: dict[tuple[QueueName, QueueName], tuple[Node, Node]] = {}
 
     # --- reading --------------------------------------------------------------------------
@@ -81,7 +86,7 @@ class Entitlements:
     def _divided(self) -> Deserved:
         """The division, made when first needed."""
         if self._division is None:
-            self._division = Deserved(self._snapshot, self._tree, self.totals)
+            self._division = Deserved(self._snapshot, self._tree, self.totals, self._opened)
         return self._division
 
     def standing(self, node: Node, wanted: Collection[str]) -> tuple[bool, Ratio]:
@@ -93,33 +98,50 @@ class Entitlements:
         is its largest excess. A queue with queues below it is measured only by what those that are
         not saturated wait for, so that a brother who has enough does not stand in their way.
         """
-        deserved = self.deserved_of(node)
-        held = node.held
-        lacks = False
-        for name in wanted:
+        measures = self._measures.get(node.queue.name)
+        if measures is None or measures.wanted != wanted:
+            measures = self._measures[node.queue.name] = self._measured(node, wanted)
+        held, lacks = node.held, False
+        for name, deserved, counts in measures.limits:
             has = held.get(name, 0)
-            if has < deserved.get(name, 0):
+            if has < deserved:
                 lacks = True
-            elif has > 0 and self.counts(node, name):
+            elif has > 0 and counts:
                 return True, self._largest_excess(node, wanted)
         if not lacks:
             return True, self._largest_excess(node, wanted)
-        share = NOTHING
+        over, under = 0, 1
+        for name, amount, part in measures.parts:
+            has = held.get(name, 0) * part
+            if has * under > over * amount:
+                over, under = has, amount
+        return False, Ratio(over, under)
+
+    def _measured(self, node: Node, wanted: Collection[str]) -> Measures:
+        """What the standing is measured by while these are wanted."""
+        deserved = self.deserved_of(node)
+        limits = [(name, deserved.get(name, 0), self.counts(node, name)) for name in wanted]
         shares = self._divided().shares.get(node.queue.name, {})
-        for name in wanted if node.children else held:
-            if name in shares and held.get(name):
-                over, under = shares[name]
-                part = Ratio(held[name] * under, over)
-                share = max(share, part)
-        return False, share
+        parts = [
+            (name, amount, part)
+            for name, (amount, part) in shares.items()
+            if not node.children or name in wanted
+        ]
+        return Measures(tuple(wanted), tuple(limits), tuple(parts))
 
     def _largest_excess(self, node: Node, wanted: Collection[str]) -> Ratio:
         """Over all that it holds, or over what those below it lack where there are such."""
-        found = NOTHING
-        for name in wanted if node.children and wanted else node.held:
-            if self.counts(node, name):
-                found = max(found, self.excess(node, name))
-        return found
+        held, deserved, totals = node.held, self.deserved_of(node), self.totals
+        counted = totals if node.named is None else node.named
+        weight = max(node.queue.weight, 0)
+        over, under = 0, 1
+        for name in wanted if node.children and wanted else held:
+            more = held.get(name, 0) - deserved.get(name, 0) if name in counted else 0
+            if more > 0:
+                of = totals.get(name, 1) * weight
+                if more * under > over * of:
+                    over, under = more, of
+        return Ratio(over, under)
 
     def excess(self, node: Node, resource: str, more: int = 0) -> Ratio:
         """What it holds, and `more`, over its deserved: of the total, divided by its weight."""

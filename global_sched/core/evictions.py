@@ -6,17 +6,24 @@ from dataclasses import replace
 from global_sched.core.divided import resized
 from global_sched.core.occupancy import Holder
 from global_sched.core.rights import Unit
-from global_sched.core.search import Found, leaving_of
+from global_sched.core.search import Found, by_cluster, leaving_of
 from global_sched.core.statement import Statement, outcome_of
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.decision import Backoff, Claim, Decision, Leaver, decision_id
+from global_sched.shared.model.decision import (
+    Backoff,
+    Claim,
+    Decision,
+    Grant,
+    Leaver,
+    decision_id,
+)
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Claiming
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
-from global_sched.shared.model.workload import Workload
+from global_sched.shared.model.workload import Division, Workload
 
 
 def claim_of(workload: Workload, found: Found, statement: Statement) -> Claim:
@@ -29,52 +36,71 @@ def claim_of(workload: Workload, found: Found, statement: Statement) -> Claim:
         amounts=gang.minimum_amounts(),
         domain=part.placed.domain,
         tier=part.placed.tier,
-        victims=leavers_of(found.units),
+        victims=leavers_of(found.units, part.cluster),
         since=statement.now,
         until=Instant(statement.now + statement.policy.hold_seconds * SECOND),
     )
 
 
-def leavers_of(units: Iterable[Unit]) -> tuple[Leaver, ...]:
-    """These victims as a claim names them."""
-    listed = list(units)
-    whole = {unit.holder.workload.binding_id: unit for unit in listed if unit.whole}
+def leavers_of(units: Iterable[Unit], home: ClusterName) -> tuple[Leaver, ...]:
+    """These victims as a claim on room in `home` names them."""
     found = []
-    for binding, amounts in sorted(leaving_of(listed).items()):
-        all_of_it = whole[binding].holder.grant.amounts if binding in whole else amounts
-        found.append(Leaver(binding=binding, amounts=all_of_it or Amounts(), whole=amounts is None))
-    return tuple(found)
+    for cluster, those in by_cluster(units).items():
+        where = ClusterName("") if cluster == home else cluster
+        whole = {one.holder.workload.binding_id: one.holder.grant for one in those if one.whole}
+        for binding, amounts in leaving_of(those).items():
+            every = whole[binding].amounts if binding in whole else amounts
+            found.append(
+                Leaver(
+                    binding=binding,
+                    amounts=every or Amounts(),
+                    whole=amounts is None,
+                    cluster=where,
+                )
+            )
+    return tuple(sorted(found))
 
 
-def let_leave(victim: Workload, leaver: Leaver, claimant: Workload, statement: Statement) -> bool:
+def let_leave(
+    victim: Workload, leavers: Sequence[Leaver], claimant: Workload, statement: Statement
+) -> bool:
     """Plan again what an earlier cycle planned and nobody wrote; whether it was open still.
 
-    A victim that was admitted anew since the claim is left alone.
+    `leavers` are all that the claim says of this victim. One that was admitted anew since the claim
+    is left alone.
     """
     claim, decision = claimant.decision, victim.decision
     assert claim is not None
     assert claim.claim is not None
     if decision is None or victim.key in statement.decided or decision.at > claim.claim.since:
         return False
-    grant = decision.grant(claim.claim.cluster)
-    if grant is None or len(decision.grants) != 1:
+    if victim.demand.division == Division.WHOLE and len(decision.grants) != 1:
         return False
     reclaim = victim.queue != claimant.queue
-    gang = victim.demand.gang
+    units: list[Unit] = []
+    for leaver in leavers:
+        grant = decision.grant(leaver.cluster or claim.claim.cluster)
+        if grant is not None:
+            units += _units(victim, grant, leaver, reclaim=reclaim)
+    evict(units, claimant, statement)
+    return bool(units)
+
+
+def _units(victim: Workload, grant: Grant, leaver: Leaver, *, reclaim: bool) -> list[Unit]:
+    """What of a victim has to leave a cluster still."""
+    gang, decision = victim.demand.gang, victim.decision
+    assert decision is not None
     amount = gang.requests(grant.amounts) if gang is not None else Resources()
     holder = Holder(victim, grant, amount, ())
     if leaver.whole or gang is None:
-        evict([Unit(0, holder, amount, reclaim)], claimant, statement)
-        return True
+        return [Unit(0, holder, amount, reclaim)]
     if decision.give_up or not grant.amounts.minus(leaver.amounts).covers(gang.minimum_amounts()):
-        return False
-    units = [
+        return []
+    return [
         Unit(0, holder, p.shape.requests.times(n), reclaim, p.name, 0, n)
         for p in gang.pod_sets
         if (n := leaver.amounts.get(p.name))
     ]
-    evict(units, claimant, statement)
-    return True
 
 
 def evict(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
@@ -86,19 +112,33 @@ def evict(units: Sequence[Unit], claimant: Workload, statement: Statement) -> No
         for unit in parts:
             statement.release(unit.holder.workload, unit.cluster, unit.amount)
         if parts[0].whole:
-            _evict_whole(parts[0], claimant, statement)
+            _evict_whole(parts, claimant, statement)
         else:
             _evict_surplus(parts, claimant, statement)
 
 
-def _evict_whole(unit: Unit, claimant: Workload, statement: Statement) -> None:
-    victim, grant = unit.holder.workload, unit.holder.grant
-    reason = Reason.RECLAIMED if unit.reclaim else Reason.PREEMPTED
-    text = f"{grant.cluster}: {why(unit, claimant)}"
-    decision = replace(statement.decide(victim, ()), evicted=statement.now)
-    statement.withdraw(victim, grant, decision, reason, text, makes_room_for=claimant.key)
+def _evict_whole(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
+    """Out of these clusters with one write; what it has in others stays, at its place in turn."""
+    victim = units[0].holder.workload
+    assert victim.decision is not None
+    first, *others = sorted(unit.holder.grant for unit in units)
+    kept = tuple(one for one in victim.decision.grants if one not in (first, *others))
+    reason = Reason.RECLAIMED if units[0].reclaim else Reason.PREEMPTED
+    text = f"{', '.join(one.cluster for one in (first, *others))}: {why(units[0], claimant)}"
+    made = statement.redecide(victim, kept) if kept else statement.decide(victim, ())
+    statement.withdraw(
+        victim,
+        first,
+        replace(made, evicted=statement.now),
+        reason,
+        text,
+        tuple(others),
+        makes_room_for=claimant.key,
+    )
     verdict = Verdict(code=Code.WAIT, reason=reason, detail=text, missing=1)
-    statement.outcomes.append(outcome_of(victim, verdict, nearest=grant.cluster))
+    if kept:
+        verdict = Verdict(code=Code.FIT, reason=reason, detail=f"in place elsewhere; {text}")
+    statement.outcomes.append(outcome_of(victim, verdict, nearest=first.cluster))
 
 
 def _evict_surplus(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:

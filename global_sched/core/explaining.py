@@ -1,12 +1,15 @@
 """One workload's turn in full: the same cycle, stopped just before it and looked at from there."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from global_sched.core.admission import FITS, offer_for
+from global_sched.core.admission import FITS, growth_for, offer_for
 from global_sched.core.claims import HEALED
 from global_sched.core.cycle import Cycle, settled
+from global_sched.core.group_remedies import GroupRemedies
+from global_sched.core.growing import claimable, who_leaves
 from global_sched.core.offer import Offer
 from global_sched.core.remedies import Remedies
 from global_sched.core.rights import Unit
@@ -14,6 +17,7 @@ from global_sched.core.rooms import Ask
 from global_sched.core.search import Nothing
 from global_sched.core.standing import Case
 from global_sched.core.statement import Statement
+from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import (
     ClusterDomains,
     Explanation,
@@ -40,36 +44,62 @@ def explain(
     """
     cycle, turn = _turn(snapshot, policy, now, key)
     statement = cycle.statement
-    clusters: tuple[ClusterVerdict, ...] = ()
-    domains: tuple[ClusterDomains, ...] = ()
-    position, queue, tenant = 0, None, None
-    victims: tuple[Victim, ...] = ()
-    remedies: tuple[Remedy, ...] = ()
-    why = ""
+    position, queue, tenant, look = 0, None, None, _Look()
     if turn is not None:
         position, workload = turn
         queue = statement.ledger.shown_queue(workload.queue)
         tenant = statement.ledger.shown_tenant(workload.tenant)
-        if key not in statement.decided and not workload.targets:
-            clusters, domains = _ask_all(workload, statement)
-            victims, why = _victims(workload, cycle)
-            remedies = _remedies(workload, cycle, victims)
+        look = _look(workload, cycle)
         cycle.resume(position, workload)
     outcome = next((one for one in statement.outcomes if one.workload == key), None)
     if outcome is None:
         return None
     return Explanation(
-        outcome=replace(outcome, clusters=_fuller(outcome, clusters)),
-        domains=domains,
+        outcome=replace(outcome, clusters=_fuller(outcome, look.clusters)),
+        domains=look.domains,
         admission=next((one for one in statement.admissions if one.workload == key), None),
         position=position,
         length=cycle.line.length(outcome.queue),
         queue=queue or statement.ledger.shown_queue(outcome.queue),
         tenant=tenant or statement.ledger.shown_tenant(outcome.tenant),
-        victims=victims,
-        no_victims=why,
-        remedies=() if outcome.verdict.code == Code.FIT else remedies,
+        victims=look.victims,
+        no_victims=look.why,
+        remedies=look.remedies if _waits(outcome) else (),
     )
+
+
+class _Look(NamedTuple):
+    """What is found out about a workload in its turn, before it is decided."""
+
+    clusters: tuple[ClusterVerdict, ...] = ()
+    domains: tuple[ClusterDomains, ...] = ()
+    victims: tuple[Victim, ...] = ()
+    why: str = ""
+    remedies: tuple[Remedy, ...] = ()
+
+
+def _look(workload: Workload, cycle: Cycle) -> _Look:
+    """Nothing of it stays in the cycle."""
+    statement = cycle.statement
+    clusters: tuple[ClusterVerdict, ...] = ()
+    domains: tuple[ClusterDomains, ...] = ()
+    if not workload.targets:
+        clusters, domains = _ask_all(workload, statement)
+    grouped = workload.group and workload.demand.division != Division.COPIED
+    if grouped and not workload.targets:  # perhaps decided in another member's turn
+        why = "nobody leaves for a group of bindings: it waits until room is free"
+        remedies = tuple(GroupRemedies(workload, cycle).find())
+        return _Look(clusters, domains, (), why, remedies)
+    if workload.key in statement.decided:
+        return _Look()
+    victims, why = _victims(workload, cycle)
+    return _Look(clusters, domains, victims, why, _remedies(workload, cycle, victims))
+
+
+def _waits(outcome: Outcome) -> bool:
+    """Whether it waits for anything: to start, or for more pods."""
+    verdict = outcome.verdict
+    return verdict.code != Code.FIT or verdict.reason == Reason.GROWTH_PENDING
 
 
 def _turn(
@@ -95,10 +125,24 @@ def _victims(workload: Workload, cycle: Cycle) -> tuple[tuple[Victim, ...], str]
     """Who would have to leave for it now, or why nobody may."""
     if workload.demand.division != Division.WHOLE or workload.demand.gang is None:
         return (), ""
+    if workload.targets:
+        return _victims_of_growth(workload, cycle)
     offered = offer_for(workload, cycle.statement)
     if isinstance(offered, Offer) or offered.verdict.reason not in HEALED:
         return (), ""
     found = cycle.claims.search(workload)
+    if isinstance(found, Nothing):
+        return (), found.why
+    return tuple(_victim(unit, workload) for unit in found.units), ""
+
+
+def _victims_of_growth(workload: Workload, cycle: Cycle) -> tuple[tuple[Victim, ...], str]:
+    """The same for pods that it lacks beside those that run."""
+    statement = cycle.statement
+    asked = claimable(workload, statement)
+    if not asked.entries or isinstance(growth_for(workload, statement), Offer):
+        return (), ""
+    found, _ = who_leaves(workload, asked, cycle.claims, statement)
     if isinstance(found, Nothing):
         return (), found.why
     return tuple(_victim(unit, workload) for unit in found.units), ""
@@ -110,10 +154,14 @@ def _remedies(workload: Workload, cycle: Cycle, victims: tuple[Victim, ...]) -> 
     if claim is not None and claim.victims:
         return ()
     statement = cycle.statement
-    refusal = offer_for(workload, statement)
+    runs = bool(workload.targets)
+    if runs and not workload.lacking().entries:
+        return ()
+    refusal = growth_for(workload, statement) if runs else offer_for(workload, statement)
     if isinstance(refusal, Offer):
         return ()
-    ask = _ask(workload, statement.standings.case(workload), statement, everywhere=True)
+    case = statement.standings.case(workload)
+    ask = None if runs else _ask(workload, case, statement, everywhere=True)
     return tuple(Remedies(workload, cycle, refusal).find(ask, victims))
 
 

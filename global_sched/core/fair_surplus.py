@@ -1,6 +1,7 @@
 """Surplus at an admission: not more than its queue deserves while brothers lack some of theirs.
 
-The line gives every gang its minimum and its surplus in one turn. Without a bound the first elastic
+The line gives every gang its minimum and its surplus in one turn, and a divided workload all its
+replicas, of which one is enough. Without a bound the first elastic
 gang would take all that is free, and the others their minimums only. What is left when everybody
 had a turn is given by running the cycle again with it shared out (`cycle.settled`): nothing stays
 idle, and a second cycle finds nothing to give.

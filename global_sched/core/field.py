@@ -5,7 +5,7 @@ left. Room that this cycle gave away since is not subtracted, so it is a bound a
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from global_sched.core.occupancy import Holder, Ints, Occupancies, Occupancy
 from global_sched.shared.model.gang import Gang, TopologyConstraint
-from global_sched.shared.model.ids import DomainId
+from global_sched.shared.model.ids import DomainId, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
@@ -77,7 +77,11 @@ class Field:
         self.row_at = _starts(len(part.leaves) for part in self.parts)
         self.holder_at = _starts(len(part.holders) for part in self.parts)
         self.holders: list[Holder] = [one for part in self.parts for one in part.holders]
-        self.at_key = {one.workload.key: at for at, one in enumerate(self.holders)}
+        self._at_key = {one.workload.key: at for at, one in enumerate(self.holders)}
+        self._several: dict[WorkloadKey, list[int]] = {}
+        if len(self._at_key) < len(self.holders):
+            for at, one in enumerate(self.holders):
+                self._several.setdefault(one.workload.key, []).append(at)
         self.free = self._wide([(part.free, part.axis) for part in self.parts])
         self.freed = self._wide([(part.freed, part.axis) for part in self.parts])
         self.count = _joined(part.count for part in self.parts)
@@ -97,9 +101,11 @@ class Field:
 
     def _rank(self, snapshot: Snapshot, now: Instant) -> None:
         """What leaving costs: `rank` is cheapest first; of equal ones the last to start."""
-        facts = np.concatenate([np.zeros((0, 5), np.int64), *(p.facts for p in self.parts)])
-        self.priority, began, order, since, leaves = facts.T
+        facts = np.concatenate([np.zeros((0, 6), np.int64), *(p.facts for p in self.parts)])
+        self.priority, began, order, since, leaves, ends = facts.T
         self.may_leave: Mask = leaves.astype(np.bool_)
+        self.ends: Mask = ends.astype(np.bool_)
+        """Gangs end; what is divided or duplicated over clusters runs until somebody stops it."""
         totals = Resources.total(
             cluster.capacity.total for cluster in snapshot.clusters if cluster.capacity is not None
         )
@@ -132,6 +138,11 @@ class Field:
         return wide
 
     # --- looking up -----------------------------------------------------------------------
+
+    def holders_of(self, key: WorkloadKey) -> Sequence[int]:
+        """The holders of a workload, one for each cluster where it has pods."""
+        at = self._at_key.get(key)
+        return () if at is None else self._several.get(key, (at,))
 
     def entries_in(self, low: int, high: int) -> tuple[int, int]:
         """The stretch of entries on these rows."""
@@ -259,7 +270,7 @@ class Field:
         ranges = self._ranges_of(gang.constraint)
         if not len(ranges.low):
             return []
-        full = self.without(np.ones(len(self.holders), dtype=np.bool_))
+        full = self.without(self.ends)
         fits = allowed[ranges.cluster]
         lacks = np.zeros(len(ranges.low), dtype=np.int64)
         for shape, pods in minimum_by_shape(gang).items():

@@ -23,9 +23,13 @@ class Groups:
         for members in self._members.values():
             members.sort(key=lambda one: (-one.priority, one.created, one.uid))
 
+    def members(self, workload: Workload) -> list[Workload]:
+        """The members of a workload's group that wait."""
+        return self._members[workload.namespace, workload.group]
+
     def complete(self, workload: Workload) -> list[Workload] | None:
         """All members, when as many wait as the group has; None when some are not there."""
-        members = self._members[workload.namespace, workload.group]
+        members = self.members(workload)
         return members if len(members) >= workload.group_size else None
 
 

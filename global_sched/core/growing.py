@@ -1,39 +1,32 @@
-"""Growth of a gang that runs, as a claimant: others leave for pods that its minimum lacks.
+"""Growth of a gang that runs, as a claimant: others leave for pods that it lacks.
 
 Growth after admission is a new request. What its edited template needs to run (its minimum, above
 what was admitted) may make others leave like any other request; the proof is that those pods fit
-beside the ones that it has, under its constraint. Surplus waits for free room: it would be
-the first to leave again. The claim stands beside the grants in the decision annotation.
+beside the ones that it has, under its constraint. For surplus only surplus leaves, as far as its
+queue deserves it (`own_surplus`). The claim stands beside the grants in the decision annotation.
 """
 
 from dataclasses import replace
-
-import numpy as np
 
 from global_sched.core.admission import try_growth
 from global_sched.core.claim_text import told
 from global_sched.core.claims import HEALED, Claims
 from global_sched.core.evictions import claim_of, evict, write_annotation
-from global_sched.core.field import Place
+from global_sched.core.grown_search import GrownSearch
 from global_sched.core.holds import Held, give_back
-from global_sched.core.offer import Offer, Refusal
-from global_sched.core.search import Nothing, Search
+from global_sched.core.own_surplus import deserved_part, find_surplus
+from global_sched.core.search import Found, Nothing
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep import Keeping, conclude, say
-from global_sched.core.whole import grow_whole
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Backoff, Decision
-from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.growth import growth_gang, needs_more
-from global_sched.shared.model.ids import DomainId
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.growth import growth_gang, may_claim, needs_more
 from global_sched.shared.model.instant import SECOND, Instant
-from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
 
 _ENDED_BY_LEAVING = HEALED | {Reason.GROWTH_PENDING}
-_DOMAINS = 256
-"""So many domains of its cluster are compared with the one that it has to stay in."""
 
 
 def consider_growing(keeping: Keeping, position: int, claims: Claims, statement: Statement) -> None:
@@ -78,17 +71,21 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
     """What it waits for when others leave for it; None when nobody does."""
     workload, decision = keeping.now, keeping.now.decision
     assert decision is not None
-    lacks = needs_more(workload)
-    if not lacks.entries or why.code != Code.NO_FIT or why.reason not in _ENDED_BY_LEAVING:
+    if why.code != Code.NO_FIT or why.reason not in _ENDED_BY_LEAVING or not may_claim(workload):
         return None
     # What else has to be written about it goes first.
     unsaid = keeping.before.decision != decision or decision.pending != workload.lacking()
     if unsaid or keeping.before.forged or not workload.placement_applied:
         return None
-    amount = growth_gang(workload).requests(lacks)
-    if not claims.may_leave_for(workload, amount) or not claims.take_search():
+    needed = bool(needs_more(workload).entries)
+    asked = claimable(workload, statement)
+    amount = growth_gang(workload, asked).requests(asked)
+    if not asked.entries or not claims.may_leave_for(workload, amount):
         return None
-    found = _GrowthSearch(workload, *claims.whole(), statement).run()
+    if not claims.turns.take_for_growth(surplus=not needed):
+        return None
+    found, lacks = who_leaves(workload, asked, claims, statement)
+    amount = growth_gang(workload, lacks).requests(lacks)
     if isinstance(found, Nothing) or claims.provokes(workload, found, amount):
         return None
     claim = replace(claim_of(workload, found, statement), amounts=lacks)
@@ -97,6 +94,23 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
         workload, replace(decision, claim=claim, epoch=statement.snapshot.epoch), statement
     )
     return told(claims.begin(claimed, claim), why)
+
+
+def claimable(workload: Workload, statement: Statement) -> Amounts:
+    """The pods for which others may leave: those its minimum lacks, else surplus it deserves."""
+    lacks = needs_more(workload)
+    if lacks.entries or not may_claim(workload):
+        return lacks
+    return deserved_part(workload, statement)
+
+
+def who_leaves(
+    workload: Workload, asked: Amounts, claims: Claims, statement: Statement
+) -> tuple[Found | Nothing, Amounts]:
+    """Who leaves for those pods, and for how many of them; as everything is now."""
+    if needs_more(workload).entries:
+        return GrownSearch(workload, asked, claims, statement).run(), asked
+    return find_surplus(workload, asked, claims, statement)
 
 
 def end_claim(workload: Workload, statement: Statement) -> None:
@@ -123,42 +137,3 @@ def _drop(workload: Workload, decision: Decision, statement: Statement) -> None:
     write_annotation(
         workload, replace(decision, claim=None, backoffs=tuple(sorted(backoffs))), statement
     )
-
-
-class _GrowthSearch(Search):
-    """The domain is known: the largest one around its pods that its constraint allows."""
-
-    def needed(self, workload: Workload) -> Gang:
-        """The pods that its minimum lacks."""
-        return growth_gang(workload)
-
-    def ask(self) -> Offer | Refusal:
-        """All of them beside those that it has."""
-        return grow_whole(self._workload, self._statement, self._gang.minimum_amounts())
-
-    def _places(self) -> tuple[list[Place | None], int]:
-        decision, gang = self._workload.decision, self._workload.demand.gang
-        assert decision is not None
-        assert gang is not None
-        grant = decision.grants[0]
-        rooms = self._statement.rooms
-        at, least = rooms.position[grant.cluster], self._gang.minimum_amounts()
-        if not self.rights.has_quota() and rooms.grow(at, gang, least, grant, minimum=least):
-            return [None], 1
-        allowed = np.array([p.cluster == grant.cluster for p in self._field.parts], dtype=np.bool_)
-        found, _ = self._field.places(self._gang, self.may, allowed, _DOMAINS)
-        capacity = rooms.rooms[at].cluster.capacity
-        assert capacity is not None
-        around = _around(capacity.topology, grant.domain)
-        places: list[Place | None] = [one for one in found if one.domain in around]
-        return places, len(places)
-
-
-def _around(topology: Topology, domain: DomainId | None) -> set[DomainId | None]:
-    """A domain, all above it, and the cluster."""
-    above = {one.name: one.parent for one in topology.domains}
-    found: set[DomainId | None] = {None}
-    while domain is not None and domain not in found:
-        found.add(domain)
-        domain = above.get(domain)
-    return found

@@ -114,8 +114,8 @@ def _leaving(
 def leavers(
     claim: Claim, snapshot: Snapshot, *, fresh: bool
 ) -> tuple[dict[BindingId, Amounts | None], dict[BindingId, Gang]]:
-    """Who still has to leave: None for all of its pods, else so many surplus pods; their gangs."""
-    victims = {one.binding: one for one in claim.victims}
+    """Who still has to leave the claim's cluster: None for all pods, else so many; their gangs."""
+    victims = {one.binding: one for one in claim.victims if not one.cluster}
     known = dict(_known(snapshot, victims))
     leaving: dict[BindingId, Amounts | None] = {}
     for binding, victim in victims.items():

@@ -16,7 +16,7 @@ from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, Wo
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.past import whole
 from global_sched.shared.model.policy import Policy
-from global_sched.shared.model.queue import Queue, Tenant
+from global_sched.shared.model.queue import Queue, Tenant, Usage
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Verdict
@@ -49,14 +49,19 @@ class Ledger:
             cluster.capacity.total for cluster in snapshot.clusters if cluster.capacity is not None
         )
         self.tree = Tree(snapshot.queues)
-        self.entitlements = Entitlements(snapshot, self.tree, totals)
+        self.opened: dict[QueueName, Amount] = {}
+        """What each queue held itself at the start."""
+        self.entitlements = Entitlements(snapshot, self.tree, totals, self.opened)
         self.surplus = FairSurplus(self.tree, self.entitlements)
         self.scale = Scale(totals, [tenant.weight for tenant in snapshot.tenants])
         self._touched: set[QueueName] = set()
         self.given_back = 0
         """How often an amount was taken back: shares may have fallen."""
+        self.tenant_changes: dict[TenantName, int] = {}
+        """How often each tenant was charged."""
         self._tenant_held: dict[TenantName, Amount] = {}
         self._held: dict[TenantName, dict[ClusterName, Amount]] = {}
+        self._inside: dict[TenantName, list[Usage]] = {}
         self._queue_tenant_held: dict[tuple[QueueName, TenantName], Amount] = {}
         self._tenant_shares: dict[TenantName, ShareKey] = {}
         self._queue_tenant_shares: dict[tuple[QueueName, TenantName], ShareKey] = {}
@@ -93,34 +98,73 @@ class Ledger:
         return tenant
 
     def _open(self, snapshot: Snapshot) -> None:
-        """What is held at the start: the queues' sums go up the tree once for all tenants."""
-        sums: dict[tuple[QueueName, ClusterName | None], Amount] = {}
-        limited = self.tree.limited_in
+        """What is held at the start: summed by queue and tenant once, then up the tree.
+
+        What a tenant holds by cluster is summed when it is asked for.
+        """
+        held_by, inside = self._queue_tenant_held, self._inside
         for usage in snapshot.usage:
-            queue, tenant, cluster, amount = usage.queue, usage.tenant, usage.cluster, usage.amount
-            add(sums.setdefault((queue, cluster if cluster in limited else None), {}), amount)
-            add(self._queue_tenant_held.setdefault((queue, tenant), {}), amount)
-            places = self._held.setdefault(tenant, {})
-            add(places.setdefault(cluster, {}), amount)
-        for (queue, place), held in sums.items():
-            self.tree.charge(self.tree.node(queue), place, Resources.of(held), 1)
-        for (_, tenant), held in self._queue_tenant_held.items():
-            add(self._tenant_held.setdefault(tenant, {}), Resources.of(held))
+            key = (usage.queue, usage.tenant)
+            try:
+                held = held_by[key]
+            except KeyError:
+                held = held_by[key] = {}
+            add(held, usage.amount)
+            try:
+                inside[usage.tenant].append(usage)
+            except KeyError:
+                inside[usage.tenant] = [usage]
+        for (queue, tenant), held in held_by.items():
+            _join(self.opened.setdefault(queue, {}), held)
+            _join(self._tenant_held.setdefault(tenant, {}), held)
+        tree = self.tree
+        for queue, held in self.opened.items():
+            tree.charge(tree.node(queue), None, Resources.of(held), 1)
+        for usage in snapshot.usage if tree.limited_in else ():
+            if usage.cluster in tree.limited_in:
+                tree.charge_in(tree.node(usage.queue), usage.cluster, usage.amount, 1)
+
+    def _places(self, tenant: TenantName) -> dict[ClusterName, Amount]:
+        """What a tenant holds, by cluster."""
+        found = self._held.get(tenant)
+        if found is None:
+            found = self._held[tenant] = {}
+            for usage in self._inside.get(tenant, ()):
+                add(found.setdefault(usage.cluster, {}), usage.amount)
+        return found
 
     def charge(self, charge: Charge, times: int = 1) -> None:
         """Give an amount, or take it back with times -1."""
-        self.tree.charge(self.tree.node(charge.queue), charge.cluster, charge.amount, times)
-        key = (charge.queue, charge.tenant)
-        add(self._queue_tenant_held.setdefault(key, {}), charge.amount, times)
-        add(self._tenant_held.setdefault(charge.tenant, {}), charge.amount, times)
-        places = self._held.setdefault(charge.tenant, {})
-        add(places.setdefault(charge.cluster, {}), charge.amount, times)
-        self._touched.add(charge.queue)
+        queue, tenant, cluster, amount = charge
+        self.tree.charge(self.tree.node(queue), cluster, amount, times)
+        key = (queue, tenant)
+        for held in self._held_by(key, cluster):
+            add(held, amount, times)
+        self._touched.add(queue)
         self.given_back += times < 0
         self._charges += 1
+        self.tenant_changes[tenant] = self.tenant_changes.get(tenant, 0) + 1
         self._queue_tenant_shares.pop(key, None)
-        self._tenant_shares.pop(charge.tenant, None)
-        self._moved.setdefault(charge.tenant, set()).add(charge.cluster)
+        self._tenant_shares.pop(tenant, None)
+        moved = self._moved.get(tenant)
+        if moved is None:
+            moved = self._moved[tenant] = set()
+        moved.add(cluster)
+
+    def _held_by(
+        self, key: tuple[QueueName, TenantName], cluster: ClusterName
+    ) -> tuple[Amount, Amount, Amount]:
+        """What a tenant holds through a queue, in all, and in a cluster."""
+        queue_held, tenant_held = self._queue_tenant_held.get(key), self._tenant_held.get(key[1])
+        if queue_held is None:
+            queue_held = self._queue_tenant_held[key] = {}
+        if tenant_held is None:
+            tenant_held = self._tenant_held[key[1]] = {}
+        places = self._held.get(key[1]) or self._places(key[1])
+        here = places.get(cluster)
+        if here is None:
+            here = places[cluster] = {}
+        return queue_held, tenant_held, here
 
     def bounds(
         self, queue: QueueName, tenant: TenantName, cluster: ClusterName | None = None
@@ -188,11 +232,11 @@ class Ledger:
 
     def held(self, tenant: TenantName, cluster: ClusterName) -> Amount:
         """What the tenant holds in a cluster; do not change it."""
-        return self._held.get(tenant, {}).get(cluster, {})
+        return self._places(tenant).get(cluster, {})
 
     def places(self, tenant: TenantName) -> Collection[ClusterName]:
         """The clusters where the tenant holds or held anything."""
-        return self._held.get(tenant, {}).keys()
+        return self._places(tenant).keys()
 
     def moved(self, tenant: TenantName) -> set[ClusterName]:
         """The clusters where the tenant's amounts changed since this was last asked."""
@@ -250,6 +294,12 @@ class Ledger:
         return Holding(
             name=name, held=Resources.of(held), share=share, capability=limits, past=past
         )
+
+
+def _join(held: Amount, other: Amount) -> None:
+    """Add another sum."""
+    for name, value in other.items():
+        held[name] = held.get(name, 0) + value
 
 
 def _beyond(snapshot: Snapshot) -> frozenset[WorkloadKey]:

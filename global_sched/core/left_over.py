@@ -1,15 +1,16 @@
-"""What is free at the end of a cycle for gangs that were held back in their turn."""
+"""What is free at the end of a cycle for those that were held back in their turn."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+from global_sched.core.divided import offer_divided
 from global_sched.core.offer import Refusal, targets_of
 from global_sched.core.statement import Statement
 from global_sched.core.whole import grow_whole
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.plan import Admission
-from global_sched.shared.model.workload import Workload
+from global_sched.shared.model.workload import Division, Workload
 
 Shares = Mapping[WorkloadKey, Amounts]
 """Pods that workloads may have, whatever their queues' brothers lack."""
@@ -41,7 +42,8 @@ def _grown(workload: Workload, admission: Admission, statement: Statement) -> Am
         targets=targets_of(decision.grants),
         observed_affinity=admission.affinity,
     )
-    found = grow_whole(now, statement)
+    whole = workload.demand.division == Division.WHOLE
+    found = grow_whole(now, statement) if whole else offer_divided(now, statement)
     if isinstance(found, Refusal) or not found.parts:
         return None
     gang = workload.demand.gang
@@ -50,4 +52,7 @@ def _grown(workload: Workload, admission: Admission, statement: Statement) -> Am
         assert part.placed is not None
         amount = gang.requests(part.placed.amounts)
         statement.take(now, part, part.placed, amount)
-    return found.grants[0].amounts if len(found.grants) == 1 else None
+    total = Amounts()
+    for grant in found.grants:
+        total = total.plus(grant.amounts)
+    return total

@@ -18,6 +18,7 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
+from global_sched.shared.placement import NO_TIER
 
 REBALANCED = "Rebalanced"
 
@@ -63,12 +64,15 @@ def _score_at_home(workload: Workload, grant: Grant, gang: Gang, statement: Stat
     """The weighted score of the place that it has, its domain taken as filled by it."""
     room = statement.rooms.rooms[statement.rooms.position[grant.cluster]]
     pods = grant.amounts.pods()
-    tier = grant.tier if gang.constraint is not None else None
+    tier = None
+    if gang.constraint is not None:
+        tier = NO_TIER if grant.tier is None else grant.tier
     fill = fill_of(gang.requests(grant.amounts), room.total)
     subject = Subject(tier, pods, pods, fill, room.free.get(fill.resource, 0))
     weights = statement.policy.score_weights
     base: int = sum(
-        getattr(weights, name) * score(subject, statement) for name, score in CLUSTER_SCORES.items()
+        getattr(weights, name) * int(score(subject, statement))
+        for name, score in CLUSTER_SCORES.items()
     )
     return base + statement.ranking.place_score(workload, room.cluster)
 

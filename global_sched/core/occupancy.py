@@ -29,7 +29,10 @@ LARGEST = 2**40
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A gang that runs whole in one cluster, and whose pods a report locates: a possible victim."""
+    """Pods that leave a cluster together, and that a report locates: a possible victim.
+
+    All of a gang, or what a divided or duplicated workload has in this one cluster.
+    """
 
     workload: Workload
     grant: Grant
@@ -74,8 +77,8 @@ class Occupancy:
     amounts: Ints
     """What each holder has in all, by position on the axis."""
     facts: Ints
-    """Of each holder: priority, when it began (at, order), since when it has work to lose, and
-    whether it may leave at all."""
+    """Of each holder: priority, when it began (at, order), since when it has work to lose, whether
+    it may leave at all, and whether it ends some day."""
     queues: list[QueueName]
     _tops: dict[TopologyConstraint | None, Tops] = field(default_factory=dict)
 
@@ -158,7 +161,7 @@ def occupancy(cluster: ClusterName, capacity: Capacity, running: Running) -> Occ
         range_of=ranges,
         entries_of=_by_holder(entries, len(holders)),
         amounts=_amounts(holders, topology.axis),
-        facts=np.array([_facts(one) for one in holders], dtype=np.int64).reshape(-1, 5),
+        facts=np.array([_facts(one) for one in holders], dtype=np.int64).reshape(-1, 6),
         queues=[one.workload.queue for one in holders],
     )
 
@@ -171,13 +174,14 @@ def _amounts(holders: list[Holder], axis: tuple[str, ...]) -> Ints:
     return found
 
 
-def _facts(holder: Holder) -> tuple[int, int, int, int, int]:
+def _facts(holder: Holder) -> tuple[int, int, int, int, int, int]:
     """See `Occupancy.facts`."""
     workload, decision = holder.workload, holder.workload.decision
     assert decision is not None
     since = max(decision.at, workload.checkpoint or decision.at)
     leaves = int(may_ever_leave(workload))
-    return priority_of(workload), decision.at, decision.order, since, leaves
+    ends = int(workload.demand.division == Division.WHOLE)
+    return priority_of(workload), decision.at, decision.order, since, leaves, ends
 
 
 def priority_of(workload: Workload) -> int:
@@ -228,7 +232,7 @@ _Entry = tuple[int, int, Resources]
 def _holders(
     cluster: ClusterName, leaves: tuple[Leaf, ...], workloads: Iterable[Workload]
 ) -> tuple[list[Holder], list[_Entry]]:
-    """The gangs that a report locates, and what each node gets back of each of them."""
+    """Those whose pods a report locates, and what each node gets back of each of them."""
     sitting: dict[BindingId, list[tuple[int, Occupant]]] = {}
     for row, leaf in enumerate(leaves):
         for occupant in leaf.occupants:
@@ -260,13 +264,17 @@ def _holder(
     leaves: tuple[Leaf, ...],
     found: list[tuple[int, Occupant]],
 ) -> Holder | None:
-    """The gang as a possible victim; None when it is split over clusters or not counted yet."""
+    """Its pods here as a possible victim; None when they are not counted yet.
+
+    A gang is never split: one that is in several clusters is about to move.
+    """
     decision, gang = workload.decision, workload.demand.gang
-    if gang is None or decision is None or workload.demand.division != Division.WHOLE:
+    if gang is None or decision is None:
         return None
+    together = workload.demand.division == Division.WHOLE
     grant = decision.grant(cluster)
     progress = workload.progress_in(cluster)
-    if grant is None or len(decision.grants) != 1 or progress is None:
+    if grant is None or progress is None or (together and len(decision.grants) != 1):
         return None
     seen: dict[PodSetName, int] = {}
     for row, occupant in found:
@@ -275,11 +283,13 @@ def _holder(
     counted = Amounts.of(seen)
     if not progress.bound.covers(counted):
         return None
+    if decision.give_up and not grant.amounts.covers(counted):
+        return None  # pods of it leave for somebody: their room is not to be given twice
     if not set(seen) <= {pod_set.name for pod_set in gang.pod_sets}:
         return None
     rows = tuple(sorted({row for row, _ in found}))
-    whole = counted == grant.amounts
-    surplus = _surplus(gang, grant, leaves, found) if whole else ()
+    elastic = together and counted == grant.amounts
+    surplus = _surplus(gang, grant, leaves, found) if elastic else ()
     return Holder(workload, grant, gang.requests(grant.amounts), rows, surplus)
 
 

@@ -22,13 +22,22 @@ from global_sched.shared.model.workload import Workload
 Key = tuple[object, ...]
 
 _BETWEEN = tuple(QUEUE_ORDER.values())
-_FIXED = tuple([None if name in MOVING else rule for name, rule in WORKLOAD_ORDER.items()])
-_MOVING = tuple([(at, WORKLOAD_ORDER[n]) for at, n in enumerate(WORKLOAD_ORDER) if n in MOVING])
+_NAMES = tuple(WORKLOAD_ORDER)
+_FIRST = min(_NAMES.index(name) for name in MOVING)
+_AFTER = _FIRST + len(MOVING)
+"""The rules that move stand next to each other."""
+assert frozenset(_NAMES[_FIRST:_AFTER]) == MOVING, "WORKLOAD_ORDER"
+_MOVING = tuple([WORKLOAD_ORDER[name] for name in _NAMES[_FIRST:_AFTER]])
+_BEFORE = tuple([WORKLOAD_ORDER[name] for name in _NAMES[:_FIRST]])
+_BEHIND = tuple([WORKLOAD_ORDER[name] for name in _NAMES[_AFTER:]])
 
 
-def fixed_key(workload: Workload, view: View) -> Key:
-    """What of a workload's place stays as it is during a cycle; None where it may move."""
-    return tuple([None if rule is None else rule(workload, view) for rule in _FIXED])
+def fixed_key(workload: Workload, view: View) -> tuple[Key, Key]:
+    """What of a workload's place stays as it is during a cycle: before and behind what may move."""
+    return (
+        tuple([rule(workload, view) for rule in _BEFORE]),
+        tuple([rule(workload, view) for rule in _BEHIND]),
+    )
 
 
 class Line:
@@ -154,6 +163,7 @@ class _Spot:
     __slots__ = (
         "_heap",
         "_number",
+        "_wants",
         "above",
         "alive",
         "key",
@@ -179,12 +189,15 @@ class _Spot:
         """What waits here; for one with others below: how many that are not saturated want it."""
         self.tells: tuple[str, ...] = ()
         """What it makes its parent want."""
+        self._wants: tuple[str, ...] | None = None
         self._heap: list[tuple[Key, int, _Spot]] = []
         self._number = 0
 
-    def wants(self) -> Collection[str]:
+    def wants(self) -> tuple[str, ...]:
         """The resources that its share is measured by."""
-        return tuple(self.wanted)
+        if self._wants is None:
+            self._wants = tuple(self.wanted)
+        return self._wants
 
     def push(self, below: "_Spot") -> None:
         """One below it has a new key."""
@@ -205,6 +218,7 @@ class _Spot:
         """One below it wants these now."""
         if below.tells == wanted:
             return
+        self._wants = None
         for name in below.tells:
             self.wanted[name] -= 1
             if not self.wanted[name]:
@@ -227,8 +241,10 @@ class _QueueLine:
         self._moves = 0
         """How often any share had changed at its last turn."""
         self._fallen = view.shares_fallen()
-        self._lanes: list[list[tuple[Key, Workload]]] = []
+        self._lanes: list[list[tuple[tuple[Key, Key], Workload]]] = []
         """By tenant the fixed key and the workload, last ones first."""
+        self._moving: list[tuple[int, Key]] = []
+        """By tenant how often its amounts had changed, and what of its key moves."""
         self._heap: list[tuple[Key, int]] = []
         demands = {id(one.demand): one.demand for lane in lanes.values() for one in lane}
         self.wanted = sorted(
@@ -244,61 +260,57 @@ class _QueueLine:
             waiting = [(fixed_key(one, view), one) for one in lane]
             waiting.sort(key=itemgetter(0), reverse=True)
             self._lanes.append(waiting)
+            self._moving.append((-1, ()))
             self._heap.append((self._key(len(self._lanes) - 1), len(self._lanes) - 1))
         heapify(self._heap)
+        self._known = [0] * len(self._lanes)
+        """By lane: how often any share had changed when its entry was made."""
 
     def __bool__(self) -> bool:
         return bool(self._heap)
 
     def _key(self, lane: int) -> Key:
         """Where the first of a tenant's workloads stands now."""
-        fixed, workload = self._lanes[lane][-1]
-        key = list(fixed)
-        for at, rule in _MOVING:
-            key[at] = rule(workload, self._view)
-        return tuple(key)
-
-    def _moved_on(self, key: Key, lane: int) -> Key:
-        """The same for the tenant's next one, while `key` is up to date."""
-        after = list(self._lanes[lane][-1][0])
-        for at, _ in _MOVING:
-            after[at] = key[at]
-        return tuple(after)
+        (before, behind), workload = self._lanes[lane][-1]
+        changes = self._view.tenant_changes(workload.tenant)
+        seen, moving = self._moving[lane]
+        if seen != changes:
+            view = self._view
+            moving = tuple([rule(workload, view) for rule in _MOVING])
+            self._moving[lane] = (changes, moving)
+        return before + moving + behind
 
     def take(self, moves: int) -> Workload:
         """The next workload, removed; `moves` is how often any share has changed."""
-        checked = moves != self._moves
-        if checked:
-            self._moves = moves
-            self._check()
-        key, lane = self._heap[0]
+        if len(self._heap) > 1:
+            self._check(moves)
+        lane = self._heap[0][1]
         waiting = self._lanes[lane]
         _, first = waiting.pop()
         if waiting and len(self._heap) > 1:
-            after = self._moved_on(key, lane) if checked else self._key(lane)
-            heapreplace(self._heap, (after, lane))
+            heapreplace(self._heap, (self._key(lane), lane))
         elif not waiting:
             heappop(self._heap)
         self.position += 1
         return first
 
-    def _check(self) -> None:
+    def _check(self, moves: int) -> None:
         """Make sure that the first entry is right.
 
         Shares grow while the line moves, so an entry out of date is too early and goes back with
-        its present key. Where a share fell since, all are made anew.
+        its present key, until the first one is of now. Where a share fell since, all are made anew.
         """
-        if len(self._heap) == 1:
-            return
-        fallen = self._view.shares_fallen()
-        if fallen != self._fallen:
-            self._fallen = fallen
-            self._heap = [(self._key(lane), lane) for _, lane in self._heap]
-            heapify(self._heap)
-            return
-        while True:
-            key, lane = self._heap[0]
+        if moves != self._moves:
+            self._moves = moves
+            fallen = self._view.shares_fallen()
+            if fallen != self._fallen:
+                self._fallen = fallen
+                self._heap = [(self._key(lane), lane) for _, lane in self._heap]
+                heapify(self._heap)
+                self._known = [moves] * len(self._lanes)
+        while self._known[(first := self._heap[0])[1]] != moves:
+            key, lane = first
+            self._known[lane] = moves
             now = self._key(lane)
-            if now == key:
-                return
-            heapreplace(self._heap, (now, lane))
+            if now != key:
+                heapreplace(self._heap, (now, lane))

@@ -3,7 +3,7 @@
 - `order(item, view) -> key`: less goes first; the rules of a level apply in their order here.
 - `filter(workload, cluster, view) -> Verdict`: `PASS` or the refusal; the first refusal counts.
 - `score(subject, view) -> 0..100`: more is better; `Policy.score_weights` has the weight by
-  the same name.
+  the same name. Those of `CLUSTER_SCORES` take arrays over clusters in place of numbers, too.
 
 Plain functions in dict literals: nothing registers itself.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from global_sched.core import filters, scores
 from global_sched.core.fairness import ShareKey
-from global_sched.core.scores import Subject
+from global_sched.core.scores import Numbers, Subject
 from global_sched.core.sharing import Ratio
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
@@ -23,7 +23,7 @@ from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
 
 Filter = Callable[[Workload, Cluster, View], Verdict]
-Score = Callable[[Subject, View], int]
+Score = Callable[[Subject, View], Numbers]
 
 
 class Place(NamedTuple):

@@ -11,25 +11,29 @@ from dataclasses import replace
 
 import numpy as np
 
-from global_sched.core.admission import offer_for
+from global_sched.core.admission import growth_for, offer_for
 from global_sched.core.cycle import Cycle
 from global_sched.core.endings import endings, latest_end
 from global_sched.core.offer import Offer, Refusal
+from global_sched.core.rights import Unit
 from global_sched.core.rooms import Ask
-from global_sched.core.variants import lent, only_it, opened, raised, with_gang
+from global_sched.core.variants import lent, only_these, opened, raised, with_gang
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Change, Remedy, Victim
-from global_sched.shared.model.gang import Gang, Mode
+from global_sched.shared.model.gang import Amounts, Gang, Mode
+from global_sched.shared.model.growth import needs_more
+from global_sched.shared.model.ids import TenantName
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
 
 TIERS = 4
 """So many further tiers are tried, the next ones first."""
-_QUOTA = frozenset({Reason.QUEUE_CAPABILITY, Reason.TENANT_LIMIT})
+QUOTA = frozenset({Reason.QUEUE_CAPABILITY, Reason.TENANT_LIMIT})
 _ROOM = frozenset({Reason.CAPACITY_DOES_NOT_FIT, Reason.TOPOLOGY_DOES_NOT_FIT})
-_HOLDS = _ROOM | _QUOTA | {Reason.GUARANTEE_RESERVED}
+_HOLDS = _ROOM | QUOTA | {Reason.GUARANTEE_RESERVED, Reason.GROWTH_PENDING}
 
 
 class Remedies:
@@ -42,28 +46,52 @@ class Remedies:
         self._policy: Policy = cycle.statement.policy
         self._variants: list[Workload] = []
         """Kept as long as the statement is asked: it knows demands by their identity."""
+        self._offer_for = growth_for if workload.targets else offer_for
 
     def find(self, ask: Ask | None, victims: tuple[Victim, ...]) -> Iterator[Remedy]:
-        """All that were found, those that need least of others first."""
+        """All that were found, those that need least of others first.
+
+        A workload that runs waits for more pods where it is: neither other clusters nor a smaller
+        minimum would help it.
+        """
         gang, reason = self._workload.demand.gang, self._refusal.verdict.reason
-        if gang is None or self._workload.group:
+        if gang is None:
             return
+        whole, runs = self._workload.demand.division == Division.WHOLE, self._workload.targets
+        lacks_room = reason in _HOLDS and (not runs or self._refusal.verdict.code == Code.NO_FIT)
         yield from self._first()
         yield from self._queue_open(reason)
-        yield from self._quota(reason)
-        if reason in _HOLDS and self._workload.demand.division == Division.WHOLE:
+        yield from self._quota(reason, gang)
+        if lacks_room and whole:
             yield from self._others_go(victims)
+        if not runs:
+            yield from self.own(ask)
+        elif whole and lacks_room:
+            yield from self._tier(gang)
+
+    def own(self, ask: Ask | None) -> Iterator[Remedy]:
+        """Changes of the workload and its policy alone."""
+        gang = self._workload.demand.gang
+        if gang is None:
+            return
         if ask is not None:
             yield from self._cluster(ask)
         if self._workload.demand.division == Division.WHOLE:
             yield from self._tier(gang)
-            if reason in _HOLDS:
+            if self._refusal.verdict.reason in _HOLDS:
                 yield from self._minimum(gang)
+
+    def _lacks(self, gang: Gang) -> Amounts:
+        """What it waits for: its minimum, what it lacks of that, or one pod more."""
+        if not self._workload.targets:
+            return gang.minimum_amounts()
+        lacks, more = needs_more(self._workload), self._workload.lacking()
+        return lacks if lacks.entries else Amounts.of({more.entries[0][0]: 1})
 
     # --- others ---------------------------------------------------------------------------
 
     def _first(self) -> Iterator[Remedy]:
-        if self._admitted(only_it(self._snapshot, self._workload)) is not None:
+        if self._admitted(only_these(self._snapshot, [self._workload])) is not None:
             yield Remedy(change=Change.TURN, text="it is the first in line: there is room now")
 
     def _queue_open(self, reason: Reason) -> Iterator[Remedy]:
@@ -77,10 +105,11 @@ class Remedies:
         text = " and ".join(f"queue {name}" for name in names) + " open"
         yield self._judged(Change.QUEUE_OPEN, opened(self._snapshot, frozenset(names)), text)
 
-    def _quota(self, reason: Reason) -> Iterator[Remedy]:
+    def _quota(self, reason: Reason, gang: Gang) -> Iterator[Remedy]:
         """The limits that are too small, by how much; or guarantees of others."""
-        if reason in _QUOTA:
-            changed, lacks = raised(self._workload, self._statement)
+        if reason in QUOTA:
+            asked = gang.requests(self._lacks(gang)) or gang.requests(gang.all_amounts())
+            changed, lacks = raised(self._workload, asked, self._statement)
             if lacks:
                 yield self._judged(Change.QUOTA, changed, "; ".join(lacks))
         elif reason == Reason.GUARANTEE_RESERVED:
@@ -95,22 +124,13 @@ class Remedies:
             text = f"{_counted(gone)} {'leave' if len(gone) > 1 else 'leaves'} {', '.join(where)}"
             yield Remedy(change=Change.LEAVING, text=text, cluster=victims[0].cluster)
             return
-        field, gone_now = self._cycle.claims.whole()
-        units = endings(self._workload, field, gone_now, self._statement)
+        gang = self._workload.demand.gang
+        assert gang is not None
+        units = endings(self._workload, self._cycle.claims, self._statement, self._lacks(gang))
         if not units:
             return
         own = self._workload.tenant
-        ended = [
-            (
-                unit.holder.grant.amounts.pods(),
-                True,
-                unit.holder.workload.queue,
-                unit.holder.workload.key if unit.holder.workload.tenant == own else None,
-            )
-            for unit in units
-        ]
-        places = sorted({str(unit.cluster) for unit in units})
-        text = f"{_counted(ended)} {'end' if len(ended) > 1 else 'ends'} in {', '.join(places)}"
+        text = ending_text(units, own)
         end = latest_end(units)
         if end is not None:
             text += f", at {format_instant(end)} at the latest by their run-time limits"
@@ -176,14 +196,14 @@ class Remedies:
         """What the workload would get now if it were this gang."""
         variant = with_gang(self._workload, gang)
         self._variants.append(variant)
-        found = offer_for(variant, self._statement)
+        found = self._offer_for(variant, self._statement)
         return found if isinstance(found, Offer) else None
 
     def _tried(self, snapshot: Snapshot, policy: Policy) -> Offer | Refusal | None:
         """What it would get in its turn in another world; None: nothing is decided about it."""
         cycle = Cycle(snapshot, policy, self._statement.now)
         turn = cycle.run(until=self._workload.key)
-        return None if turn is None else offer_for(turn[1], cycle.statement)
+        return None if turn is None else self._offer_for(turn[1], cycle.statement)
 
     def _admitted(self, snapshot: Snapshot) -> Offer | None:
         found = self._tried(snapshot, self._policy)
@@ -198,6 +218,21 @@ class Remedies:
             rest = found.verdict.detail
             return Remedy(change=change, text=f"{text}; then still: {rest}", enough=False)
         return Remedy(change=change, text=text)
+
+
+def ending_text(units: Sequence[Unit], own: TenantName) -> str:
+    """`2 gangs of queue c (12 pods) end in member1`."""
+    ended = [
+        (
+            unit.holder.grant.amounts.pods(),
+            True,
+            unit.holder.workload.queue,
+            unit.holder.workload.key if unit.holder.workload.tenant == own else None,
+        )
+        for unit in units
+    ]
+    places = sorted({str(unit.cluster) for unit in units})
+    return f"{_counted(ended)} {'end' if len(ended) > 1 else 'ends'} in {', '.join(places)}"
 
 
 def _counted(gone: Sequence[tuple[int, bool, object, object]]) -> str:

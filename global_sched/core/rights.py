@@ -88,6 +88,8 @@ class Rights:
 
     takes_surplus = True
     """Whether pods beyond a gang's minimum may leave without it."""
+    takes_gangs = True
+    """Whether anything else may leave."""
 
     def __init__(self, claimant: Workload, amount: Resources, statement: Statement) -> None:
         self.claimant, self.amount = claimant, amount
@@ -108,8 +110,8 @@ class Rights:
         if self._entitlement.may_reclaim(self.claimant.queue, self.amount):
             others = self._giving(field, lower)
         found: Mask = (lower | others[field.queue]) & field.may_leave & ~gone
-        if self.claimant.key in field.at_key:  # one that grows does not leave for itself
-            found[field.at_key[self.claimant.key]] = False
+        for at in field.holders_of(self.claimant.key):  # one that grows does not leave for itself
+            found[at] = False
         return found
 
     def _giving(self, field: Field, lower: Mask) -> Mask:

@@ -14,8 +14,9 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
+from global_sched.core.fills import Fills, Free
 from global_sched.core.plugins import CLUSTER_SCORES
-from global_sched.core.scores import Fill, Subject, fill_of
+from global_sched.core.scores import Numbers, Subject
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Grant
@@ -25,7 +26,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, NodeClass, Topology
 from global_sched.shared.model.verdict import ClusterVerdict, Verdict
 from global_sched.shared.model.workload import Demand
-from global_sched.shared.placement import Field, Near, NotPlaced, Placed, Space
+from global_sched.shared.placement import NO_TIER, Field, Nearby, NotPlaced, Placed, Space
 
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -34,27 +35,20 @@ Ints = NDArray[np.int64]
 class Room:
     """One cluster: its Space, and how much is free in all."""
 
-    def __init__(self, cluster: Cluster, at: int, field: Field) -> None:
+    def __init__(self, cluster: Cluster, at: int, rooms: "Rooms") -> None:
         self.cluster = cluster
         self.total = cluster.capacity.total if cluster.capacity is not None else Resources()
-        self._at, self._field = at, field
-        self._free: dict[str, int] | None = None
+        self._at, self._rooms = at, rooms
 
     @property
     def space(self) -> Space:
         """The placement engine's view, made when first asked."""
-        return self._field.space(self._at)
+        return self._rooms.field.space(self._at)
 
     @property
     def free(self) -> dict[str, int]:
         """Free amounts in the whole cluster, for scores."""
-        if self._free is None:
-            self._free = self._field.free(self._at)
-        return self._free
-
-    def restore(self, free: dict[str, int]) -> None:
-        """Set the free amounts back."""
-        self._free = free
+        return self._rooms.free.of(self._at)
 
 
 def _topology(cluster: Cluster) -> Topology:
@@ -75,7 +69,7 @@ def _topology(cluster: Cluster) -> Topology:
 class RoomsMark:
     """What the rooms that changed since the mark were like: (the Space's mark, free amounts)."""
 
-    spaces: dict[int, tuple[int, dict[str, int]]] = field(default_factory=dict)
+    spaces: dict[int, tuple[int, Ints]] = field(default_factory=dict)
 
 
 class Ask:
@@ -95,7 +89,7 @@ class Ask:
         question = rooms.field.question(gang) if self._plain else None
         self._question = question if question is not None and question.plain else None
         size = len(rooms.rooms)
-        self._fills = rooms.fills(self._requests)
+        self._fills: Fills | None = None
         self.may: Mask = np.ones(size, dtype=np.bool_)
         self.seen: Ints = np.full(size, -1, dtype=np.int64)
         self.base: Ints = np.zeros(size, dtype=np.int64)
@@ -110,7 +104,7 @@ class Ask:
         if not len(stale):
             return fits
         self.seen[stale] = self._rooms.versions[stale]
-        self._answer(stale.tolist())
+        self._answer(stale)
         return fits & self.may
 
     def placed(self, at: int) -> Placed:
@@ -142,13 +136,6 @@ class Ask:
         assert isinstance(found, NotPlaced), f"{self._rooms.rooms[at].cluster.name}: {found}"
         return found.verdict
 
-    def fill(self, at: int) -> Fill:
-        """What filling the room with the gang's minimum is measured by."""
-        found = self._fills[at]
-        if found is None:
-            found = self._fills[at] = self._rooms.fill(at, self._requests)
-        return found
-
     def _notice_growth(self) -> None:
         """Forget what clusters answered whose room has grown since."""
         grown = self._rooms.grown
@@ -160,26 +147,40 @@ class Ask:
             self._refusals[at] = None
         self._grown = len(grown)
 
-    def _answer(self, clusters: list[int]) -> None:
+    def _answer(self, clusters: Ints) -> None:
         """Ask some clusters, and score those where it fits."""
         if self._question is None:
-            answers = [self._tried(at) for at in clusters]
+            near = self._tried(clusters.tolist())
         else:
-            answers = self._question.answers(clusters)
-        may, base, base_score = self.may, self.base, self._rooms.base_score
-        for at, near in zip(clusters, answers, strict=True):
-            if near is None:
-                may[at] = False
-            else:
-                base[at] = base_score(at, self, near)
+            near = self._question.nearby(clusters)
+        self.may[clusters] = near.fits
+        if not near.fits.all():
+            clusters, near = clusters[near.fits], near.fitting()
+        if not len(clusters):
+            return
+        if self._fills is None:
+            self._fills = self._rooms.fills(self._requests)
+        fill, free = self._fills.of(clusters)
+        subject = Subject(near.tier, self.pods, near.holds, fill, free)
+        self.base[clusters] = self._rooms.base_scores(subject)
 
-    def _tried(self, at: int) -> Near | None:
+    def _tried(self, clusters: list[int]) -> Nearby:
         """The same by placing it, where counting does not tell."""
-        found = self._place(at)
-        if isinstance(found, NotPlaced):
-            return None
-        tier = found.tier if self._constrained else None
-        return tier, self._rooms.rooms[at].space.holds(self.gang, found.domain)
+        fits, tiers, holds = [], [], []
+        for at in clusters:
+            found = self._place(at)
+            tier, pods = None, 0
+            if isinstance(found, Placed):
+                tier = found.tier
+                pods = self._rooms.rooms[at].space.holds(self.gang, found.domain)
+            fits.append(isinstance(found, Placed))
+            tiers.append(NO_TIER if tier is None else tier)
+            holds.append(pods)
+        return Nearby(
+            np.array(fits, dtype=np.bool_),
+            np.array(tiers, dtype=np.int64) if self._constrained else None,
+            np.array(holds, dtype=np.int64),
+        )
 
     def _place(self, at: int) -> Placed | NotPlaced:
         """The engine's own answer, which it remembers while the room does not change."""
@@ -198,7 +199,7 @@ class Rooms:
         ordered = sorted(clusters, key=lambda c: c.name)
         limit = view.policy.placement_search_limit
         self.field = Field([_topology(c) for c in ordered], search_limit=limit)
-        self.rooms = [Room(cluster, at, self.field) for at, cluster in enumerate(ordered)]
+        self.rooms = [Room(cluster, at, self) for at, cluster in enumerate(ordered)]
         self.position = {room.cluster.name: at for at, room in enumerate(self.rooms)}
         self.versions: Ints = np.zeros(len(self.rooms), dtype=np.int64)
         self._asks: dict[tuple[object, ...], Ask] = {}
@@ -207,9 +208,18 @@ class Rooms:
         self._marks: list[RoomsMark] = []
         self.grown: list[int] = []
         """The clusters whose room grew, one entry each time."""
-        self._fills: dict[tuple[tuple[str, int], ...], list[Fill | None]] = {}
+        self._free: Free | None = None
+        self._fills: dict[tuple[tuple[str, int], ...], Fills] = {}
         weights = view.policy.score_weights
         self._scores = [(getattr(weights, name), score) for name, score in CLUSTER_SCORES.items()]
+
+    @property
+    def free(self) -> Free:
+        """Free amounts of all clusters, read when first needed."""
+        if self._free is None:
+            each = [self.field.free(at) for at in range(len(self.rooms))]
+            self._free = Free(each, [room.total for room in self.rooms])
+        return self._free
 
     def expect(self, demands: Iterable[Demand]) -> None:
         """Count what these demands will ask for, all of them at once."""
@@ -281,9 +291,9 @@ class Rooms:
 
     def touch(self, at: int) -> None:
         """Remember how the room was, the first time it changes after a mark."""
+        free = self.free  # what is read after the first change would count that twice
         if self._marks and at not in self._marks[-1].spaces:
-            room = self.rooms[at]
-            self._marks[-1].spaces[at] = (room.space.mark(), dict(room.free))
+            self._marks[-1].spaces[at] = (self.rooms[at].space.mark(), free.kept(at))
 
     def rollback(self, mark: "RoomsMark") -> None:
         """Go back, past the marks that were made since too.
@@ -295,7 +305,7 @@ class Rooms:
             for at, (space_mark, free) in last.spaces.items():
                 self.rooms[at].space.rollback(space_mark)
                 self.field.touched(at)
-                self.rooms[at].restore(free)
+                self.free.put_back(at, free)
                 self.versions[at] += 1
                 self.grown.append(at)
             if last is mark:
@@ -309,31 +319,26 @@ class Rooms:
             for at, before in last.spaces.items():
                 self._marks[-1].spaces.setdefault(at, before)
 
-    def base_score(self, at: int, ask: Ask, near: Near) -> int:
-        """The weighted sum of the scores that depend on the room only."""
-        fill = ask.fill(at)
-        free = self.rooms[at].free.get(fill.resource, 0)
-        subject = Subject(near[0], ask.pods, near[1], fill, free)
+    def base_scores(self, subject: Subject) -> Numbers:
+        """The weighted sums of the scores that depend on the room only."""
         view, total = self._view, 0
         for weight, score in self._scores:
-            total += weight * score(subject, view)
+            total = total + weight * score(subject, view)
         return total
 
-    def fills(self, requests: Resources) -> list[Fill | None]:
-        """What filling each cluster with so much is measured by, as far as known; see `fill`.
+    def fills(self, requests: Resources) -> Fills:
+        """What filling each cluster with so much is measured by.
 
         Gangs that ask for the same in other sizes share it: only the ratios count.
         """
         divisor = gcd(*(amount for _, amount in requests.entries)) or 1
         key = tuple((name, amount // divisor) for name, amount in requests.entries)
-        return self._fills.setdefault(key, [None] * len(self.rooms))
-
-    def fill(self, at: int, requests: Resources) -> Fill:
-        """What filling a cluster with so much is measured by."""
-        return fill_of(requests, self.rooms[at].total)
+        found = self._fills.get(key)
+        if found is None:
+            totals = [room.total for room in self.rooms]
+            found = self._fills[key] = Fills(requests, totals, self.free)
+        return found
 
     def _charge(self, at: int, amount: Resources, sign: int) -> None:
-        free = self.rooms[at].free
-        for name, value in amount.entries:
-            free[name] = free.get(name, 0) + sign * value
+        self.free.add(at, amount, sign)
         self.versions[at] += 1

@@ -1,16 +1,22 @@
 """The scores: which of the clusters that fit is the better one, 0..100, exact.
 
 Each is multiplied by its weight in the Policy and summed; the highest sum wins and ties end in the
-name.
+name. Those that depend on room only take one cluster or, with arrays in place of numbers, many.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.workload import Workload
+from global_sched.shared.placement import NO_TIER
+
+Ints = NDArray[np.int64]
+Numbers = Ints | int
 
 BEST = 100
 _TIERS = 9
@@ -19,8 +25,7 @@ _STEP = 10
 """Between two tiers; tightness in a domain decides within a step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fill:
+class Fill(NamedTuple):
     """What filling a cluster with a gang is measured by; the same for a whole cycle.
 
     `resource` is the one of which the gang takes the largest part of the cluster's `total`;
@@ -28,8 +33,8 @@ class Fill:
     """
 
     resource: str
-    total: int
-    evenness: int
+    total: Numbers
+    evenness: Numbers
 
 
 class Subject(NamedTuple):
@@ -37,13 +42,15 @@ class Subject(NamedTuple):
 
     `tier` is the lowest with a domain that holds it, `holds` how many of its `pods` fit in the
     tightest one. `free` is what the cluster has left of the resource that `fill` names.
+
+    tier:  `NO_TIER` where only the whole cluster holds it; None where nobody cares.
     """
 
-    tier: int | None
+    tier: Numbers | None
     pods: int
-    holds: int
+    holds: Numbers
     fill: Fill
-    free: int
+    free: Numbers
 
 
 def fill_of(requests: Resources, total: Resources) -> Fill:
@@ -64,29 +71,31 @@ def fill_of(requests: Resources, total: Resources) -> Fill:
     return Fill(found, of, sum(parts) // len(parts) if parts else BEST)
 
 
-def topology(subject: Subject, view: View) -> int:  # noqa: ARG001 - a score's signature
+def topology(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
     """The lowest tier first, then the domain which the gang fills most.
 
     Nothing for gangs without a constraint, which do not care and are scattered.
     """
-    if subject.tier is None:
+    tier, holds = subject.tier, subject.holds
+    if tier is None:
         return 0
-    level = min(max(subject.tier, 1), _TIERS)
-    tight = (_STEP - 1) * min(subject.pods, subject.holds) // max(subject.holds, 1)
-    return BEST - _STEP * level + tight
+    level = np.minimum(np.maximum(tier, 1), _TIERS)
+    tight = (_STEP - 1) * np.minimum(subject.pods, holds) // np.maximum(holds, 1)
+    score: Ints = (BEST - _STEP * level + tight) * np.not_equal(tier, NO_TIER)
+    return score
 
 
-def packing(subject: Subject, view: View) -> int:  # noqa: ARG001 - a score's signature
+def packing(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
     """The fuller cluster first, and the one whose resources go with what the gang asks for.
 
     Full by the resource of which the gang takes the largest part there. The second matters between
     unequal clusters: pods that need memory go where there is much of it for each CPU. Half each.
     """
     total = subject.fill.total
-    if total <= 0:
-        return 0
-    used = BEST * (total - min(subject.free, total)) // total
-    return (used + subject.fill.evenness) // 2
+    free = np.minimum(subject.free, total)
+    used: Ints = BEST * (total - free) // np.maximum(total, 1)
+    score: Ints = (used + subject.fill.evenness) // 2 * np.greater(total, 0)
+    return score
 
 
 def balance(workload: Workload, cluster: Cluster, view: View) -> int:

@@ -6,8 +6,9 @@ in the statement, with the victims' room and quota given back, is the answer. No
 stays in the statement.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,9 @@ from global_sched.core.victims import Choice, Cost, cost_of
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, ClusterName
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.topology import Occupant
 from global_sched.shared.model.workload import Workload
+from global_sched.shared.placement import Space
 
 PLACES = 4
 """So many domains are looked at exactly."""
@@ -197,30 +200,34 @@ class Search:
         """What the claimant would get if these left; nothing stays in the statement."""
         mark = self._statement.mark()
         self.rights.release_all(units)
-        for cluster, those in _by_cluster(units).items():
-            self._vacate(cluster, those)
+        vacate(units, self._field, self._statement)
         found = self.ask()
         self._statement.rollback(mark)
         return found if isinstance(found, Offer) else None
 
-    def _vacate(self, cluster: ClusterName, units: Sequence[Unit]) -> None:
-        """Give the room of these units back, for the trial."""
-        statement = self._statement
-        part = next(one for one in self._field.parts if one.cluster == cluster)
-        rows = dict.fromkeys(row for unit in units for row in unit.holder.rows)
+
+def vacate(units: Iterable[Unit], field: Field, statement: Statement) -> None:
+    """Give the room of these units back, for a trial."""
+    for cluster, those in by_cluster(units).items():
+        part = next(one for one in field.parts if one.cluster == cluster)
+        rows = dict.fromkeys(row for unit in those for row in unit.holder.rows)
         gangs = {
             unit.holder.workload.binding_id: gang
-            for unit in units
+            for unit in those
             if (gang := unit.holder.workload.demand.gang) is not None
         }
-        freed = freed_by((part.leaves[row] for row in rows), leaving_of(units), gangs)
-        amount = Resources.total(unit.amount for unit in units)
+        freed = freed_by((part.leaves[row] for row in rows), leaving_of(those), gangs)
+        amount = Resources.total(unit.amount for unit in those)
         at = statement.rooms.position[cluster]
-        statement.make_room(at, lambda space: space.vacate(freed), amount)
+        statement.make_room(at, partial(_vacate, freed), amount)
+
+
+def _vacate(freed: Mapping[tuple[Occupant, ...], Resources], space: Space) -> None:
+    space.vacate(freed)
 
 
 def leaving_of(units: Iterable[Unit]) -> dict[BindingId, Amounts | None]:
-    """Per binding how many of its surplus pods leave; None for all of its pods."""
+    """Per binding how many of its surplus pods leave; None for all of its pods. Of one cluster."""
     found: dict[BindingId, Amounts | None] = {}
     for unit in units:
         binding = unit.holder.workload.binding_id
@@ -232,7 +239,8 @@ def leaving_of(units: Iterable[Unit]) -> dict[BindingId, Amounts | None]:
     return found
 
 
-def _by_cluster(units: Iterable[Unit]) -> dict[ClusterName, list[Unit]]:
+def by_cluster(units: Iterable[Unit]) -> dict[ClusterName, list[Unit]]:
+    """The units of each cluster."""
     found: dict[ClusterName, list[Unit]] = {}
     for unit in units:
         found.setdefault(unit.cluster, []).append(unit)

@@ -68,8 +68,6 @@ class Statement:
         self._order = 0
         self._doubts = Doubts()
 
-    # The view
-
     def queue(self, name: QueueName) -> Queue:
         """The queue; one with defaults when there is none of that name."""
         return self.ledger.queue(name)
@@ -93,6 +91,10 @@ class Statement:
     def shares_fallen(self) -> int:
         """How often anything was given back: shares may be less than before."""
         return self.ledger.given_back
+
+    def tenant_changes(self, name: TenantName) -> int:
+        """How often the tenant's amounts changed: as long as they did not, its shares stay."""
+        return self.ledger.tenant_changes.get(name, 0)
 
     def tenant_share(self, name: TenantName) -> ShareKey:
         """How much the tenant holds, weighted."""

@@ -133,11 +133,16 @@ class Tree:
         for one in node.path:
             add(one.held, amount, times)
         if cluster is not None and cluster in self.limited_in:
-            for one in node.path:
-                add(one.cluster_held.setdefault(cluster, {}), amount, times)
+            self.charge_in(node, cluster, amount, times)
         if self.guaranteed:
             for name, value in amount.entries:
                 self._occupied_more(node, name, value * times)
+
+    @staticmethod
+    def charge_in(node: Node, cluster: ClusterName, amount: Resources, times: int) -> None:
+        """So much more of what it holds, with all above it, is in that cluster."""
+        for one in node.path:
+            add(one.cluster_held.setdefault(cluster, {}), amount, times)
 
     # --- building -------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Worlds that differ from a snapshot in one thing, for trials."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from global_sched.core.statement import Statement
@@ -9,19 +9,19 @@ from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.queue import Named, Queue
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Workload
 
 
-def only_it(snapshot: Snapshot, workload: Workload) -> Snapshot:
+def only_these(snapshot: Snapshot, workloads: Iterable[Workload]) -> Snapshot:
     """Nobody else waits, but for those for whom room is kept."""
-    kept = []
+    kept, keys = [], {one.key for one in workloads}
     for bucket in snapshot.pending:
         there = tuple(
             one
             for one in bucket.workloads
-            if one.key == workload.key
-            or (one.decision is not None and one.decision.claim is not None)
+            if one.key in keys or (one.decision is not None and one.decision.claim is not None)
         )
         if there:
             kept.append(replace(bucket, workloads=there))
@@ -44,11 +44,11 @@ def with_gang(workload: Workload, gang: Gang) -> Workload:
     return replace(workload, demand=replace(workload.demand, gang=gang))
 
 
-def raised(workload: Workload, statement: Statement) -> tuple[Snapshot, list[str]]:
-    """Every limit that keeps its minimum out raised by what it lacks, and each as a sentence."""
-    gang, ledger = workload.demand.gang, statement.ledger
-    assert gang is not None
-    asked = gang.requests(gang.minimum_amounts()) or gang.requests(gang.all_amounts())
+def raised(
+    workload: Workload, asked: Resources, statement: Statement
+) -> tuple[Snapshot, list[str]]:
+    """Every limit that keeps so much of it out raised by what it lacks, and each as a sentence."""
+    ledger = statement.ledger
     lacks: list[str] = []
     queues: dict[QueueName, Queue] = {}
     for node in ledger.node(workload.queue).path:

@@ -56,6 +56,11 @@ class Choice:
         return list(self._chosen.values())
 
     @property
+    def room(self) -> dict[PodShape, int]:
+        """By count, how many pods of each shape fit without those that were chosen."""
+        return dict(self._has)
+
+    @property
     def candidates(self) -> int:
         """How many units there were to choose from."""
         return len(self._listed)
@@ -83,7 +88,7 @@ class Choice:
         )
         for at in ranked if rights.takes_surplus else ():
             yield from self._surplus(at, field.holders[at])
-        for at in ranked:
+        for at in ranked if rights.takes_gangs else ():
             holder = field.holders[at]
             yield Unit(at, holder, holder.amount, rights.reclaims(holder))
 

@@ -38,6 +38,9 @@ class View(Protocol):
     def shares_fallen(self) -> int:
         """How often anything was given back: shares may be less than before."""
 
+    def tenant_changes(self, name: TenantName) -> int:
+        """How often the tenant's amounts changed: as long as they did not, its shares stay."""
+
     def tenant_share(self, name: TenantName) -> ShareKey:
         """How much the tenant holds, weighted."""
 

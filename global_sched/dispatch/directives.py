@@ -28,8 +28,14 @@ PREFIX: Final = "directive-"
 RETRY: Final = 5.0
 """Seconds after which a Directive that could not be written is tried again."""
 PACE: Final = 0.1
-"""Seconds between two rounds of writes: a stream of single decisions does not rewrite a large
+"""Seconds between two rounds of writes, at least: a stream of single decisions does not rewrite a
 Directive for each."""
+REST: Final = 4
+"""A round of writes is followed by so many times as long a pause. A large Directive costs the API
+server a hundred times what a decision costs (every entry is checked), and the next decision would
+wait for it."""
+LONGEST: Final = 2.0
+"""Seconds that a pause lasts at most."""
 AT_ONCE: Final = 8
 """Members that are written to at the same time."""
 
@@ -127,12 +133,14 @@ class DirectiveWriter:
             await self._work.wait()
             self._work.clear()
             clusters, self._wanted = sorted(self._wanted), set()
+            began = self._clock.monotonic()
             async with asyncio.TaskGroup() as group:
                 for cluster in clusters:
                     group.create_task(self._write(cluster, limit))
             if not self._wanted:
                 self._idle.set()
-            await self._clock.sleep(PACE)
+            took = self._clock.monotonic() - began
+            await self._clock.sleep(min(LONGEST, max(PACE, REST * took)))
 
     async def _write(self, cluster: ClusterName, limit: asyncio.Semaphore) -> None:
         async with limit:

@@ -158,7 +158,7 @@ def failure_status(
 def eviction_status(
     version: str, conditions: Iterable[Condition], withdrawal: Withdrawal, *, now: Instant
 ) -> Body:
-    """Scheduled=False and Evicted=True: who took the place, and why."""
+    """Evicted=True: who took the place, and why; Scheduled=False where nothing of it is left."""
     text = withdrawal.message[:_MESSAGE_LIMIT]
     waits = f"WAIT {withdrawal.reason}, nearest {withdrawal.cluster}: {withdrawal.message}"
     failed = Condition(
@@ -171,7 +171,9 @@ def eviction_status(
         type=ConditionType.EVICTED, status="True", reason=withdrawal.reason, message=text
     )
     listed = list(conditions)
-    found = with_scheduled(listed, failed, now)
+    found = [_render(one, one.last_transition_time) for one in listed]
+    if not withdrawal.targets:
+        found = with_scheduled(listed, failed, now)
     rest = [one for one in found if one["type"] != ConditionType.EVICTED]
     before = [one for one in listed if one.type == ConditionType.EVICTED]
     return {

@@ -145,6 +145,9 @@ class Step(Part):
     """Nodes that join; their domain has to be one of the cluster's."""
     fail_clusters: list[str] = msgspec.field(default_factory=list)
     """Clusters that are not Ready from now on."""
+    take_out: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    """Jobs that Karmada takes out of each of these clusters, as it does with one that is lost: an
+    eviction task stays on them until the cluster is mended."""
     mend_clusters: list[str] = msgspec.field(default_factory=list)
     kill_pods: dict[str, int] = msgspec.field(default_factory=dict)
     """So many pods of each of these jobs are deleted in their member."""

@@ -96,6 +96,26 @@ class Play(Stage):
         if lost and admission.workload not in self.evicted:
             self.shrunk[admission.workload] = self.shrunk.get(admission.workload, 0) + lost
 
+    def take_out(self, name: str, cluster: str) -> None:
+        """Karmada takes a job out of a cluster: its old copy is there until the task ends."""
+        key = self.key(name)
+        spec = self._objects[key]["spec"]
+        there = spec.get("clusters") or []
+        if cluster not in {target["name"] for target in there}:
+            raise ScenarioError(f"takeOut: {name} is not in cluster {cluster}")
+        task = {"fromCluster": cluster, "purgeMode": "Gracefully", "producer": "TaintManager"}
+        left = [target for target in there if target["name"] != cluster] or None
+        tasks = [*(spec.get("gracefulEvictionTasks") or []), task]
+        self._patch(key, {"spec": {"clusters": left, "gracefulEvictionTasks": tasks}})
+
+    def end_tasks(self, cluster: str) -> None:
+        """The cluster is back: copies that jobs still had there are deleted."""
+        for key, binding in list(self._objects.items()):
+            tasks = binding["spec"].get("gracefulEvictionTasks") or []
+            rest = [task for task in tasks if task["fromCluster"] != cluster]
+            if len(rest) < len(tasks):
+                self._patch(key, {"spec": {"gracefulEvictionTasks": rest or None}})
+
     def kill(self, name: str, pods: int) -> None:
         """So many pods of a job are deleted where they run."""
         workload = self.workload(name)

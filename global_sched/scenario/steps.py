@@ -97,6 +97,12 @@ def _change_members(play: Play, step: Step) -> None:
             spec = member_of(play, name).spec
             spec.ready = ready
             play.apply(cluster_object(spec))
+    for name, jobs in step.take_out.items():
+        member_of(play, name)
+        for job in jobs:
+            play.take_out(job, name)
+    for name in step.mend_clusters:
+        play.end_tasks(name)
 
 
 def member_of(play: Play, name: str) -> MemberWorld:

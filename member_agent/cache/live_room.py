@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
-from global_sched.shared.model.topology import Domain, Leaf
+from global_sched.shared.model.topology import Domain, Leaf, Wanted
 from global_sched.shared.placement import Space
 from member_agent.cache.records import Unit
 from member_agent.cache.room import Held, View, is_there, limited, room_of, wants_ports
@@ -50,7 +50,7 @@ class LiveRoom:
     def open(self, cache: ClusterCache, asked: Asked) -> Space:
         """The Space for a round, with nothing taken from it."""
         occupied = limited(cache, asked.units)
-        keys = asked.order_keys | selected_keys(cache, asked.units)
+        keys = asked.order_keys | selected_keys(cache, asked.units) | mixed_keys(cache, asked)
         frame = (keys, asked.order_keys, wants_ports(asked.units))
         special = {*asked.held, *asked.closed, *occupied}
         touched = self._touched | special | self._special
@@ -70,7 +70,7 @@ class LiveRoom:
         few = len(touched) * _MOST_AT_ONCE <= len(self._leaves) + 64
         if space is None or not same or not few or view.axis != space.topology.axis:
             return self._anew(cache, asked, frame)
-        if not self._renew(space, view, touched):
+        if not self._renew(space, view, touched, cache.demand(asked.order_keys)):
             return self._anew(cache, asked, frame)
         return space
 
@@ -84,7 +84,9 @@ class LiveRoom:
                 self._having.update(own)
         return tuple(sorted([name for name, nodes in self._having.items() if nodes]))
 
-    def _renew(self, space: Space, view: View, touched: Iterable[str]) -> bool:
+    def _renew(
+        self, space: Space, view: View, touched: Iterable[str], demand: tuple[Wanted, ...]
+    ) -> bool:
         changes: dict[int, Leaf | None] = {}
         for name in sorted(touched):
             at, leaf = self._at.get(name), view.leaf(name)
@@ -93,17 +95,18 @@ class LiveRoom:
                     return False
             elif leaf != self._leaves[at]:
                 changes[at] = leaf
-        if not space.renew(changes):
+        if not space.renew(changes, demand):
             return False
         for at, leaf in changes.items():
             self._leaves[at] = leaf
         return True
 
     def _anew(self, cache: ClusterCache, asked: Asked, frame: tuple[object, ...]) -> Space:
-        keys = asked.order_keys | selected_keys(cache, asked.units)
+        keys = asked.order_keys | selected_keys(cache, asked.units) | mixed_keys(cache, asked)
         topology = room_of(
             cache, asked.units, held=asked.held, closed=asked.closed, keys=keys, placing=True
         )
+        topology = replace(topology, demand=cache.demand(asked.order_keys))
         space = Space(topology, order_keys=sorted(asked.order_keys))
         self._space, self._frame, self._domains = space, frame, topology.domains
         self._leaves = list(topology.leaves)
@@ -112,6 +115,12 @@ class LiveRoom:
         self._count(cache, cache.nodes)
         self.made += 1
         return space
+
+
+def mixed_keys(cache: ClusterCache, asked: Asked) -> frozenset[str]:
+    """The node label keys that the mix of shapes selects on, by which places are chosen."""
+    demand = cache.demand(asked.order_keys)
+    return frozenset(key for wanted in demand for key in wanted.shape.label_keys())
 
 
 def selected_keys(cache: ClusterCache, units: Iterable[Unit]) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Pods of a member and what they take of its nodes, kept as events come."""
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -58,6 +59,7 @@ class PodTable:
         self._assumed: dict[PodUid, str] = {}
         self._shapes: dict[PodShape, PodShape] = {}
         self._watching: list[set[str]] = []
+        self._mix: Counter[PodShape] = Counter()
 
     def watch(self) -> set[str]:
         """Names of nodes whose room changes from now on are added; the caller takes them out."""
@@ -68,6 +70,10 @@ class PodTable:
     def _touch(self, node: str) -> None:
         for touched in self._watching:
             touched.add(node)
+
+    def mix(self) -> Mapping[PodShape, int]:
+        """How many pods that have not ended ask for what, bound or not."""
+        return self._mix
 
     def used(self, node: str) -> Mapping[str, int]:
         """What the pods that are bound to a node ask for."""
@@ -125,12 +131,14 @@ class PodTable:
         self.sources.setdefault(source_of(record), {})[record.uid] = record
         if record.rejected and record.node:
             self.rejections[record.uid] = record.node
+        self._count(record, 1)
         self._use(record, 1)
 
     def _remove_pod(self, uid: PodUid) -> None:
         record = self.pods.pop(uid, None)
         if record is None:
             return
+        self._count(record, -1)
         self._use(record, -1)
         self.rejections.pop(uid, None)
         del self._pod_uids[record.key]
@@ -138,6 +146,12 @@ class PodTable:
         del siblings[uid]
         if not siblings:
             del self.sources[source_of(record)]
+
+    def _count(self, record: PodRecord, sign: int) -> None:
+        if record.wants is not None and not record.ended:
+            self._mix[record.wants] += sign
+            if not self._mix[record.wants]:
+                del self._mix[record.wants]
 
     def _use(self, record: PodRecord, sign: int) -> None:
         node = self.node_of(record)

@@ -14,7 +14,7 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import MAIN, BindingId, DecisionId, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
 from global_sched.shared.model.pods import PodShape
-from global_sched.shared.placement import SpecError, host_ports, pod_requests, shape_of
+from global_sched.shared.placement import SpecError, host_ports, plain_shape, pod_requests, shape_of
 from member_agent.cache import leader_worker
 from member_agent.cache.reading import (
     ReadError,
@@ -32,6 +32,8 @@ _INDEX_LABELS = (
     "batch.kubernetes.io/job-completion-index",
     "apps.kubernetes.io/pod-index",
 )
+_DAEMONS = "DaemonSet"
+"""Its pods name their nodes: they are never placed."""
 _TRAILING_INDEX = re.compile(r"-(\d{1,9})$")
 _TOPOLOGY_ANNOTATIONS = (names.TOPOLOGY_MODE, names.TOPOLOGY_TIER)
 
@@ -43,6 +45,8 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
     """
     meta, spec, status = pod.metadata, pod.spec, pod.status
     shape = _shape(spec)
+    owner = owner_ref(meta.controller())
+    wants = None if owner is not None and owner.kind == _DAEMONS else _wants(spec, shape)
     group = meta.annotation(names.GROUP_NAME) or meta.annotation(names.VOLCANO_GROUP_NAME)
     grouped = bool(group) or leader_worker.pod_set_of(meta) is not None
     keeps_labels = grouped or not spec.node_name
@@ -59,11 +63,12 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
         deleting=meta.deletion_timestamp is not None,
         gated=bool(spec.scheduling_gates),
         shape=shapes.setdefault(shape, shape),
+        wants=None if wants is None else shapes.setdefault(wants, wants),
         pod_set=pod_set_of(meta),
         index=_index_of(meta),
         priority=spec.priority or 0,
         group=group,
-        owner=owner_ref(meta.controller()),
+        owner=owner,
         binding=binding_of(meta),
         preemptable=(meta.annotation(names.PREEMPTABLE) or meta.label(names.PREEMPTABLE))
         != "false",
@@ -83,6 +88,16 @@ def _shape(spec: PodSpec) -> PodShape:
         return PodShape(requests=pod_requests(spec), ports=host_ports(spec))
     except SpecError as error:
         raise ReadError(f"spec.{error}") from error
+
+
+def _wants(spec: PodSpec, shape: PodShape) -> PodShape | None:
+    """What a pod asks for or asked for when it was placed, as the mix of shapes counts it."""
+    if not spec.node_name:
+        return plain_shape(shape)
+    try:
+        return plain_shape(shape_of(spec))
+    except SpecError:
+        return plain_shape(shape)
 
 
 def pod_set_of(meta: Meta) -> PodSetName:

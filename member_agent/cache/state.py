@@ -1,6 +1,6 @@
 """Events in, the state of one member cluster out."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from global_sched.shared.api.base import KubeObject
@@ -9,8 +9,17 @@ from global_sched.shared.api.federation import Directive
 from global_sched.shared.api.volcano import HyperNode, PodGroup
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.quantity import QuantityError, parse_quantity
-from global_sched.shared.model.topology import NodeClass
-from global_sched.shared.placement import LiveTree, Tree, allocatable, node_class, usable
+from global_sched.shared.model.topology import NodeClass, Wanted
+from global_sched.shared.placement import (
+    DemandError,
+    LiveTree,
+    Tree,
+    allocatable,
+    demand_of,
+    node_class,
+    read_demand,
+    usable,
+)
 from member_agent.cache.pods import Kind, PodTable
 from member_agent.cache.read import read_entry, read_group
 from member_agent.cache.read_owners import OwnerObject, read_owner
@@ -44,6 +53,7 @@ class ClusterCache(PodTable):
         self.owners: dict[str, OwnerRecord] = {}
         self._directives: dict[Key, tuple[Directed, ...]] = {}
         self._label_keys: dict[Key, tuple[str, ...]] = {}
+        self._demands: dict[Key, tuple[Wanted, ...]] = {}
         self._owner_uids: dict[Key, str] = {}
         self._entries: dict[BindingId, Directed] | None = None
         self._tree: LiveTree | None = None
@@ -165,6 +175,11 @@ class ClusterCache(PodTable):
                 errors.append(str(error))
         self._directives[key] = tuple(entries)
         self._label_keys[key] = tuple(spec.label_keys or ())
+        try:
+            self._demands[key] = read_demand(spec.demand)
+        except DemandError as error:
+            self._demands[key] = ()
+            errors.append(f"spec.{error}")
         if errors:
             self.problems[Kind.DIRECTIVE, key] = "; ".join(errors[:3])
         else:
@@ -174,6 +189,7 @@ class ClusterCache(PodTable):
         self._entries = None
         self._directives.pop(key, None)
         self._label_keys.pop(key, None)
+        self._demands.pop(key, None)
         self.problems.pop((Kind.DIRECTIVE, key), None)
 
     def entries(self) -> Mapping[BindingId, Directed]:
@@ -189,6 +205,15 @@ class ClusterCache(PodTable):
     def asked_label_keys(self) -> tuple[str, ...]:
         """The node label keys that the Directive lists, ascending."""
         return tuple(sorted({key for keys in self._label_keys.values() for key in keys}))
+
+    def demand(self, keys: Collection[str]) -> tuple[Wanted, ...]:
+        """What to place by: the mix that the leader placed by; without one, what pods here ask for.
+
+        keys:  the node label keys that count then.
+        """
+        if not self._demands:
+            return demand_of(self.mix(), keys)
+        return next(filter(None, self._demands.values()), ())
 
     # --- all kinds --------------------------------------------------------------------------
 

@@ -5,14 +5,15 @@ of the Job that the step saw; when somebody wrote in between, the step is thrown
 new Job needs is made before its first status, which then counts it.
 
 A phase, a retry or a reason is written at once. Counts alone wait a moment for more of them, or
-for the phase that they lead to.
+for the phase that they lead to; so does the first phase of a PodGroup, which says nothing new.
 """
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.names import AGENT_SCHEDULER, BINDING_ID, JOB_NAME
@@ -33,11 +34,12 @@ from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import JobView, Note, Outcome
 from member_agent.jobs.pods import group_name
 from member_agent.jobs.state import step
-from member_agent.jobs.status import can_wait
+from member_agent.jobs.status import may_wait
 from member_agent.jobs.store import GroupHandler, JobHandler, JobStore, PodHandler
 from member_agent.jobs.volcano import VolcanoRunsError, volcano_controller_lease
 from member_agent.jobs.wire import RunJob
 from member_agent.jobs.writes import JobWriter, WriteRefusedError
+from member_agent.quiet import Quiet
 
 WORKERS: Final = 8
 """Jobs that are worked on at once."""
@@ -45,10 +47,10 @@ ASK_AGAIN: Final = 30.0
 """Seconds after which it is asked again who runs Volcano Jobs here."""
 REASON_LIMIT: Final = 300
 """Characters of what is told of a refusal."""
+AT_ONCE: Final = 0.001
+"""Seconds that are not worth waiting."""
 GATHER: Final = 0.05
 """Seconds in which changes of one Job's pods are gathered to one step."""
-COUNTS: Final = 1.0
-"""Seconds that a status waits when it says nothing but new counts."""
 
 log = get_logger(__name__)
 
@@ -59,15 +61,18 @@ class JobController:
     `default_scheduler` stands on pods whose template and Job name none. `group_status` False
     leaves the PodGroups' status to Volcano's scheduler, where it runs without its controllers.
     `refused` is told what the API server refuses of the Job of a binding, and (without a reason)
-    that it refuses nothing any more.
+    that it refuses nothing any more. Into `store` somebody else brings pods and PodGroups, all of
+    them before `run`; without one they are watched here.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it works with, and what it shares
         self,
         client: Client,
         *,
         clock: Clock,
         recorder: EventRecorder,
+        store: JobStore | None = None,
+        quiet: Quiet | None = None,
         default_scheduler: str = AGENT_SCHEDULER,
         group_status: bool = True,
         workers: int = WORKERS,
@@ -76,6 +81,7 @@ class JobController:
         self._client = client
         self._clock = clock
         self._recorder = recorder
+        self._quiet = quiet or Quiet(clock)
         self._default_scheduler = default_scheduler
         self._workers = workers
         self._refused = refused
@@ -84,32 +90,32 @@ class JobController:
         self._behind: dict[ObjectKey, float] = {}
         """Until when (monotonic) the counts of a Job may wait to be written."""
         self._queue: WorkQueue[ObjectKey] = WorkQueue(clock=clock, base=0.5, cap=60.0)
-        self.store = JobStore(self._queue.add, lambda key: self._queue.add_after(key, GATHER))
+        self.store = JobStore() if store is None else store
         self._writer = JobWriter(client, self.store, group_status=group_status)
-        self._jobs = Informer(
-            client, VOLCANO_JOBS, RunJob, handler=JobHandler(self.store), clock=clock
-        )
-        self._pods = Informer(
-            client,
-            PODS,
-            Pod,
-            handler=PodHandler(self.store),
-            clock=clock,
-            label_selector=JOB_NAME,
-        )
-        self._groups = Informer(
-            client, POD_GROUPS, PodGroup, handler=GroupHandler(self.store), clock=clock
-        )
+        self.informers: list[Informer[Any]] = [
+            Informer(client, VOLCANO_JOBS, RunJob, handler=JobHandler(self.store), clock=clock)
+        ]
+        if store is None:
+            self._watch_owned()
 
-    @property
-    def informers(self) -> tuple[Informer[RunJob], Informer[Pod], Informer[PodGroup]]:
-        """For metrics."""
-        return self._jobs, self._pods, self._groups
+    def _watch_owned(self) -> None:
+        client, clock, store = self._client, self._clock, self.store
+        self.informers += [
+            Informer(
+                client,
+                PODS,
+                Pod,
+                handler=PodHandler(store),
+                clock=clock,
+                label_selector=JOB_NAME,
+            ),
+            Informer(client, POD_GROUPS, PodGroup, handler=GroupHandler(store), clock=clock),
+        ]
 
     def expect(self, job_uid: str, pod_uids: tuple[str, ...]) -> None:
         """These pods go by our own doing (a rollback): no policy of their Job may answer it."""
-        memory = self.store.memory(job_uid)
-        self.store.memories[job_uid] = memory.settle(pod_uids)
+        if self.store.knows(job_uid):
+            self.store.memories[job_uid] = self.store.memory(job_uid).settle(pod_uids)
 
     async def run(self) -> None:
         """Run Jobs until cancelled.
@@ -118,13 +124,17 @@ class JobController:
         """
         if (line := await self._who_runs_jobs()) is not None:
             raise VolcanoRunsError(line)
-        async with asyncio.TaskGroup() as group:
-            for informer in self.informers:
-                group.create_task(informer.run())
-            for informer in self.informers:
-                await informer.synced.wait()
-            for _ in range(self._workers):
-                group.create_task(self._work())
+        self.store.start(self._queue.add, lambda key: self._queue.add_after(key, GATHER))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for informer in self.informers:
+                    group.create_task(informer.run())
+                for informer in self.informers:
+                    await informer.synced.wait()
+                for _ in range(self._workers):
+                    group.create_task(self._work())
+        finally:
+            self.store.stop()
 
     async def _who_runs_jobs(self) -> str | None:
         """Volcano's controllers, as one line; asked until there is an answer."""
@@ -164,10 +174,12 @@ class JobController:
             return
         view, outcome = self._decide(job)
         if job.status.state.phase or not outcome.creates or outcome.deletes:
-            await self._carry_out(key, job, view, self._thrifty(key, job, outcome))
+            await self._carry_out(key, job, view, self._thrifty(key, view, outcome))
             return
+        made = replace(outcome, status=None, group_status=None)
         try:
-            await self._carry_out(key, job, view, replace(outcome, status=None))
+            with self._quiet.urgent():
+                await self._carry_out(key, job, view, made)
         except (ApiError, WriteRefusedError):
             # What was made counts all the same. Never on cancellation: a write then could fail,
             # and its error would take the cancellation's place.
@@ -176,12 +188,10 @@ class JobController:
         await self._say(job)
 
     async def _say(self, job: RunJob) -> None:
-        """Write the statuses of what is there now, and do nothing else."""
-        view, outcome = self._decide(job)
+        """Write the status of what is there now, and do nothing else."""
+        _, outcome = self._decide(job)
         if outcome.status is not None:
-            job = await self._writer.write_status(job, outcome.status)
-        said = Outcome(memory=outcome.memory, group_status=outcome.group_status)
-        await self._writer.carry_out(job, view, said)
+            await self._writer.write_status(job, outcome.status)
 
     def _decide(self, job: RunJob) -> tuple[JobView, Outcome]:
         owned = self.store.owned(job, group_name(job))
@@ -189,18 +199,18 @@ class JobController:
         view = JobView(job=job, pods=owned.pods, group=owned.group, memory=memory)
         return view, step(view, self._clock.now(), default_scheduler=self._default_scheduler)
 
-    def _thrifty(self, key: ObjectKey, job: RunJob, outcome: Outcome) -> Outcome:
-        """The outcome, without statuses of counts that may still wait."""
-        if (outcome.status is None and outcome.group_status is None) or not can_wait(
-            job.status, outcome
-        ):
+    def _thrifty(self, key: ObjectKey, view: JobView, outcome: Outcome) -> Outcome:
+        """The outcome, without statuses that may still wait."""
+        patience = may_wait(view, outcome)
+        if patience is None:
             self._behind.pop(key, None)
             return outcome
         now = self._clock.monotonic()
-        due = self._behind.setdefault(key, now + COUNTS)
-        if due <= now:
-            del self._behind[key]
+        due = min(self._behind.get(key, math.inf), now + patience)
+        if due - now < AT_ONCE:
+            self._behind.pop(key, None)
             return outcome
+        self._behind[key] = due
         self._queue.add_after(key, due - now)
         return replace(outcome, status=None, group_status=None)
 

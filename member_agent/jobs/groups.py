@@ -7,7 +7,7 @@ Source:  Volcano's job controller; resource names as Kubernetes' quota evaluator
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from global_sched.shared.api.volcano import PartitionPolicy, PodGroup
 from global_sched.shared.model.quantity import QuantityError, format_quantity, parse_quantity
@@ -19,6 +19,8 @@ from member_agent.jobs.wire import RunJob
 Json = dict[str, Any]
 Amounts = dict[str, int]
 
+WAITING: Final = "Inqueue"
+"""The phase of a PodGroup whose pods exist and whose minimum does not run yet."""
 _LIMITED = ("cpu", "memory", "ephemeral-storage")
 """Resources of which a quota counts limits, too."""
 
@@ -75,7 +77,7 @@ def group_phase(group: PodGroup, *, minimum: int, running: int, succeeded: int, 
         return "Completed"
     if running + succeeded >= max(minimum, 1):
         return "Running"
-    return "Unknown" if group.status.phase == "Unknown" else "Inqueue"
+    return "Unknown" if group.status.phase == "Unknown" else WAITING
 
 
 def _members(spec: JobSpec, tasks: Sequence[TaskSpec]) -> int:

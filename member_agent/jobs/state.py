@@ -19,7 +19,7 @@ from global_sched.shared.api.names import MANAGED
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.jobs import policies
-from member_agent.jobs.groups import group_spec, make_group
+from member_agent.jobs.groups import WAITING, group_spec, make_group
 from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import JobView, Note, Outcome
 from member_agent.jobs.phases import (
@@ -151,7 +151,7 @@ def _act(world: World, due: Sequence[policies.Due], current: Sequence[Pod]) -> O
     if world.view.group is None or outcome.delete_group or not draft.bump:
         return outcome
     # The group goes on; what a scheduler said of the pods that go is over.
-    return replace(outcome, group_status={"phase": "Inqueue", "running": 0})
+    return replace(outcome, group_status={"phase": WAITING, "running": 0})
 
 
 def _sync(world: World, wake: Instant | None) -> Outcome:

@@ -10,7 +10,7 @@ from global_sched.shared.api.base import JsonMap
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import JobState, PodGroup, VolcanoJobStatus
 from global_sched.shared.model.instant import Instant, format_instant
-from member_agent.jobs.groups import group_phase
+from member_agent.jobs.groups import WAITING, group_phase
 from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import JobView, Note, Outcome
 from member_agent.jobs.phases import ENDED, ENDING, Counts, Phase, count
@@ -31,6 +31,10 @@ _COUNTS: Final = (
     "unknown",
     "task_status_count",
 )
+COUNTS: Final = 1.0
+"""Seconds that a status waits when it says nothing but new counts."""
+FIRST_PHASE: Final = 5.0
+"""Seconds that a new PodGroup may be without a phase: most run by then."""
 INVALID: Final = "InvalidSpec"
 """Reason of a Job that cannot run as it is written."""
 
@@ -131,14 +135,26 @@ def _status(world: World, draft: Draft, counts: Counts) -> VolcanoJobStatus:
     )
 
 
-def can_wait(old: VolcanoJobStatus, outcome: Outcome) -> bool:
-    """Whether an outcome's statuses say nothing but how many pods are in which phase."""
-    new = outcome.status
+def may_wait(view: JobView, outcome: Outcome) -> float | None:
+    """Seconds that an outcome's statuses may wait; None when it has none, or one that tells more.
+
+    How many pods are in which phase may wait for more of them, and a new PodGroup's first phase for
+    the one that follows.
+    """
+    new, of_group = outcome.status, outcome.group_status
+    if new is None and of_group is None:
+        return None
+    old = view.job.status
     if new is not None:
         counts = {name: getattr(old, name) for name in _COUNTS}
         if msgspec.structs.replace(new, **counts) != old:
-            return False
-    return outcome.group_status is None or "phase" not in outcome.group_status
+            return None
+    if of_group is None or "phase" not in of_group:
+        return COUNTS
+    waits = of_group["phase"] == WAITING and view.group is not None and not view.group.status.phase
+    if not waits:
+        return None
+    return FIRST_PHASE if new is None else COUNTS
 
 
 def _duration(world: World) -> str | None:

@@ -1,6 +1,6 @@
 """What the controller knows of the cluster: Jobs, their pods and PodGroups, by Job.
 
-Handlers of three informers write into it; every change names the Job to look at. Writes of our
+Handlers of informers write into it; every change names the Job to look at. Writes of our
 own are put in at once (`put_job`, `put_group`), so that the next step never decides on a state
 older than our own last word; an older echo that comes later is not taken.
 """
@@ -38,19 +38,11 @@ def owner_of(meta: Meta) -> str:
 
 
 class JobStore:
-    """Jobs and what they own.
+    """Jobs and what they own; pods and PodGroups may come long before anybody looks at Jobs."""
 
-    `changed` is told of every Job to look at; `owned_changed` when it is for its pods or its
-    PodGroup, which come in bursts.
-    """
-
-    def __init__(
-        self,
-        changed: Callable[[ObjectKey], None],
-        owned_changed: Callable[[ObjectKey], None],
-    ) -> None:
-        self._changed = changed
-        self._owned_changed = owned_changed
+    def __init__(self) -> None:
+        self._changed: Callable[[ObjectKey], None] = _nobody
+        self._owned_changed: Callable[[ObjectKey], None] = _nobody
         self._jobs: dict[ObjectKey, RunJob] = {}
         self._keys: dict[str, ObjectKey] = {}
         self._pods: dict[str, dict[str, Pod]] = {}
@@ -61,9 +53,32 @@ class JobStore:
         self._gone: deque[str] = deque(maxlen=4096)
         self.memories: dict[str, Memory] = {}
 
+    def start(
+        self,
+        changed: Callable[[ObjectKey], None],
+        owned_changed: Callable[[ObjectKey], None],
+    ) -> None:
+        """Somebody looks at Jobs from now on; what was known and remembered of them is forgotten.
+
+        `changed` is told of every Job to look at; `owned_changed` when it is for its pods or its
+        PodGroup, which come in bursts.
+        """
+        self._changed, self._owned_changed = changed, owned_changed
+        self._jobs.clear()
+        self._keys.clear()
+        self.memories.clear()
+
+    def stop(self) -> None:
+        """Nobody looks at Jobs any more."""
+        self.start(_nobody, _nobody)
+
     def job(self, key: ObjectKey) -> RunJob | None:
         """The Job under a key."""
         return self._jobs.get(key)
+
+    def knows(self, uid: str) -> bool:
+        """Whether there is a Job of this uid."""
+        return uid in self._keys
 
     def owned(self, job: RunJob, group_name: str) -> Owned:
         """A Job's pods, by name, and its PodGroup."""
@@ -143,6 +158,10 @@ class JobStore:
     def _look_at(self, uid: str) -> None:
         if key := self._keys.get(uid):
             self._owned_changed(key)
+
+
+def _nobody(_key: ObjectKey) -> None:
+    """Told of a change while nobody looks."""
 
 
 def _older(one: Meta, other: Meta) -> bool:

@@ -26,7 +26,6 @@ from global_sched.shared.api.volcano import PodGroup, VolcanoJobStatus
 from global_sched.shared.kube.client import Client, Propagation
 from global_sched.shared.kube.errors import (
     AlreadyExists,
-    ApiError,
     BadRequest,
     Conflict,
     Forbidden,
@@ -42,7 +41,8 @@ from member_agent.jobs.store import JobStore, owner_of
 from member_agent.jobs.wire import RunJob
 
 PARALLEL: Final = 16
-"""Writes for one Job at once."""
+"""Writes at once, of all Jobs together. With more the API server makes no more of them in a second,
+and every one opens a connection of its own."""
 
 Json = dict[str, Any]
 
@@ -58,6 +58,7 @@ class JobWriter:
         self._client = client
         self._store = store
         self._group_status = group_status
+        self._gate = asyncio.Semaphore(PARALLEL)
 
     async def write_status(self, job: RunJob, status: VolcanoJobStatus) -> RunJob:
         """The Job with its new status.
@@ -80,14 +81,15 @@ class JobWriter:
     async def _patch_status(self, job: RunJob, status: VolcanoJobStatus) -> RunJob:
         patch = difference(msgspec.to_builtins(job.status), msgspec.to_builtins(status))
         body = {"metadata": {"resourceVersion": job.metadata.resource_version}, "status": patch}
-        return await self._client.patch(
-            VOLCANO_JOBS,
-            job.metadata.name,
-            body,
-            namespace=job.metadata.namespace,
-            subresource="status",
-            type=RunJob,
-        )
+        async with self._gate:
+            return await self._client.patch(
+                VOLCANO_JOBS,
+                job.metadata.name,
+                body,
+                namespace=job.metadata.namespace,
+                subresource="status",
+                type=RunJob,
+            )
 
     async def carry_out(self, job: RunJob, view: JobView, outcome: Outcome) -> list[Note]:
         """Do all the rest; what was refused, as notes."""
@@ -102,33 +104,31 @@ class JobWriter:
                 )
             )
             return []
-        await _in_parallel(self._delete_pod(pod) for pod in outcome.deletes)
-        notes: list[Note] = []
-        if outcome.companions is not None:
-            notes += await self._companions(job, wanted=outcome.companions)
-        await self._group(job, view, outcome)
-        notes += await self._create_pods(job, outcome.creates)
-        return notes
+        await _together(self._delete_pod(pod) for pod in outcome.deletes)
+        notes, _ = await _together(
+            (self._companions(job, wanted=outcome.companions), self._group(job, view, outcome))
+        )
+        found = await _together(self._create_pod(job, body) for body in outcome.creates)
+        return [*notes, *(note for note in found if note is not None)]
 
     async def _delete_pod(self, pod: Pod) -> None:
         meta = pod.metadata
-        await _unless_gone(
-            self._client.delete(PODS, meta.name, namespace=meta.namespace, uid=meta.uid)
-        )
+        async with self._gate:
+            await _unless_gone(
+                self._client.delete(PODS, meta.name, namespace=meta.namespace, uid=meta.uid)
+            )
 
     # --- PodGroup -------------------------------------------------------------------------
 
     async def _group(self, job: RunJob, view: JobView, outcome: Outcome) -> None:
-        """Make, change or remove it. A new one has its phase before its pods come.
-
-        Whoever places them writes to it, too, and would meet our write.
-        """
+        """Make, change or remove it."""
         namespace, group = job.metadata.namespace, view.group
         if outcome.create_group is not None:
             try:
-                group = await self._client.create(
-                    POD_GROUPS, outcome.create_group, namespace=namespace, type=PodGroup
-                )
+                async with self._gate:
+                    group = await self._client.create(
+                        POD_GROUPS, outcome.create_group, namespace=namespace, type=PodGroup
+                    )
             except AlreadyExists:
                 return  # the watch will show it
             self._store.put_group(group)
@@ -148,30 +148,27 @@ class JobWriter:
         self, name: str, namespace: str, body: Json, subresource: str | None
     ) -> None:
         try:
-            written = await self._client.patch(
-                POD_GROUPS,
-                name,
-                body,
-                namespace=namespace,
-                subresource=subresource,
-                type=PodGroup,
-            )
+            async with self._gate:
+                written = await self._client.patch(
+                    POD_GROUPS,
+                    name,
+                    body,
+                    namespace=namespace,
+                    subresource=subresource,
+                    type=PodGroup,
+                )
         except NotFound:
             return
         self._store.put_group(written)
 
     # --- pods -----------------------------------------------------------------------------
 
-    async def _create_pods(self, job: RunJob, bodies: Iterable[Json]) -> list[Note]:
-        notes = await _in_parallel(self._create_pod(job, body) for body in bodies)
-        return [note for note in notes if note is not None]
-
     async def _create_pod(self, job: RunJob, body: Json) -> Note | None:
         name, namespace = body["metadata"]["name"], job.metadata.namespace
         try:
-            self._store.put_pod(
-                await self._client.create(PODS, body, namespace=namespace, type=Pod)
-            )
+            async with self._gate:
+                made = await self._client.create(PODS, body, namespace=namespace, type=Pod)
+            self._store.put_pod(made)
         except AlreadyExists:
             there = await self._find(PODS, name, namespace)
             if there is not None and owner_of(there.metadata) != job.metadata.uid:
@@ -188,7 +185,9 @@ class JobWriter:
 
     # --- the svc plugin's objects ---------------------------------------------------------
 
-    async def _companions(self, job: RunJob, *, wanted: bool) -> list[Note]:
+    async def _companions(self, job: RunJob, *, wanted: bool | None) -> list[Note]:
+        if wanted is None:
+            return []
         config_map, service = companions(job, read_spec(job))
         listed = [
             (resource, body)
@@ -203,7 +202,7 @@ class JobWriter:
         digest = sha256(msgspec.json.encode([body for _, body in listed])).hexdigest()
         if not listed or memory.hosts == digest:
             return []
-        notes = [await self._ensure(resource, body, job) for resource, body in listed]
+        notes = await _together(self._ensure(resource, body, job) for resource, body in listed)
         refused = [note for note in notes if note is not None]
         if not refused:
             memory = self._store.memory(job.metadata.uid)
@@ -214,7 +213,8 @@ class JobWriter:
         """Create it, or bring the host lists up to date."""
         name, namespace = body["metadata"]["name"], job.metadata.namespace
         try:
-            await self._client.create(resource, body, namespace=namespace)
+            async with self._gate:
+                await self._client.create(resource, body, namespace=namespace)
         except AlreadyExists:
             there = await self._find(resource, name, namespace)
             if there is None or owner_of(there.metadata) != job.metadata.uid:
@@ -258,21 +258,13 @@ async def _unless_gone(delete: Awaitable[None]) -> None:
         return
 
 
-async def _in_parallel(writes: Iterable[Awaitable[Any]]) -> list[Any]:
-    """All results, in order; at most PARALLEL at once, the first failure last."""
-    gate = asyncio.Semaphore(PARALLEL)
-
-    async def one(write: Awaitable[Any]) -> Any:
-        async with gate:
-            return await write
-
-    results = await asyncio.gather(*(one(write) for write in writes), return_exceptions=True)
+async def _together(writes: Iterable[Awaitable[Any]]) -> list[Any]:
+    """All results, in order; all have ended when the first failure is raised."""
+    results = await asyncio.gather(*writes, return_exceptions=True)
     for result in results:
-        if isinstance(result, ApiError):
-            raise result
         if isinstance(result, BaseException):
             raise result
-    return list(results)
+    return results
 
 
 def _warning(reason: str, message: str) -> Note:

@@ -20,7 +20,7 @@ from global_sched.shared.api.federation import (
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import Instant, format_micro
 from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Topology
-from global_sched.shared.placement import coarsen, without_occupants
+from global_sched.shared.placement import coarsen, tell_demand, without_occupants
 
 OMISSIONS_LIMIT: Final = 50
 """More things left out than this are counted, not listed."""
@@ -105,7 +105,8 @@ def slices_of(seen: Observation, limits: Limits) -> list[CapacityReportSpec]:
         axis=list(topology.axis) or None,
     )
     left_out = _bounded([*seen.omitted, *omitted, *dropped, *_problems(topology)])
-    first = msgspec.structs.replace(head, nodes=seen.nodes, omitted=left_out or None)
+    told = tell_demand(topology.demand)
+    first = msgspec.structs.replace(head, nodes=seen.nodes, omitted=left_out or None, demand=told)
     parts = list(_fill(topology, seen.workloads, (_size(first), _size(head)), limits.slice_bytes))
     if len(parts) > SLICES_LIMIT:
         raise ReportTooLarge(

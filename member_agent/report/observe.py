@@ -1,14 +1,14 @@
 """What one generation of the report says, collected from the cache. Pure, like `build`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from global_sched.shared.api.federation import ReportNodes, ReportOmission, ReportWorkload
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.placement import histogram
+from global_sched.shared.placement import demand_of, histogram
 from member_agent.cache import ClusterCache, Directed, Unit, room_of
 from member_agent.report.build import AMOUNT_LIMIT, AXIS_LIMIT, Observation
 
@@ -51,7 +51,9 @@ def observe(
         cluster=ClusterName(cache.cluster),
         generation=generation,
         observed=now,
-        topology=histogram(room_of(cache, units), kept),
+        topology=replace(
+            histogram(room_of(cache, units), kept), demand=demand_of(cache.mix(), kept)
+        ),
         period_seconds=facts.period_seconds,
         agent_version=facts.agent_version,
         scheduler_names=facts.scheduler_names,

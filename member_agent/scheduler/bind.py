@@ -57,7 +57,8 @@ class Binder:
     """Writes plans and binds to the member.
 
     `may_write` is asked before every write: it turns False when another replica may act.
-    `resource_of` finds where the kind of a holder lives.
+    `resource_of` finds where the kind of a holder lives. `going` is told of a pod before we delete
+    it, so that nobody takes it for a loss.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Binder:
         at_once: int,
         may_write: Callable[[], bool],
         resource_of: Callable[[str, str], Resource | None],
+        going: Callable[[PodRecord], None] = lambda _pod: None,
     ) -> None:
         self._client = client
         self._cache = cache
@@ -76,6 +78,7 @@ class Binder:
         self._slots = asyncio.Semaphore(at_once)
         self._may_write = may_write
         self._resource_of = resource_of
+        self._going = going
 
     # --- placements -------------------------------------------------------------------------
 
@@ -207,14 +210,15 @@ class Binder:
         metadata = {"resourceVersion": holder.resource_version, "annotations": dict(annotations)}
         kind = PodGroup if resource == POD_GROUPS else OwnerObject
         try:
-            stored = await self._client.patch(
-                resource,
-                holder.name,
-                {"metadata": metadata},
-                namespace=holder.namespace or None,
-                field_manager=FIELD_MANAGER,
-                type=kind,
-            )
+            async with self._slots:
+                stored = await self._client.patch(
+                    resource,
+                    holder.name,
+                    {"metadata": metadata},
+                    namespace=holder.namespace or None,
+                    field_manager=FIELD_MANAGER,
+                    type=kind,
+                )
         except (Conflict, NotFound):
             return f"{holder.kind} {holder.name} changed meanwhile"
         except Forbidden as error:
@@ -249,6 +253,7 @@ class Binder:
         for pod in pods:
             if not self._may_write():
                 return gone
+            self._going(pod)
             try:
                 async with self._slots:
                     await self._client.delete(PODS, pod.name, namespace=pod.namespace, uid=pod.uid)

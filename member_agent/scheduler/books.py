@@ -11,7 +11,15 @@ from member_agent.cache import ClusterCache, Directed, PodRecord, Unit, count_po
 from member_agent.scheduler.demand import Demand, allowed_pods, directed_demand
 from member_agent.scheduler.ground import Ground
 from member_agent.scheduler.holding import closed_nodes, draining_for, holds_of
-from member_agent.scheduler.memory import failed_nodes, memory_of, renewed
+from member_agent.scheduler.memory import (
+    Place,
+    failed_nodes,
+    has_room,
+    memory_of,
+    noted,
+    remembers,
+    renewed,
+)
 from member_agent.scheduler.minimum import reached
 from member_agent.scheduler.plan import BindPlan, PlanError, parse_plan
 from member_agent.scheduler.round import (
@@ -183,30 +191,39 @@ class Books:
             return True
         if unit.binding is not None and self.reached.get(unit.binding) == decision:
             return True
-        return unit.holder is not None and unit.holder.notes.reached == decision
+        return noted(unit, decision)
+
+    def _bound(self, unit: Unit) -> bool:
+        """Whether the minimum of the unit, and of all with its binding, was bound by us."""
+        if unit.holder is None or not unit.staying():
+            return False
+        if unit.binding is None:
+            return bool(unit.holder.notes.plan) and reached(unit)
+        decision = self.decision(unit)
+        return bool(decision) and self.reached.get(unit.binding) == decision
 
     def _notes(self) -> Iterable[tuple[Unit, DecisionId]]:
-        """Units whose minimum is bound and whose holder does not say so yet."""
+        """Units whose holder is to say that their minimum was bound: no root owner says it."""
         for unit in self.units:
-            if unit.holder is None or not unit.staying():
-                continue
             decision = self.decision(unit)
-            if unit.binding is not None:
-                bound = bool(decision) and self.reached.get(unit.binding) == decision
-            else:
-                bound = bool(unit.holder.notes.plan) and reached(unit)
-            if bound and unit.holder.notes.reached != decision:
+            if not self._bound(unit) or noted(unit, decision):
+                continue
+            if not (remembers(unit) and reached(unit) and has_room(unit)):
                 yield unit, decision
 
     def _memories(self) -> Iterable[tuple[Unit, str]]:
         """What root owners do not remember yet: where their gang runs, and nodes that failed."""
         for unit in self.units:
-            if unit.floor < 2 or unit.root is None:
+            if not remembers(unit):
                 continue
             place = None
             if reached(unit) and unit.staying():
                 nodes = [self.cache.node_of(pod) for pod in unit.staying()]
-                place = self.decision(unit), self.ground.enclosing(nodes)
+                place = Place(
+                    decision=self.decision(unit),
+                    domain=self.ground.enclosing(nodes),
+                    holder=unit.holder.uid if unit.holder and self._bound(unit) else "",
+                )
             failed = failed_nodes(self.cache, unit)
             text = renewed(unit, now=self.situation.now, failed=failed, place=place)
             if text:

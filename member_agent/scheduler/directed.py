@@ -11,6 +11,7 @@ from member_agent.scheduler.beside import near_enough
 from member_agent.scheduler.books import Books, Origin, seat
 from member_agent.scheduler.demand import Demand, Lot, allowed_pods
 from member_agent.scheduler.ground import Seats, Wish
+from member_agent.scheduler.memory import noted
 from member_agent.scheduler.minimum import have_of, lacking, reached
 from member_agent.scheduler.round import HELD, Reservation, Slot, Where
 
@@ -120,8 +121,8 @@ def place_directed(books: Books, entry: Directed) -> None:
     """Reserve what is still lacking, then start the units that may start."""
     units = books.by_binding.get(entry.binding, [])
     before = books.situation.reached.get(entry.binding) == entry.decision
-    noted = any(u.holder and u.holder.notes.reached == entry.decision for u in units)
-    if before or noted or _all_reached(entry, units):
+    known = any(noted(unit, entry.decision) for unit in units)
+    if before or known or _all_reached(entry, units):
         books.reached[entry.binding] = entry.decision
     demand = books.demand(entry)
     why = _reserve(books, entry, units, demand) if demand is not None else ""

@@ -20,7 +20,9 @@ from global_sched.shared.telemetry.metrics import (
 )
 from global_sched.shared.telemetry.registry import Metrics
 from member_agent.cache import ClusterCache, PodUid, Unit, units_of
+from member_agent.quiet import Quiet
 from member_agent.scheduler.bind import Binder, Outcome
+from member_agent.scheduler.lasting import Lasting
 from member_agent.scheduler.noting import Noter
 from member_agent.scheduler.place import plan_round
 from member_agent.scheduler.round import (
@@ -74,6 +76,7 @@ class Scheduler:
         binder: Binder,
         teller: Teller,
         recorder: EventRecorder,
+        quiet: Quiet,
         clock: Clock,
         metrics: Metrics,
         tuning: Tuning,
@@ -85,6 +88,7 @@ class Scheduler:
         self._cache = cache
         self._binder = binder
         self._noter = Noter(binder)
+        self._quiet = quiet
         self._teller = teller
         self._recorder = recorder
         self._clock = clock
@@ -105,6 +109,7 @@ class Scheduler:
         self._broken_since: dict[str, float] = {}
         self._rejections: set[PodUid] = set()
         self._reservations: dict[BindingId, Reservation] = {}
+        self._lasting = Lasting()
         self._said: dict[str, str] = {}
         self.last = Round()
         """What the latest round decided."""
@@ -179,6 +184,7 @@ class Scheduler:
         assert self._tasks is not None
         for placement in self.last.placements:
             self._flying[placement.unit.key] = placement
+            self._quiet.begin()
             self._tasks.create_task(self._carry_out(placement))
         for rollback in self.last.rollbacks:
             self._rolling.add(rollback.unit.key)
@@ -186,8 +192,9 @@ class Scheduler:
         for giving in self.last.given:
             self._rolling.add(giving.unit.key)
             self._tasks.create_task(self._give_up(giving))
-        self._noter.write(self.last, self._tasks, self._flying)
-        self._tell(self.last)
+        if not self._quiet.left():
+            self._noter.write(self.last, self._tasks, self._flying)
+        self._tell(self.last, now)
         return self._next_due(now)
 
     def _keep(self, round_: Round, now: float) -> None:
@@ -204,6 +211,8 @@ class Scheduler:
         times = [p.until for p in (*self._units_paused.values(), *self._nodes_paused.values())]
         times += [since + self._tuning.rollback for since in self._broken_since.values()]
         times += [now + (at - self._clock.now()) / SECOND for at in self.last.held_until]
+        times += self._lasting.dues()
+        times.append(now + self._quiet.left())
         ahead = [at - now for at in times if at > now]
         return min(ahead) + 0.001 if ahead else None
 
@@ -239,6 +248,7 @@ class Scheduler:
             log.exception("bind_crashed", unit=key)
             outcome = Outcome(stopped=repr(error))
         finally:
+            self._quiet.end()
             self._flying.pop(key, None)
             self.poke()
         if outcome.failed or outcome.stopped:
@@ -314,12 +324,11 @@ class Scheduler:
 
     # --- saying why ---------------------------------------------------------------------------
 
-    def _tell(self, round_: Round) -> None:
-        self._teller.wanted(round_.waits)
-        states = {"waiting": 0, "binding": len(self._flying), "bound": 0, "failed": 0}
-        for wait in round_.waits:
+    def _tell(self, round_: Round, now: float) -> None:
+        waits = self._lasting.of(round_.waits, now)
+        self._teller.wanted(waits)
+        for wait in waits:
             unit = wait.unit
-            states["waiting"] += 1
             if unit.holder is None or self._said.get(unit.key) == wait.reason:
                 continue
             self._said[unit.key] = wait.reason
@@ -330,7 +339,11 @@ class Scheduler:
                 action="Scheduling",
                 note=wait.reason,
             )
-        states["failed"] = len(self._broken_since)
-        states["bound"] = sum(1 for unit in self.units() if unit.placed and not unit.waiting)
+        states = {
+            "waiting": len(round_.waits),
+            "binding": len(self._flying),
+            "bound": sum(1 for unit in self.units() if unit.placed and not unit.waiting),
+            "failed": len(self._broken_since),
+        }
         for state, units in states.items():
             self._metrics.set(GANGS, units, state=state)

@@ -1,4 +1,4 @@
-"""What a gang's root owner remembers of its placement: where it ran, and which nodes failed it.
+"""What a gang's root owner remembers of its placement: that and where it ran, and what failed it.
 
 The memory stands on the root owner (a Job), since its PodGroup is made anew when the Job restarts,
 and in an annotation, since a status that Volcano's CRD does not know would be pruned. A restarted
@@ -19,15 +19,20 @@ from member_agent.cache import SERVICES, ClusterCache, PodRecord, Unit
 AVOIDED: Final = 600 * SECOND
 """How long a node is avoided after it was last seen to fail."""
 _MOST_NODES: Final = 64
+_MOST_HOLDERS: Final = 64
 _LOST: Final = frozenset({"NodeLost", "NodeShutdown", "Shutdown", "Terminated", "NodeAffinity"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """Where a gang ran under which decision, and until when nodes are avoided."""
+    """Where a gang ran under which decision, and until when nodes are avoided.
+
+    `reached` are the uids of PodGroups (or of the owner itself) whose minimum was bound under it.
+    """
 
     decision: DecisionId = DecisionId("")
     domain: DomainId | None = None
+    reached: frozenset[str] = frozenset()
     avoid: Mapping[str, Instant] = field(default_factory=dict)
 
     def avoided(self, now: Instant) -> frozenset[str]:
@@ -40,6 +45,7 @@ class _Text(msgspec.Struct):
 
     decision: str = ""
     domain: Annotated[str, msgspec.Meta(max_length=253)] = ""
+    reached: list[str] = []
     avoid: dict[str, int] = {}
 
 
@@ -53,6 +59,7 @@ def memory_of(unit: Unit) -> Memory:
     return Memory(
         decision=DecisionId(value.decision),
         domain=DomainId(value.domain) if value.domain else None,
+        reached=frozenset(value.reached),
         avoid={node: Instant(until) for node, until in value.avoid.items()},
     )
 
@@ -62,6 +69,7 @@ def render_memory(memory: Memory) -> str:
     value = _Text(
         decision=memory.decision,
         domain=memory.domain or "",
+        reached=sorted(memory.reached),
         avoid={node: int(until) for node, until in sorted(memory.avoid.items())},
     )
     return msgspec.json.encode(value).decode()
@@ -78,20 +86,42 @@ def _is_lost(pod: PodRecord) -> bool:
     return pod.rejected or pod.phase_reason in _LOST
 
 
-def renewed(
-    unit: Unit, *, now: Instant, failed: set[str], place: tuple[DecisionId, DomainId | None] | None
-) -> str:
+def remembers(unit: Unit) -> bool:
+    """Whether the unit's root owner is to remember where it runs."""
+    return unit.floor > 1 and unit.root is not None and unit.root_kind not in SERVICES
+
+
+def noted(unit: Unit, decision: DecisionId) -> bool:
+    """Whether it is written down that the unit's minimum was bound under this decision."""
+    if unit.holder is None:
+        return False
+    memory = memory_of(unit)
+    known = memory.decision == decision and unit.holder.uid in memory.reached
+    return known or unit.holder.notes.reached == decision
+
+
+def has_room(unit: Unit) -> bool:
+    """Whether one more PodGroup's minimum can be remembered."""
+    return len(memory_of(unit).reached) < _MOST_HOLDERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the minimum of a unit runs; `holder` is set once its whole binding's does."""
+
+    decision: DecisionId
+    domain: DomainId | None
+    holder: str = ""
+
+
+def renewed(unit: Unit, *, now: Instant, failed: set[str], place: Place | None) -> str:
     """The text that is to be written on the root owner now; empty when nothing is.
 
-    `place` is the decision and domain of a unit whose minimum runs. A node that fails on is written
-    again when half of its time has passed.
+    `place` is that of a unit whose minimum runs. A node that fails on is written again when half of
+    its time has passed.
     """
-    if unit.root is None or unit.root_kind in SERVICES:
-        return ""
     old = memory_of(unit)
-    new = old
-    if place is not None and (old.decision, old.domain) != place:
-        new = replace(new, decision=place[0], domain=place[1])
+    new = old if place is None else _placed(old, place)
     fresh = {node for node in failed if old.avoid.get(node, Instant(0)) < now + AVOIDED // 2}
     if fresh:
         kept = {node: until for node, until in old.avoid.items() if until > now}
@@ -99,3 +129,10 @@ def renewed(
         latest = sorted(kept.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]
         new = replace(new, avoid=dict(latest))
     return "" if new == old else render_memory(new)
+
+
+def _placed(old: Memory, place: Place) -> Memory:
+    reached = old.reached if old.decision == place.decision else frozenset()
+    if place.holder and len(reached) < _MOST_HOLDERS:
+        reached |= {place.holder}
+    return replace(old, decision=place.decision, domain=place.domain, reached=reached)

@@ -4,7 +4,7 @@ import asyncio
 import json
 
 from global_sched.shared.api import names
-from global_sched.shared.api.resource import POD_GROUPS, PODS
+from global_sched.shared.api.resource import POD_GROUPS, PODS, VOLCANO_JOBS
 from tests.flows.agent_world import agent_world, annotation
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import gang_objects, pod, racks
@@ -46,7 +46,10 @@ async def test_a_directed_gang_is_bound():
         plan = json.loads(annotation(group, names.PLAN))
         assert sorted(plan["pods"].values()) == ["r1-0", "r1-1"]
         assert plan["decision"] == "decision-b"
-        assert annotation(group, names.MINIMUM_REACHED) == "decision-b"
+        job = await world.member.get(VOLCANO_JOBS, "g", namespace="team")
+        memory = json.loads(annotation(job, names.MEMORY))
+        assert (memory["decision"], memory["domain"]) == ("decision-b", "r1")
+        assert memory["reached"] == [group["metadata"]["uid"]]
         seen = await world.reported("b")
         assert (seen.bound, seen.minimum_reached, seen.decision, seen.reason) == (
             {"worker": 2},

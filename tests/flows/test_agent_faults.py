@@ -6,11 +6,19 @@ import json
 import pytest
 
 from global_sched.shared.api import names
-from global_sched.shared.api.resource import NODES, POD_GROUPS, PODS
+from global_sched.shared.api.names import execution_namespace
+from global_sched.shared.api.resource import (
+    CAPACITY_REPORTS,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    VOLCANO_JOBS,
+)
+from global_sched.shared.kube.client import PatchKind
 from global_sched.shared.kube.faults import Fault, FaultKind
 from tests.flows.agent_world import agent_world, annotation
 from tests.member_agent.directives import directive, entry
-from tests.member_agent.member import gang_objects, pod, racks
+from tests.member_agent.member import CLUSTER, gang_objects, pod, racks, volcano_job
 from tests.virtual_time import virtual_time
 
 GANG = [*racks(2, 4), *gang_objects("g", pods=4, tier=1, binding="b")]
@@ -135,6 +143,43 @@ async def test_rollback_deletes_the_bound_pods():
 
 
 @virtual_time
+async def test_a_rollback_is_no_eviction_for_the_job():
+    """Pods that the agent itself takes back are made anew, and no policy of their Job answers."""
+    job = volcano_job("train")
+    container = {"name": "c", "image": "registry.example/t:1"}
+    container["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
+    template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    job["spec"] = {
+        "minAvailable": 4,
+        "tasks": [{"name": "worker", "replicas": 4, "template": template}],
+        "policies": [{"event": "PodEvicted", "action": "AbortJob"}],
+    }
+    async with agent_world(racks(1, 4)) as world:
+        world.faults.add(on_bind(FaultKind.HOLD, nth=3, times=9))
+        async with world.agent(run_volcano_jobs=True, binds_at_once=1):
+            await world.apply([job])
+            await asyncio.sleep(3)
+        world.faults.clear()
+        bound = await world.nodes_of_pods()
+        assert len(bound) == 2
+        for name in bound:
+            runs = {"status": {"phase": "Running"}}
+            await world.member.patch(PODS, name, runs, namespace="team", subresource="status")
+        gone = next(name for name in ("r0-2", "r0-3") if name not in bound.values())
+        await world.member.delete(NODES, gone)
+        async with world.agent(run_volcano_jobs=True, rollback_seconds=5):
+            await asyncio.sleep(10)
+            await world.end_deleted_pods()
+            await asyncio.sleep(5)
+            left = (await world.member.list(PODS, namespace="team")).items
+            found = await world.member.get(VOLCANO_JOBS, "train", namespace="team")
+
+    assert len(left) == 4
+    assert not any(one["spec"].get("nodeName") for one in left)
+    assert found["status"]["state"]["phase"] == "Pending"
+
+
+@virtual_time
 async def test_a_node_that_rejects_a_pod_is_left_alone():
     """A rejected pod counts as a failed bind: its node backs off, its successor goes elsewhere."""
     objects = [*racks(1, 5), *gang_objects("g", pods=4, tier=1)]
@@ -155,28 +200,47 @@ async def test_a_node_that_rejects_a_pod_is_left_alone():
         assert nodes["g-worker-3b"] not in {rejected, *(nodes[f"g-worker-{n}"] for n in range(3))}
 
 
-@virtual_time
-async def test_a_reached_minimum_survives_a_restart():
-    """The note on the holder and the last report both tell a new agent."""
-    async with agent_world(GANG, DIRECTED) as world:
-        async with world.agent():
-            await asyncio.sleep(10)
-            generation = (await world.report()).spec.generation
-        for name in ("g-worker-0", "g-worker-1"):
-            await world.member.delete(PODS, name, namespace="team", grace_seconds=0)
-        await world.member.patch(
-            POD_GROUPS,
-            "g-pg",
-            {"metadata": {"annotations": {names.MINIMUM_REACHED: None}}},
-            namespace="team",
-        )
-        async with world.agent():
-            await asyncio.sleep(10)
-            seen = await world.reported("b")
-            assert (seen.bound, seen.minimum_reached) == ({"worker": 2}, True)
-            assert (await world.report()).spec.generation > generation
-            # What is left runs on: later losses are the Job's business.
-            assert len(await world.nodes_of_pods()) == 2
+async def _forget_memory(world):
+    unset = {"metadata": {"annotations": {names.MEMORY: None}}}
+    await world.member.patch(VOLCANO_JOBS, "g", unset, namespace="team")
+
+
+async def _forget_report(world):
+    space = execution_namespace(CLUSTER)
+    unset = [{"op": "remove", "path": "/spec/workloads"}]
+    await world.control.patch(
+        CAPACITY_REPORTS, CLUSTER, unset, namespace=space, kind=PatchKind.JSON
+    )
+
+
+@pytest.mark.parametrize(
+    "forget",
+    [
+        pytest.param(_forget_memory, id="the last report tells it"),
+        pytest.param(_forget_report, id="the memory on the Job tells it"),
+    ],
+)
+def test_a_reached_minimum_survives_a_restart(forget):
+    """Two places tell a new agent; each of them is enough."""
+
+    @virtual_time
+    async def run():
+        async with agent_world(GANG, DIRECTED) as world:
+            async with world.agent():
+                await asyncio.sleep(10)
+                generation = (await world.report()).spec.generation
+            for name in ("g-worker-0", "g-worker-1"):
+                await world.member.delete(PODS, name, namespace="team", grace_seconds=0)
+            await forget(world)
+            async with world.agent():
+                await asyncio.sleep(10)
+                seen = await world.reported("b")
+                assert (seen.bound, seen.minimum_reached) == ({"worker": 2}, True)
+                assert (await world.report()).spec.generation > generation
+                # What is left runs on: later losses are the Job's business.
+                assert len(await world.nodes_of_pods()) == 2
+
+    run()
 
 
 @virtual_time

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from global_sched.embedded.apiserver import RequestRecord
-from global_sched.shared.api.resource import POD_GROUPS, PODS, VOLCANO_JOBS
+from global_sched.shared.api.resource import EVENTS, NODES, POD_GROUPS, PODS, VOLCANO_JOBS
 from global_sched.shared.kube.faults import Fault, FaultKind
 from tests.flows.agent_world import World, agent_world
-from tests.member_agent.member import racks
+from tests.member_agent.member import gang_objects, racks
 from tests.virtual_time import virtual_time
 from tests.wire import Object
 
@@ -50,6 +50,7 @@ class Life:
         """What others than the kubelet have written, Leases left out."""
         self.order: list[str] = []
         """The kinds of writes in the order in which they came first."""
+        self.all: list[str] = []
         world.servers["member"].on_request(self._note)
 
     def _note(self, record: RequestRecord) -> None:
@@ -60,6 +61,7 @@ class Life:
             what += f"/{record.subresource}"
         if what not in ("patch pods/status", "create jobs") and record.resource != "leases":
             self.writes[what] += 1
+            self.all.append(what)
             if what not in self.order:
                 self.order.append(what)
 
@@ -84,9 +86,10 @@ class Life:
         return found["state"]["phase"], found.get("running", 0), found.get("succeeded", 0)
 
     async def group(self) -> tuple[str, int]:
-        """The PodGroup's phase, and how many pods run."""
+        """The PodGroup's phase, empty while it has none, and how many pods run."""
         [found] = (await self.world.member.list(POD_GROUPS, namespace="team")).items
-        return found["status"]["phase"], found["status"].get("running", 0)
+        status = found.get("status", {})
+        return status.get("phase", ""), status.get("running", 0)
 
     def statuses(self) -> tuple[int, int]:
         """How often the Job's and the PodGroup's status were written since the last time."""
@@ -108,7 +111,7 @@ async def life() -> AsyncIterator[Life]:
 
 @virtual_time
 async def test_the_start_of_a_gang_costs_exactly_this():
-    """Two statuses of the Job, two of its PodGroup, and each thing it needs once."""
+    """Two statuses of the Job, one of its PodGroup, and each thing it needs once."""
     async with life() as gang:
         await gang.submit()
         waiting = await gang.status(), await gang.group()
@@ -116,7 +119,7 @@ async def test_the_start_of_a_gang_costs_exactly_this():
         running = await gang.status(), await gang.group()
         await asyncio.sleep(120)
 
-    assert waiting == (("Pending", 0, 0), ("Inqueue", 0))
+    assert waiting == (("Pending", 0, 0), ("", 0))
     assert running == (("Running", 8, 0), ("Running", 8))
     assert gang.writes == {
         "create configmaps": 1,
@@ -125,24 +128,22 @@ async def test_the_start_of_a_gang_costs_exactly_this():
         "create pods": PODS_EACH,
         "create pods/binding": PODS_EACH,
         "patch jobs/status": 2,  # Pending, Running
-        "patch podgroups/status": 2,  # Inqueue, Running
-        "patch podgroups": 2,  # the plan before the first bind; that the minimum was reached
-        "patch jobs": 1,  # where it runs, for a restart
+        "patch podgroups/status": 1,  # Running
+        "patch podgroups": 1,  # the plan, before the first bind
+        "patch jobs": 1,  # that the minimum was reached, and where, for a restart
         "create events": 1,
     }
 
 
 @virtual_time
-async def test_the_pod_group_has_its_phase_before_there_is_anything_to_place():
-    """Who places the pods writes the plan on the PodGroup's version: no write of ours meets it."""
+async def test_what_comes_before_what():
+    """Pods find all they need, the plan stands before the first bind, and notes come after it."""
     async with life() as gang:
         await gang.submit()
 
-    assert gang.order == [
-        "create configmaps",
-        "create services",
-        "create podgroups",
-        "patch podgroups/status",
+    companions, after = gang.order[:3], gang.order[3:]
+    assert sorted(companions) == ["create configmaps", "create podgroups", "create services"]
+    assert after == [
         "create pods",
         "patch jobs/status",
         "patch podgroups",
@@ -150,6 +151,58 @@ async def test_the_pod_group_has_its_phase_before_there_is_anything_to_place():
         "create events",
         "patch jobs",
     ]
+
+
+@virtual_time
+async def test_in_a_burst_notes_and_events_come_last():
+    """Twenty gangs at once: none waits for what is written about another."""
+    async with life() as gang:
+        for number in range(20):
+            body = job(f"train-{number}")
+            await gang.world.member.create(VOLCANO_JOBS, body, namespace="team")
+        await asyncio.sleep(5)
+        bound = len(await gang.world.nodes_of_pods())
+
+    binds = [at for at, what in enumerate(gang.all) if what == "create pods/binding"]
+    notes = [at for at, what in enumerate(gang.all) if what in ("patch jobs", "create events")]
+    assert bound == len(binds) == 20 * PODS_EACH
+    assert len(notes) == 40
+    assert min(notes) > max(binds)
+
+
+@virtual_time
+async def test_a_gang_that_waits_shows_it_after_a_moment():
+    """A PodGroup whose gang finds no room has its phase, and says why; once, and then no more."""
+    async with life() as gang:
+        for name in (f"r{rack}-{at}" for rack in range(4) for at in range(8)):
+            await gang.world.member.patch(NODES, name, {"spec": {"unschedulable": True}})
+        await asyncio.sleep(1)
+        await gang.world.member.create(VOLCANO_JOBS, job("train"), namespace="team")
+        await asyncio.sleep(1.5)
+        early = await gang.group(), gang.writes["create events"]
+        await asyncio.sleep(8)
+        late = await gang.group(), gang.writes["patch podgroups/status"]
+        told = gang.writes["create events"]
+        await asyncio.sleep(120)
+
+    assert early == (("", 0), 0)
+    assert late == (("Inqueue", 0), 1)
+    assert told == gang.writes["create events"] == 1 + PODS_EACH, "the PodGroup's, and its pods'"
+
+
+@virtual_time
+async def test_what_passes_in_a_moment_is_not_told():
+    """While the pods of a gang are made one after the other it says nothing of those before."""
+    *rest, first, second, third = [*racks(1, 4), *gang_objects("g", pods=3)]
+    async with agent_world(rest) as world, world.agent():
+        for each in (first, second, third):
+            await world.apply([each])
+            await asyncio.sleep(0.6)
+        events = (await world.member.list(EVENTS, namespace="team")).items
+        waited = (await world.member.list(PODS, namespace="team")).items[0]["status"]
+
+    assert [event["reason"] for event in events] == ["Placed"]
+    assert "conditions" not in waited or waited["conditions"][0]["status"] == "True"
 
 
 @virtual_time

@@ -5,17 +5,18 @@ import pytest
 from global_sched.shared.api import resource as kinds
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.virtual_time import virtual_time
-from tests.wire import priority_class, stripped
+from tests.wire import GPU, deployment, placement, pod_template, priority_class, stripped
 
 
-async def two_classes(world):
-    """Two PriorityClasses, in the member too, as the shipped policy brings them there."""
+async def two_classes(world, members=("m1",)):
+    """Two PriorityClasses, in the members too, as the shipped policy brings them there."""
     classes = [priority_class("low", 10), priority_class("high", 1000)]
     await world.apply(*classes)
-    client = world.federation.member_client("m1")
-    for one in classes:
-        await client.create(kinds.PRIORITY_CLASSES, stripped(one))
-    await client.close()
+    for name in members:
+        client = world.federation.member_client(name)
+        for one in classes:
+            await client.create(kinds.PRIORITY_CLASSES, stripped(one))
+        await client.close()
 
 
 def condition_of(binding, kind):
@@ -80,3 +81,43 @@ async def test_surplus_pods_make_room_before_a_whole_gang_must(tmp_path):
             if c["type"] == "PodScheduled"
         }
         assert all("growth not admitted" in text for text in messages)
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_service_leaves_the_cluster_that_a_gang_needs(tmp_path):
+    """Its Work goes there and its pods with it; what runs in another cluster runs on."""
+    run = {"federation.global-sched.io/run-seconds": "100000"}
+    template = pod_template(
+        labels={"app": "web"},
+        annotations=run,
+        schedulerName="member-agent",
+        priorityClassName="low",
+    )
+    template["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "8", GPU: "8"}}
+    service = deployment("web", replicas=8, template=template)
+    service["metadata"]["namespace"] = TEAM
+    divided = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+    only = {"clusterAffinity": {"clusterNames": ["m2"]}}
+    async with whole(tmp_path, member("m1", nodes=4), member("m2", nodes=4)) as world:
+        await two_classes(world, ("m1", "m2"))
+
+        async def full():
+            return len(await world.bound("m1", "web")) + len(await world.bound("m2", "web")) == 8
+
+        await world.submit(service, where=placement() | {"replicaScheduling": divided})
+        await world.until(full, "all replicas are bound", seconds=120)
+        large = gang("large", seconds=60, spec={"priorityClassName": "high"})
+        await world.submit(large, where=placement() | only)
+        await world.until_phase("large", "Running", seconds=120)
+
+        assert len(await world.bound("m2", "large")) == 4
+        assert len(await world.bound("m1", "web")) == 4
+        assert await world.bound("m2", "web") == {}
+        binding = await world.admin.get(kinds.RESOURCE_BINDINGS, "web-deployment", namespace=TEAM)
+        assert [one["name"] for one in binding["spec"]["clusters"]] == ["m1"]
+        assert condition_of(binding, "Evicted")["reason"] == "Preempted"
+        assert condition_of(binding, "Scheduled")["status"] == "True"
+
+        await world.until_phase("large", "Completed")
+        await world.until(full, "the replicas are back", seconds=900)

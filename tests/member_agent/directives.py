@@ -71,6 +71,7 @@ def directive(
     *entries: Object,
     cluster: str = CLUSTER,
     label_keys: Sequence[str] = (),
+    demand: Sequence[Object] = (),
     name: str = CLUSTER,
     version: str = "1",
 ) -> Object:
@@ -79,5 +80,10 @@ def directive(
         "apiVersion": "federation.global-sched.io/v1alpha1",
         "kind": "Directive",
         "metadata": meta(name, namespace=names.execution_namespace(cluster), version=version),
-        "spec": {"cluster": cluster, "entries": list(entries), "labelKeys": list(label_keys)},
+        "spec": {
+            "cluster": cluster,
+            "entries": list(entries),
+            "labelKeys": list(label_keys),
+            "demand": list(demand),
+        },
     }

@@ -48,7 +48,7 @@ def _end(town, key):
 
 def _check(ledger, workloads, plan):
     """The potentials of every claim of a plan, one after the other; which kinds there were."""
-    running = {key: one.decision.grants[0].amounts for key, one in workloads.items() if one.targets}
+    running = {key: _held(one.decision) for key, one in workloads.items() if one.targets}
     if any(one.makes_room_for is None for one in plan.admissions):
         return  # who came before a claim and who after it is not told
     for claiming in plan.claims:
@@ -62,7 +62,9 @@ def _check(ledger, workloads, plan):
         excess = {q: ledger.entitlements.potential(claimant.queue, q) for q in others}
         for key, left in leaving.items():
             _change(ledger, workloads[key], left, running)
-        _change(ledger, claimant, claim.amounts, running, claim.cluster)
+        has = dict(running.get(claimant.key, {}))
+        has[claim.cluster] = has.get(claim.cluster, Amounts()).plus(claim.amounts)
+        _change(ledger, claimant, has, running)
         if own:
             assert _profile(workloads, running, claimant, claimed=True) > profile
             yield "preemption"
@@ -73,30 +75,77 @@ def _check(ledger, workloads, plan):
 
 def _leaving(plan, claimant):
     """The victims, with what they keep."""
-    found = {w.workload: Amounts() for w in plan.withdrawals if w.makes_room_for == claimant}
-    for one in plan.admissions:
-        if one.makes_room_for == claimant:
-            found[one.workload] = one.decision.grants[0].amounts
-    return found
+    leaving = [w for w in (*plan.withdrawals, *plan.admissions) if w.makes_room_for == claimant]
+    return {one.workload: _held(one.decision) for one in leaving}
 
 
-def _change(ledger, one, amounts, running, cluster=None):
-    """It holds so many pods from now on."""
-    where = cluster or (one.decision.grants[0].cluster if one.targets else "m0")
+def _held(decision):
+    """Pods by cluster."""
+    return {grant.cluster: grant.amounts for grant in decision.grants}
+
+
+def _change(ledger, one, has, running):
+    """It holds these pods from now on."""
     gang = one.demand.gang
-    for pods, sign in ((running.get(one.key, Amounts()), -1), (amounts, 1)):
-        ledger.charge(Charge(one.queue, one.tenant, where, gang.requests(pods)), sign)
-    running[one.key] = amounts
+    for held, sign in ((running.get(one.key, {}), -1), (has, 1)):
+        for cluster, pods in held.items():
+            ledger.charge(Charge(one.queue, one.tenant, cluster, gang.requests(pods)), sign)
+    running[one.key] = has
 
 
 def _profile(workloads, running, claimant, *, claimed=False):
     """CPUs of a queue by priority, the highest first, down to the claimant's own."""
     found = Counter()
-    for key, amounts in running.items():
+    for key, has in running.items():
         one = workloads[key]
         if one.queue == claimant.queue:
             new = claimed and key == claimant.key
             level = claimant.priority if new else priority_of(one)
-            found[level] += one.demand.gang.requests(amounts).get("cpu")
+            found[level] += sum(one.demand.gang.requests(n).get("cpu") for n in has.values())
     levels = sorted({20, 10, 0, *found, claimant.priority}, reverse=True)
     return [found[level] for level in levels if level >= claimant.priority]
+
+
+@COMMON
+@given(towns())
+def test_nobody_below_its_deserved_gives(town):
+    """Reclaim takes from queues over their deserved only, on every level up to where they part.
+
+    Each victim, as the last one to leave: its queue and all above it, up to the brother of the
+    claimant's, were over in something that both ask for, or the victim had nothing of what its
+    queue's deserved speaks of.
+    """
+    snapshot, before = town.snapshot(), dict(town.workloads)
+    plan = run_cycle(snapshot, POLICY, town.now)
+    note(shown(plan))
+    claims = [one for one in plan.claims if one.decision.claim is not None]
+    if len(claims) != 1 or any(one.makes_room_for is None for one in plan.admissions):
+        return
+    ledger, claimant = Ledger(snapshot, POLICY), before[claims[0].workload]
+    running = {key: _held(one.decision) for key, one in before.items() if one.targets}
+    asked = claimant.demand.gang.requests(claims[0].decision.claim.amounts)
+    leaving = _leaving(plan, claimant.key)
+    was = {key: running[key] for key in leaving}
+    for key, left in leaving.items():
+        _change(ledger, before[key], left, running)
+    reclaimed = [key for key in leaving if before[key].queue != claimant.queue]
+    event("reclaim" if reclaimed else "none")
+    for key in reclaimed:
+        _change(ledger, before[key], was[key], running)
+        assert _gives(ledger, before[key], claimant, asked), f"{key} of a queue that lacks"
+        _change(ledger, before[key], leaving[key], running)
+
+
+def _gives(ledger, victim, claimant, asked):
+    """Whether every queue below the fork is over its deserved, with the victim there."""
+    entitlements, common = ledger.entitlements, dict(asked.entries)
+    above = set(entitlements.path(claimant.queue))
+    for name in entitlements.path(victim.queue):
+        if name in above:
+            return True
+        node = ledger.node(name)
+        counted = [one for one in common if entitlements.counts(node, one)]
+        deserved, held = entitlements.deserved(name), entitlements.allocated(name)
+        if counted and not any(held.get(one, 0) > deserved.get(one, 0) for one in counted):
+            return False
+    return True

@@ -16,6 +16,7 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.workload import Division
 from tests.builders import ids, workload
 from tests.towns import Member, Town
 
@@ -52,14 +53,19 @@ def trees(draw):
 
 @st.composite
 def jobs(draw, name):
-    """A gang of small pods, sometimes elastic, sometimes under a rack."""
+    """A gang of small pods, sometimes elastic, sometimes under a rack; or a service."""
     pods = draw(st.integers(1, 4))
+    division = draw(
+        st.sampled_from((Division.WHOLE,) * 6 + (Division.DIVIDED, Division.DUPLICATED))
+    )
+    gang = division == Division.WHOLE
     return workload(
         name,
         cpu=draw(st.sampled_from((1, 1, 2))),
         pods=pods,
-        minimum=draw(st.integers(1, pods)),
-        tier=draw(st.sampled_from((None, None, 1, 2))),
+        minimum=draw(st.integers(1, pods)) if gang else None,
+        tier=draw(st.sampled_from((None, None, 1, 2))) if gang else None,
+        division=division,
         queue=draw(st.sampled_from(LEAVES)),
         tenant=draw(st.sampled_from(("t1", "t2"))),
         priority=draw(st.sampled_from((0, 0, 10, 20))),

@@ -17,6 +17,7 @@ _NODE_PORTS: Final = range(30000, 32768)
 _PHASED: Final = {"phase": "Pending"}
 _SECRET_LIMIT: Final = 1024 * 1024
 _IMMUTABLE: Final = "field is immutable when `immutable` is set"
+_FIXED: Final = "field is immutable"
 
 
 def _namespace_defaults(obj: Obj) -> None:
@@ -192,7 +193,7 @@ def _data_fixed(obj: Obj, old: Obj) -> list[Cause]:
         field_errors.forbidden(key, _IMMUTABLE) for key in fixed if obj.get(key) != old.get(key)
     ]
     if obj.get("type") != old.get("type"):
-        found.append(field_errors.invalid("type", obj.get("type"), "field is immutable"))
+        found.append(field_errors.invalid("type", obj.get("type"), _FIXED))
     return found
 
 
@@ -267,6 +268,19 @@ def _new_event_causes(obj: Obj) -> list[Cause]:
     return found
 
 
+def _event_fixed(obj: Obj, old: Obj) -> list[Cause]:
+    """Of an Event of the newer kind only the series changes."""
+    if obj.get("apiVersion") != "events.k8s.io/v1":
+        return []
+    text, before = ((one.get("note") or one.get("message") or "") for one in (obj, old))
+    found = [] if text == before else [field_errors.invalid("message", text, _FIXED)]
+    return found + [
+        field_errors.invalid(key, obj.get(key), _FIXED)
+        for key in ("reason", "type", "action")
+        if obj.get(key) != old.get(key)
+    ]
+
+
 CORE_RULES: Final = {
     "namespaces": Rules(
         defaults=_namespace_defaults,
@@ -290,7 +304,7 @@ CORE_RULES: Final = {
     "leases.coordination.k8s.io": Rules(
         validate=_lease_causes, create_on_update=True, unconditional=False
     ),
-    "events": Rules(validate=_event_causes, create_on_update=True),
+    "events": Rules(validate=_event_causes, validate_update=_event_fixed, create_on_update=True),
     "endpoints": Rules(create_on_update=True),
     "limitranges": Rules(create_on_update=True),
 }

@@ -1,4 +1,4 @@
-"""The schema of a gang inside a Directive: `model.Gang` as JSON, so that a wrong type is refused.
+"""The schemas of a gang in a Directive and a shape in a report, so that a wrong type is refused.
 
 The wire type keeps it as plain JSON, because the layer of values lies above this one; a test holds
 this schema to the fields of the values, because the server drops a field that it lacks.
@@ -38,7 +38,7 @@ _CONSTRAINT: Final = _or_null(
         highest_tier_name=_TEXT,
     )
 )
-_SHAPE: Final = _object(
+SHAPE_RULE: Final = _object(
     requests=_object(entries=_list(_AMOUNT)),
     selector=_list(_PAIR),
     affinity=_list(_list(_object(key=_TEXT, operator=_TEXT, values=_list(_TEXT)))),
@@ -55,7 +55,7 @@ _PARTITION: Final = _or_null(
 )
 GANG_RULE: Final = _object(
     pod_sets=_list(
-        _object(name=_TEXT, count=_NUMBER, minimum=_NUMBER, shape=_SHAPE, partition=_PARTITION)
+        _object(name=_TEXT, count=_NUMBER, minimum=_NUMBER, shape=SHAPE_RULE, partition=_PARTITION)
     ),
     minimum=_NUMBER,
     constraint=_CONSTRAINT,

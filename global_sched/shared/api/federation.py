@@ -111,6 +111,15 @@ class ReportWorkload(Wire, frozen=True):
     """Why the rest has no node yet."""
 
 
+class WantedShape(Wire, frozen=True):
+    """What some of a member's pods ask for, running or waiting."""
+
+    shape: JsonMap | None = None
+    """`model.PodShape` as JSON, in round numbers; fields that say nothing are left out."""
+    pods: Count = 0
+    """About how many: a power of two."""
+
+
 class ReportNodes(Wire, frozen=True):
     """Node totals."""
 
@@ -157,6 +166,9 @@ class CapacityReportSpec(Wire, frozen=True):
     rows: list[ReportRow] | None = None
     workloads: list[ReportWorkload] | None = None
     nodes: ReportNodes = ReportNodes()
+    demand: list[WantedShape] | None = None
+    """What most pods there ask for, in the first slice: by it scarce nodes are left to those who
+    need them."""
     omitted: list[ReportOmission] | None = None
 
 
@@ -217,8 +229,11 @@ class DirectiveSpec(Wire, frozen=True):
     slices: Annotated[int, Limits(ge=1, le=1024)] = 1
     label_keys: list[str] | None = None
     """Node label keys that workloads select on, for the next report."""
-    size: Count = 0
-    """How many entries this slice has, for people."""
+    demand: list[WantedShape] | None = None
+    """In the first slice the mix that the leader placed by, as the member reported it: the agent
+    places by the same one."""
+    size: Count | None = None
+    """How many entries this slice has, for people; 0 is written, too."""
     entries: list[DirectiveEntry] | None = None
 
 
@@ -257,6 +272,7 @@ class LeaverRecord(Wire, frozen=True):
     binding: str = ""
     amounts: dict[str, Count] | None = None
     whole: bool = False
+    cluster: str = ""
 
 
 class ClaimRecord(Wire, frozen=True):

@@ -34,7 +34,8 @@ PARTITIONS_TOGETHER: Final = "federation.global-sched.io/partitions-together"
 MIN_GROUPS: Final = "federation.global-sched.io/min-groups"
 """On a LeaderWorkerSet: how many groups must be whole before any pod starts (default: all)."""
 MINIMUM_REACHED: Final = "decision.global-sched.io/minimum-reached"
-"""On a PodGroup or root owner in a member: the decision id whose minimum was bound once."""
+"""On a PodGroup or root owner in a member: the decision id whose minimum was bound once; where the
+root owner has a memory, that says it instead."""
 
 # Karmada
 BINDING_ID: Final = "resourcebinding.karmada.io/permanent-id"

@@ -8,7 +8,8 @@ everything else as it came; `crd_kinds` adds what the real ones validate and def
 import copy
 from typing import Any
 
-from global_sched.shared.api.crd_kinds import KINDS, Column, CrdKind
+from global_sched.shared.api.crd_kind import Column, CrdKind
+from global_sched.shared.api.crd_kinds import KINDS
 from global_sched.shared.api.structural import OPEN, Schema, schema_of
 
 

@@ -2,11 +2,16 @@
 
 `record` only remembers; `run` writes, as fast as a token bucket allows. The same event again
 (same object, type, reason, action) becomes a series: one Event object whose count grows, written
-at most every few seconds. What does not fit into the bounded memory is dropped and counted.
+at most every few seconds. A note cannot be changed: with another one a new Event begins.
+
+What does not fit into the bounded memory is dropped and counted, and so is what a server does not
+take after some tries. A refusal is such a try, too: a server that has just been started refuses
+everybody.
 """
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -15,7 +20,7 @@ from global_sched.shared.api.resource import EVENTS
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.backoff import Backoff
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.errors import ApiError, NotFound
+from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
 from global_sched.shared.kube.ratelimit import TokenBucket
 from global_sched.shared.model.instant import Instant, format_micro
 from global_sched.shared.telemetry.logs import get_logger
@@ -65,6 +70,8 @@ class _Series:
     count: int = 1
     name: str = ""
     """Empty until the Event object exists."""
+    shown: str = ""
+    """The note that the object has."""
     written: int = 0
     """The count that the object shows."""
     due: float = 0.0
@@ -87,10 +94,10 @@ class EventRecorder:
     """Collects events from anywhere in the process and writes them from one task.
 
     `rate` and `burst` bound the writes per second, `interval` the seconds between two writes of
-    one series, `capacity` the series that are remembered.
+    one series, `capacity` the series that are remembered. Every write first awaits `give_way`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - who writes, how much, and to whom it gives way
         self,
         client: Client,
         *,
@@ -101,6 +108,7 @@ class EventRecorder:
         burst: float = 50.0,
         interval: float = 10.0,
         capacity: int = 4096,
+        give_way: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._client = client
         self._component = component
@@ -109,6 +117,7 @@ class EventRecorder:
         self._bucket = TokenBucket(rate=rate, burst=burst, clock=clock)
         self._interval = interval
         self._capacity = capacity
+        self._give_way = give_way
         self._series: OrderedDict[_Key, _Series] = OrderedDict()
         self._pending: OrderedDict[_Key, None] = OrderedDict()
         self._wake = asyncio.Event()
@@ -174,6 +183,8 @@ class EventRecorder:
                 except TimeoutError:
                     pass
                 continue
+            if self._give_way is not None:
+                await self._give_way()
             await self._bucket.take()
             await self._write_first_due()
 
@@ -189,6 +200,8 @@ class EventRecorder:
         if key is None:
             return
         series = self._series[key]
+        if series.name and series.note != series.shown:
+            series.name, series.first, series.count = "", series.last, 1
         count = series.count
         try:
             if series.name:
@@ -212,7 +225,8 @@ class EventRecorder:
         """Try again later, or give up: an event is not worth more."""
         self.stats.failed += 1
         series.attempts += 1
-        if series.attempts < ATTEMPTS and (error is None or error.transient):
+        again = error is None or error.transient or isinstance(error, Forbidden)
+        if again and series.attempts < ATTEMPTS:
             pause = self._backoff.next(at_least=error.retry_after if error else None)
             series.due = self._clock.monotonic() + pause
             return
@@ -224,6 +238,7 @@ class EventRecorder:
     async def _create(self, key: _Key, series: _Series) -> None:
         self._serial += 1
         name = f"{key.regarding.name[:220]}.{series.first:x}{self._serial:x}"
+        note = series.note
         event: dict[str, Any] = {
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,
@@ -234,7 +249,7 @@ class EventRecorder:
             "action": key.action[:128],
             "reason": key.reason[:128],
             "regarding": _reference(key.regarding),
-            "note": _note(series.note),
+            "note": _note(note),
             "type": key.kind.value,
         }
         if series.related is not None:
@@ -242,10 +257,10 @@ class EventRecorder:
         if series.count > 1:
             event["series"] = _series_body(series, series.count)
         await self._client.create(EVENTS, event, namespace=_namespace(key.regarding))
-        series.name = name
+        series.name, series.shown = name, note
 
     async def _update(self, key: _Key, series: _Series, count: int) -> None:
-        patch = {"series": _series_body(series, count), "note": _note(series.note)}
+        patch = {"series": _series_body(series, count)}
         namespace = _namespace(key.regarding)
         await self._client.patch(EVENTS, series.name, patch, namespace=namespace)
 

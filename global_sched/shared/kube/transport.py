@@ -21,6 +21,10 @@ from global_sched.shared.kube.errors import Target, TooLarge, Unreachable
 MAX_ANSWER: Final = 256 * 1024 * 1024
 """Bytes of one answer that we are willing to hold; a page of a list is the largest we ask for."""
 
+KEEPALIVE: Final = 60.0
+"""Seconds that a connection nobody uses stays open: a handshake costs both sides more than a
+request does. API servers close what is idle for 90 s."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -155,7 +159,9 @@ class AiohttpTransport:
         if self._session is None:
             # No connection limit: every watch holds one. A large read buffer lets one wake-up
             # hand over many watch events.
-            connector = aiohttp.TCPConnector(limit=0, socket_factory=_keepalive_socket)
+            connector = aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=KEEPALIVE, socket_factory=_keepalive_socket
+            )
             self._session = aiohttp.ClientSession(  # noqa: TID251 - the one client room
                 connector=connector,
                 read_bufsize=1 << 20,

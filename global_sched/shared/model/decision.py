@@ -42,6 +42,8 @@ class Leaver:
     binding: BindingId
     amounts: Amounts
     whole: bool = True
+    cluster: ClusterName = ClusterName("")
+    """Where, when it is not the claim's own: it frees a quota then and no room."""
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)

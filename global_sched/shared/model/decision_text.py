@@ -72,7 +72,12 @@ def _claim_record(claim: Claim) -> ClaimRecord:
         domain=claim.domain or "",
         tier=claim.tier,
         victims=[
-            LeaverRecord(binding=one.binding, amounts=amounts_map(one.amounts), whole=one.whole)
+            LeaverRecord(
+                binding=one.binding,
+                amounts=amounts_map(one.amounts),
+                whole=one.whole,
+                cluster=one.cluster,
+            )
             for one in claim.victims
         ]
         or None,
@@ -155,7 +160,12 @@ def _claim(record: ClaimRecord) -> Claim:
         domain=DomainId(record.domain) if record.domain else None,
         tier=record.tier,
         victims=tuple(
-            Leaver(binding=BindingId(one.binding), amounts=amounts_of(one.amounts), whole=one.whole)
+            Leaver(
+                binding=BindingId(one.binding),
+                amounts=amounts_of(one.amounts),
+                whole=one.whole,
+                cluster=ClusterName(one.cluster),
+            )
             for one in record.victims or ()
         ),
         since=parse_instant(record.since),

@@ -98,6 +98,8 @@ class Change(StrEnum):
     """Its pods may lie further apart."""
     MINIMUM = "Minimum"
     """Fewer pods are enough for it to start."""
+    GROUP = "Group"
+    """The other bindings of its group are there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

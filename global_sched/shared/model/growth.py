@@ -16,13 +16,19 @@ def needs_more(workload: Workload) -> Amounts:
     Groups of pods (partitions) grow where there is room only.
     """
     gang, decision = workload.demand.gang, workload.decision
-    if gang is None or decision is None or len(decision.grants) != 1:
-        return Amounts()
-    if workload.demand.division != Division.WHOLE:
-        return Amounts()
-    if any(pod_set.partition is not None for pod_set in gang.pod_sets):
+    if gang is None or decision is None or not may_claim(workload):
         return Amounts()
     return gang.minimum_amounts().minus(decision.grants[0].amounts)
+
+
+def may_claim(workload: Workload) -> bool:
+    """Whether others may leave for its growth: a gang without partitions, in one cluster."""
+    gang, decision = workload.demand.gang, workload.decision
+    if gang is None or decision is None or len(decision.grants) != 1:
+        return False
+    if workload.demand.division != Division.WHOLE:
+        return False
+    return all(pod_set.partition is None for pod_set in gang.pod_sets)
 
 
 def growth_gang(workload: Workload, amounts: Amounts | None = None) -> Gang:

@@ -7,7 +7,7 @@ global side has leaves from a capacity report; the agent has one leaf per node, 
 from dataclasses import dataclass, field
 
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
-from global_sched.shared.model.pods import Taint
+from global_sched.shared.model.pods import PodShape, Taint
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -65,6 +65,14 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A shape that pods of a cluster have, running or waiting, and about how many have it."""
+
+    shape: PodShape
+    pods: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
     """Everything that placement looks at in one cluster.
 
@@ -79,3 +87,6 @@ class Topology:
     label_keys: tuple[str, ...] | None = None
     problems: tuple[str, ...] = field(default=())
     """Subtrees that were set aside, each with the reason, for people to read."""
+    demand: tuple[Wanted, ...] = ()
+    """What pods here ask for, most frequent first: nodes that few can do without are left to those.
+    Empty when nobody said."""

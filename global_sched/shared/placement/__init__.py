@@ -28,6 +28,7 @@ from global_sched.shared.placement.histogram import (
     without_occupants,
 )
 from global_sched.shared.placement.index import TreeIndex, tree_index
+from global_sched.shared.placement.levels import NO_TIER, Nearby
 from global_sched.shared.placement.live import LiveTree
 from global_sched.shared.placement.nodes import (
     NodeUse,
@@ -42,19 +43,25 @@ from global_sched.shared.placement.nodes import (
     usable,
 )
 from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed, Take
+from global_sched.shared.placement.scarcity import MOST_WANTED, demand_of, plain_shape
 from global_sched.shared.placement.shapes import SpecError, host_ports, pod_requests, shape_of
 from global_sched.shared.placement.space import Space
 from global_sched.shared.placement.takes import class_takes
+from global_sched.shared.placement.told import DemandError, read_demand, tell_demand
 from global_sched.shared.placement.tree import Tree, build_tree
 from global_sched.shared.placement.units import Limit, limit_of
 
 __all__ = [
+    "MOST_WANTED",
+    "NO_TIER",
+    "DemandError",
     "Field",
     "Glance",
     "Join",
     "Limit",
     "LiveTree",
     "Near",
+    "Nearby",
     "NodeUse",
     "NotPlaced",
     "Placed",
@@ -73,6 +80,7 @@ __all__ = [
     "class_takes",
     "coarsen",
     "constraint_of",
+    "demand_of",
     "families_of",
     "histogram",
     "holds_room",
@@ -81,9 +89,12 @@ __all__ = [
     "node_class",
     "node_leaf",
     "node_topology",
+    "plain_shape",
     "pod_requests",
+    "read_demand",
     "round_down",
     "shape_of",
+    "tell_demand",
     "tree_index",
     "usable",
     "with_families",

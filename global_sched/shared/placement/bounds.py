@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from global_sched.shared.placement.closest import Closest
+from global_sched.shared.placement.closest import MOST_PODS, Closest
 from global_sched.shared.placement.index import TreeIndex
 from global_sched.shared.placement.views import Ints, Room, Together
 
@@ -24,8 +24,10 @@ def least_costs(
     Shapes:  `domains` hold each unit's pods; the result has one entry per domain.
     """
     asked = [(room, pods) for room, pods in zip(rooms, wanted, strict=True) if pods]
-    tier = index.tier[int(domains[0])]
+    tier = index.height[int(domains[0])]
     pods = sum(number for _, number in asked)
+    if pods > MOST_PODS:
+        return np.zeros(len(domains), dtype=np.int64)
     if not any(index.children[at] for at in domains.tolist()):
         return np.full(len(domains), tier * (pods * (pods - 1) // 2), dtype=np.int64)
     alone = [Closest(index, room, number).costs(domains, number) for room, number in asked]
@@ -40,7 +42,7 @@ def least_costs(
             apart = (
                 apart
                 + tier * first * second
-                - np.minimum(beside, (tier - index.tier[0]) * first * second)
+                - np.minimum(beside, (tier - index.height[0]) * first * second)
             )
     together = Together([room for room, _ in asked], [number for _, number in asked])
     return np.maximum(apart, Closest(index, together, pods).costs(domains, pods))
@@ -48,7 +50,7 @@ def least_costs(
 
 def _most_beside(index: TreeIndex, room: Room, pods: int) -> Ints:
     """Per domain how many tiers one more pod in it can save at best, over pairs with these pods."""
-    tiers = index.tiers_of
+    tiers = index.heights_of
     saved = np.zeros(index.root + 1, dtype=np.int64)
     steps = np.minimum(room.sums, pods) * (tiers[index.parents] - tiers)
     for _, first, after in index.slices:

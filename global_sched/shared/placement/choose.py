@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from global_sched.shared.placement.closest import Closest, Part
+from global_sched.shared.placement.closest import MOST_PODS, Closest
 from global_sched.shared.placement.index import TreeIndex
+from global_sched.shared.placement.parts import Part
 from global_sched.shared.placement.placed import Glance
 from global_sched.shared.placement.units import Limit
 from global_sched.shared.placement.views import Ints, Measured, Room, Still
@@ -71,7 +72,7 @@ def choose(
     """Pods per domain, for nodes that hang directly on it; None when `least` fits nowhere.
 
     The minimum decides the domain; surplus fills it and then spreads to the domains around it, as
-    far as the limit allows. `table.exact` tells whether it is the closest.
+    far as the limit allows.
     """
     if scope.around is not None:
         top = top_of(index, scope.around, scope.limit)
@@ -112,10 +113,9 @@ def _best(index: TreeIndex, table: Still, candidates: Ints, least: int, most: in
         holds = np.minimum(table.sums[candidates], most)
         target = int(holds.max())
         kept = candidates[holds == target]
-    if len(kept) > 1 and not index.childless(int(kept[0]), int(kept[-1])):
+    if len(kept) > 1 and target <= MOST_PODS and not index.childless(int(kept[0]), int(kept[-1])):
         closest = Closest(index, table, target)
-        costs = closest.costs(kept, target)
-        table.exact &= closest.exact
+        costs = closest.costs(kept, target, least_only=True)
         first = int(costs.argmin())
         equal = costs == costs[first]
         if np.count_nonzero(equal) == 1:
@@ -131,15 +131,16 @@ def _best(index: TreeIndex, table: Still, candidates: Ints, least: int, most: in
 
 def _spread(index: TreeIndex, table: Still, domain: int, most: int, top: int) -> list[Part]:
     """Fill a domain, then the domains around it, up to the top."""
-    here = min(most, int(table.sums[domain]))
+    chain = index.chain[domain]
+    # Where groups stay whole a domain may hold fewer pods than one within it.
+    here = min(most, *(int(table.sums[at]) for at in chain[: chain.index(top) + 1]))
     closest = Closest(index, table, most)
     parts = closest.split(domain, here)
-    table.exact &= closest.exact
     left = most - here
     at = domain
     while left and at != top:
         above = index.parent[at]
-        more = min(left, int(table.sums[above]) - int(table.sums[at]))
+        more = min(left, int(table.sums[above]) - (most - left))
         if more:
             parts.extend(closest.largest_first(above, more, without=at))
         left -= more

@@ -5,27 +5,29 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from global_sched.shared.placement.index import TreeIndex
-from global_sched.shared.placement.merges import FAR, merge
+from global_sched.shared.placement.merges import FAR, less, merge, share_of
 from global_sched.shared.placement.merges import pairs as pairs_of
 from global_sched.shared.placement.merges import together as together_of
+from global_sched.shared.placement.parts import Part, fill_largest, sum_of_pairs
+from global_sched.shared.placement.priced import Child, cheapest
+from global_sched.shared.placement.tierwise import least_cost, least_costs
 from global_sched.shared.placement.views import Ints, Room
 
-_MOST_CELLS = 40_000_000
-_MOST_EXACT_PODS = 16_384
-"""Beyond so many steps or pods the split is made largest child first instead."""
+MOST_PODS = 2**21
+"""Beyond so many pods the largest domains are filled, since sums would overflow."""
+_MOST_SUMS = 2**20
+"""Up to so many sums are the costs for all numbers of pods made."""
 MOST_COUNTED = 2**20
 """More room than this in a domain counts as so much, where only better and worse matter."""
-
-Part = tuple[int, int]
-"""(domain, pods on the nodes that hang directly on it)."""
 
 
 @dataclass(slots=True)
 class _Stage:
-    """The choice of one child: how many pods it gets for every number of pods so far."""
+    """One child (or, with -1, the own nodes): what it adds, and the sums before it."""
 
     child: int
-    share: Ints
+    before: Ints
+    added: Ints
 
 
 @dataclass(slots=True)
@@ -39,12 +41,10 @@ class Closest:
     index: TreeIndex
     room: Room
     most: int
-    exact: bool = True
-    """False once an answer was only a good one, because the exact one would take too long."""
     _full: Ints | None = None
     _costs: dict[int, Ints] = field(default_factory=dict)
     _rooms: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    _large: dict[int, bool] = field(default_factory=dict)
+    _small: dict[int, bool] = field(default_factory=dict)
     _flats: dict[int, bool] = field(default_factory=dict)
     _stages: dict[int, list[_Stage]] = field(default_factory=dict)
 
@@ -52,20 +52,23 @@ class Closest:
         """The least sum over pairs for so many pods in a domain (which holds them)."""
         if self._flat(domain):
             return self._flat_cost(domain, pods)
-        if self._too_large(domain):
-            self.exact = False
-            return sum_of_pairs(self.index, self.largest_first(domain, pods))
-        return int(self._vector(domain)[pods])
+        if self._is_small(domain):
+            return int(self._vector(domain)[pods])
+        parts = self._plain(domain, pods)
+        return sum_of_pairs(self.index, self.split(domain, pods) if parts is None else parts)
 
-    def costs(self, domains: Ints, pods: int) -> Ints:
-        """The least sums over pairs in several domains of one tier, which all hold these pods."""
-        tier = self.index.tier[int(domains[0])]
-        fan = self.index.fan(tier)
+    def costs(self, domains: Ints, pods: int, *, least_only: bool = False) -> Ints:
+        """The least sums over pairs in several domains of one tier, which all hold these pods.
+
+        With `least_only` those that are not the least may be told too low, but above the least.
+        """
+        height = self.index.height[int(domains[0])]
+        fan = self.index.fan(self.index.tier[int(domains[0])])
         rows = None if fan is None else fan.rows[domains]
         if fan is None or rows is None or rows.min() < 0:
-            return np.array([self.cost(at, pods) for at in domains.tolist()], dtype=np.int64)
+            asked = domains.tolist()
+            return self._least_of(asked, pods) if least_only else self._all_of(asked, pods)
         rooms = self.room.sums[fan.children[rows]]
-        np.minimum(rooms, pods, out=rooms)
         if fan.there is not None:
             rooms *= fan.there[rows]
         rooms.sort(axis=1)
@@ -75,21 +78,34 @@ class Closest:
         shares[:, 1:] -= filled[:, :-1]
         # The squares of the shares: twice the pairs within children, and all pods once.
         pairs = (np.einsum("ij,ij->i", shares, shares) - filled[:, -1]) // 2
-        result: Ints = tier * (pods * (pods - 1) // 2) - (tier - fan.tiers[rows]) * pairs
+        result: Ints = height * (pods * (pods - 1) // 2) - (height - fan.heights[rows]) * pairs
         return result
+
+    def _all_of(self, domains: list[int], pods: int) -> Ints:
+        return np.array([self.cost(at, pods) for at in domains], dtype=np.int64)
+
+    def _least_of(self, domains: list[int], pods: int) -> Ints:
+        """The costs of those domains that a bound does not rule out, the bound for the others."""
+        index, sums = self.index, self.room.sums
+        found = np.array([least_cost(index, sums, at, pods) for at in domains], dtype=np.int64)
+        best: int | None = None
+        for place in found.argsort(kind="stable").tolist():
+            if best is not None and found[place] > best:
+                break
+            found[place] = self.cost(domains[place], pods)
+            cost = int(found[place])
+            best = cost if best is None else min(best, cost)
+        return found
 
     def split(self, domain: int, pods: int) -> list[Part]:
         """Where these pods go: the least sum over pairs, then the tightest children."""
         if pods <= 0:
             return []
-        if self._flat(domain):
+        if self._flat(domain) or pods > MOST_PODS:
             return self.largest_first(domain, pods)
         plain = self._plain(domain, pods)
         if plain is not None:
             return plain
-        if self._too_large(domain):
-            self.exact = False
-            return self.largest_first(domain, pods)
         parts: list[Part] = []
         stack = [(domain, pods)]
         while stack:
@@ -102,28 +118,12 @@ class Closest:
         return parts
 
     def _plain(self, domain: int, pods: int) -> list[Part] | None:
-        """The largest children first, where a bound shows that nothing is closer.
-
-        The bound takes every tier by itself: as many pairs as can be within domains of that tier.
-        """
+        """The largest children first, where a bound shows that nothing is closer."""
         if domain in self._costs:
             return None
-        index, sums = self.index, self.room.sums
-        inside = None if domain == index.root else index.under(domain)
-        cost = index.tier[domain] * (pods * (pods - 1) // 2)
-        for tier, first, after in index.slices:
-            if tier >= index.tier[domain]:
-                break
-            rooms, above = sums[first:after], index.tiers_of[index.parents[first:after]]
-            if inside is not None:
-                rooms, above = rooms[inside[first:after]], above[inside[first:after]]
-            if len(rooms):
-                largest = -np.sort(-np.minimum(rooms, pods))[:pods]
-                shares = np.diff(np.minimum(np.cumsum(largest), pods), prepend=0)
-                saved = int(above.max()) - tier
-                cost -= saved * int((shares * (shares - 1) // 2).sum())
         parts = self.largest_first(domain, pods)
-        return parts if sum_of_pairs(index, parts) <= cost else None
+        least = least_cost(self.index, self.room.sums, domain, pods)
+        return parts if sum_of_pairs(self.index, parts) <= least else None
 
     def largest_first(self, domain: int, pods: int, *, without: int = -1) -> list[Part]:
         """Few children by filling the largest, the last one being the tightest that suffices.
@@ -135,13 +135,19 @@ class Closest:
         while stack:
             at, here = stack.pop()
             children = self._children(at)
+            if not children:
+                parts.append((at, here))
+                continue
             if without >= 0:
                 children = [item for item in children if item[0] != without]
-            shares = _fill_largest(children, here)
-            direct = here - sum(share for _, share in shares)
+            shares = fill_largest(children, here)
+            direct = here - sum([share for _, share in shares])
             if direct:
                 parts.append((at, direct))
-            stack.extend(reversed(shares))
+            if self.index.flat(at):
+                parts += shares
+            else:
+                stack.extend(reversed(shares))
         return parts
 
     def _children(self, domain: int) -> list[tuple[int, int]]:
@@ -165,31 +171,20 @@ class Closest:
         """Per domain what all its pairs save when it is full: of equal rooms the better ones."""
         if self._full is None:
             index, sums = self.index, np.minimum(self.room.sums, MOST_COUNTED)
-            full = sums * (sums - 1) // 2 * (index.tiers_of[index.parents] - index.tiers_of)
+            full = sums * (sums - 1) // 2 * (index.heights_of[index.parents] - index.heights_of)
             for _, first, after in index.slices:
                 np.add.at(full, index.parents[first:after], full[first:after])
             self._full = full
         return self._full
 
-    def _too_large(self, domain: int) -> bool:
-        known = self._large.get(domain)
+    def _is_small(self, domain: int) -> bool:
+        """Whether costs for all numbers of pods are made sooner than for one number alone."""
+        known = self._small.get(domain)
         if known is None:
-            known = self._large[domain] = self._cells(domain) > _MOST_CELLS
+            rooms = sum(min(room, self.most) for _, room in self._children(domain))
+            limit = min(self.most, int(self.room.sums[domain]))
+            known = self._small[domain] = limit * rooms <= _MOST_SUMS
         return known
-
-    def _cells(self, domain: int) -> int:
-        """Steps of the dynamic program, all domains together."""
-        if self._flat(domain):
-            return 0
-        if min(self.most, int(self.room.sums[domain])) > _MOST_EXACT_PODS:
-            return _MOST_CELLS + 1
-        cells = 0
-        for at in self._inner_first(domain):
-            children = self._children(at)
-            if not self._flat(at):
-                limit = min(self.most, int(self.room.sums[at])) + 1
-                cells += limit * sum(min(room, self.most) + 1 for _, room in children)
-        return cells
 
     def _vector(self, domain: int) -> Ints:
         """Least sums for 0, 1, … pods in a domain."""
@@ -208,28 +203,29 @@ class Closest:
         return found[::-1]
 
     def _combine(self, domain: int) -> Ints:
-        tier = self.index.tier[domain]
+        height = self.index.height[domain]
         limit = min(self.most, int(self.room.sums[domain]))
         pairs = pairs_of(limit)
         children = self._children(domain)
         if not children:
-            return self._whole(domain, tier * pairs)
+            return self._whole(domain, height * pairs)
         if self._flat(domain):
-            inner = self.index.tier[children[0][0]]
-            together = together_of([room for _, room in children], limit)
-            return self._whole(domain, tier * pairs - (tier - inner) * together)
+            inner = self.index.height[children[0][0]]
+            together = together_of(np.array([room for _, room in children], dtype=np.int64), limit)
+            return self._whole(domain, height * pairs - (height - inner) * together)
         gain: Ints = np.zeros(1, dtype=np.int64)
         stages: list[_Stage] = []
         for child, _ in children:
             vector = self._costs[child]
-            gain, share = merge(gain, vector - tier * pairs_of(len(vector) - 1), limit)
-            stages.append(_Stage(child, share))
+            added = less(vector, height * pairs_of(len(vector) - 1))
+            stages.append(_Stage(child, gain, added))
+            gain = merge(gain, added, limit)
         own = self.room.own(domain)
         direct: Ints = np.zeros(min(own, limit) + 1, dtype=np.int64)
-        gain, share = merge(gain, direct, limit)
-        stages.append(_Stage(-1, share))
+        stages.append(_Stage(-1, gain, direct))
+        gain = merge(gain, direct, limit)
         self._stages[domain] = stages
-        return self._whole(domain, tier * pairs + gain[: limit + 1])
+        return self._whole(domain, height * pairs + gain[: limit + 1])
 
     def _whole(self, domain: int, costs: Ints) -> Ints:
         """The costs, but only for numbers in which pods leave the domain."""
@@ -257,10 +253,10 @@ class Closest:
         return len(tiers) <= 1 and not any(self._has_room_below(c) for c in inner)
 
     def _flat_cost(self, domain: int, pods: int) -> int:
-        tier = self.index.tier[domain]
-        cost = tier * (pods * (pods - 1) // 2)
-        for child, share in _fill_largest(self._children(domain), pods):
-            cost -= (tier - self.index.tier[child]) * (share * (share - 1) // 2)
+        height = self.index.height[domain]
+        cost = height * (pods * (pods - 1) // 2)
+        for child, share in fill_largest(self._children(domain), pods):
+            cost -= (height - self.index.height[child]) * (share * (share - 1) // 2)
         return cost
 
     def _has_room_below(self, domain: int) -> bool:
@@ -268,47 +264,62 @@ class Closest:
 
     def _shares(self, domain: int, pods: int) -> list[tuple[int, int]]:
         """(child, pods) for the best split of a domain; the rest goes on its own nodes."""
+        if self._flat(domain):
+            return fill_largest(self._children(domain), pods)
+        if domain not in self._costs and not self._is_small(domain):
+            return self._for_one_number(domain, pods)
         self._vector(domain)
-        stages = self._stages.get(domain)
-        if stages is None:
-            return _fill_largest(self._children(domain), pods)
         shares: list[tuple[int, int]] = []
         left = pods
-        for stage in reversed(stages):
-            share = int(stage.share[left])
+        for stage in reversed(self._stages[domain]):
+            if not left:
+                break
+            share = share_of(stage.before, stage.added, left)
             left -= share
             if stage.child >= 0 and share:
                 shares.append((stage.child, share))
         shares.reverse()
         return shares
 
+    def _for_one_number(self, domain: int, pods: int) -> list[tuple[int, int]]:
+        """The best split where costs for all numbers of pods would take long."""
+        all_apart = self.index.height[domain] * (pods * (pods - 1) // 2)
+        known = sum_of_pairs(self.index, self.largest_first(domain, pods)) - all_apart
+        groups = self._groups(domain)
+        asked = [self._child(domain, group, pods) for group in groups]
+        asked.append(Child(np.zeros(min(self.room.own(domain), pods) + 1, dtype=np.int64)))
+        shares = cheapest(asked, pods, known)
+        if shares is None:
+            return fill_largest(self._children(domain), pods)
+        return [
+            part
+            for group, share in zip(groups, shares, strict=False)
+            for part in fill_largest(group, share)
+        ]
 
-def sum_of_pairs(index: TreeIndex, parts: list[Part]) -> int:
-    """The sum of tiers over all pairs of pods, for any parts."""
-    held: dict[int, int] = {}
-    for domain, pods in parts:
-        for at in index.chain[domain]:
-            held[at] = held.get(at, 0) + pods
-    total = 0
-    for at, pods in held.items():
-        pairs = pods * (pods - 1) // 2
-        above = index.parent[at]
-        total += pairs * (index.tier[at] - (index.tier[above] if above >= 0 else 0))
-    # Telescopes: a pair in domain d counts tier(d) - tier(parent) there and so on up to the root.
-    return total
+    def _groups(self, domain: int) -> list[list[tuple[int, int]]]:
+        """The children; leaves of one tier together, since they are filled largest first."""
+        groups: dict[int, list[tuple[int, int]]] = {}
+        for child, room in self._children(domain):
+            leaf = not self.index.children[child]
+            groups.setdefault(-self.index.height[child] if leaf else child, []).append(
+                (child, room)
+            )
+        return list(groups.values())
 
+    def _child(self, domain: int, group: list[tuple[int, int]], pods: int) -> Child:
+        """What a child, or leaves, add to the costs of a domain, which have all pairs apart."""
+        child = group[0][0]
+        most = min(sum(room for _, room in group), pods)
+        apart = self.index.height[domain] * pairs_of(most)
+        if len(group) > 1:
+            saved = self.index.height[domain] - self.index.height[child]
+            together = together_of(np.array([room for _, room in group], dtype=np.int64), most)
+            return Child(self._whole(child, -saved * together))
 
-def _fill_largest(children: list[tuple[int, int]], pods: int) -> list[tuple[int, int]]:
-    shares: list[tuple[int, int]] = []
-    left = pods
-    for position, (child, room) in enumerate(children):
-        if left <= 0:
-            break
-        if room >= left:
-            rest = [item for item in children[position:] if item[1] >= left]
-            tightest = min(rest, key=lambda item: item[1])
-            shares.append((tightest[0], left))
-            break
-        shares.append((child, room))
-        left -= room
-    return shares
+        def exactly() -> Ints:
+            return less(self._vector(child)[: most + 1], apart)
+
+        if self._flat(child) or child in self._costs:
+            return Child(exactly())
+        return Child(least_costs(self.index, self.room.sums, child, most) - apart, exactly)

@@ -7,6 +7,8 @@ clusters never need a Space of their own.
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Topology
@@ -15,6 +17,7 @@ from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.choose import glance
 from global_sched.shared.placement.ground import GROUNDS, Kin
 from global_sched.shared.placement.index import TreeIndex
+from global_sched.shared.placement.levels import NO_TIER, Levels, Mask, Nearby
 from global_sched.shared.placement.refusal import too_little
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.space import Space
@@ -23,6 +26,10 @@ from global_sched.shared.placement.units import Task, Unit, one_shape
 
 _SMALL = 64
 """So many domains are looked through one by one faster than as vectors."""
+_FEW = 4096
+_ROWS = 192
+"""All clusters are asked at once where they have at most so few domains, and so many more for each
+one that is asked."""
 
 Near = tuple[int | None, int]
 """The lowest tier that holds the minimum (None: only the whole cluster, or nobody cares), and how
@@ -45,6 +52,7 @@ class Field:
         for at, ground in enumerate(self.grounds):
             self._kins.setdefault(ground.kin, at)
         self._changed: set[int] = set()
+        self._levels: Levels | None = None
         self.verdicts: dict[tuple[int | None, DomainId | None, int, int, int], Verdict] = {}
         """Refusals for lack of room, which many clusters and gangs share."""
 
@@ -70,6 +78,13 @@ class Field:
         """Count the shapes of gangs that will be asked for, all at once."""
         self.tally.count(pod_set.shape for gang in gangs for pod_set in gang.pod_sets)
 
+    @property
+    def levels(self) -> Levels:
+        """Where the tiers of all clusters lie among the tally's rows."""
+        if self._levels is None:
+            self._levels = Levels([ground.index for ground in self.grounds], self.tally.first)
+        return self._levels
+
     def touched(self, at: int) -> None:
         """The cluster's room is counted again before the next answer."""
         self._changed.add(at)
@@ -92,13 +107,15 @@ class Field:
 
     def question(self, gang: Gang) -> "Question":
         """The question whether a gang fits: all of it, or its minimum at least."""
-        return Question(self, {kin: self.space(at).task(gang) for kin, at in self._kins.items()})
+        return Question(
+            self, gang, {kin: self.space(at).task(gang) for kin, at in self._kins.items()}
+        )
 
 
 class Question:
     """One gang, asked of every cluster. Answers are for the room as it is when they are given."""
 
-    def __init__(self, field: Field, tasks: dict[Kin, Task | Verdict]) -> None:
+    def __init__(self, field: Field, gang: Gang, tasks: dict[Kin, Task | Verdict]) -> None:
         self._field = field
         self._tasks = [tasks[ground.kin] for ground in field.grounds]
         units = {kin: one_shape(task) for kin, task in tasks.items() if isinstance(task, Task)}
@@ -107,6 +124,9 @@ class Question:
         self.plain = len(shapes) <= 1 and None not in units.values()
         """Whether every cluster can answer by counting one shape."""
         self._place = field.tally.place(shapes.pop()) if self.plain and shapes else -1
+        self._least = max((unit.least for unit in units.values() if unit is not None), default=0)
+        self._scatters = gang.constraint is None
+        self._counts: Mask | None = None
 
     def answers(self, clusters: Sequence[int]) -> list[Near | None]:
         """How closely it fits in some clusters (None: not at all); only where it is `plain`."""
@@ -133,6 +153,39 @@ class Question:
             else:
                 found.append(_near(index, sums[first:after].tolist(), least, limit.tier))
         return found
+
+    def nearby(self, clusters: Ints) -> Nearby:
+        """The same for an array of clusters, as arrays."""
+        if _FEW + len(clusters) * _ROWS < len(self._field.tally.table):
+            return self._one_by_one(clusters)
+        self._field.follow()
+        if self._counts is None:
+            self._counts = self._make_counts()
+        levels, sums = self._field.levels, self._field.tally.table[:, SUMS, self._place]
+        if self._scatters:
+            found = levels.whole(sums, self._least)
+            fits = found.fits & self._counts[:, 0]
+            return Nearby(fits[clusters], None, found.holds[clusters])
+        fits, tier, holds = levels.nearest(sums, self._least, self._counts)
+        return Nearby(fits[clusters], None if tier is None else tier[clusters], holds[clusters])
+
+    def _make_counts(self) -> Mask:
+        """The tiers that count in each cluster: none where it refuses the gang for good."""
+        tasks = [None if isinstance(task, Verdict) else task for task in self._tasks]
+        highest = [None if task is None else task.limit.tier for task in tasks]
+        counts = self._field.levels.up_to(highest)
+        counts[[at for at, unit in enumerate(self._units) if unit is None]] = False
+        return counts
+
+    def _one_by_one(self, clusters: Ints) -> Nearby:
+        answers = self.answers(clusters.tolist())
+        near = [(NO_TIER, 0) if one is None else one for one in answers]
+        tiers = [NO_TIER if tier is None else tier for tier, _ in near]
+        return Nearby(
+            np.array([one is not None for one in answers], dtype=np.bool_),
+            None if self._scatters else np.array(tiers, dtype=np.int64),
+            np.array([holds for _, holds in near], dtype=np.int64),
+        )
 
     def verdicts(self, clusters: Iterable[int]) -> list[Verdict]:
         """Why clusters refuse that do not fit, as `Space.place` says; only where it is `plain`."""

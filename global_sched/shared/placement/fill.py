@@ -1,27 +1,30 @@
 """Which of a domain's own nodes take some pods of one shape."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
-from global_sched.shared.placement.ground import SortKey
+from global_sched.shared.placement.line import Line, Rank, Room
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.table import Table
 
+_FEW = 64
+"""So many rows are put in order anew for every pod."""
+
 Chosen = tuple[int, int, int]
 """(row, nodes, pods on each)."""
-_Room = tuple[int, SortKey, int, int]
-"""(pods per node, key, row, nodes)."""
 
 
 def fill(rows: Rows, table: Table, domain: int, pods: int, *, scatter: bool) -> list[Chosen]:
     """Nodes for pods that fit on the domain's own nodes.
 
     Packed: as few nodes as possible, and for the last pods the tightest node that takes them.
-    Scattered (no constraint): the nodes that keep fewest devices first, then those whose CPU suits
-    what they keep, then the fullest, so that large pods find room. Nodes with free devices that the
-    shape does not ask for are left out when the others suffice.
+    Nodes with free devices that the shape does not ask for are left out when the others suffice.
+    Scattered (no constraint): where others lose least, see `_line`.
 
     Order:  ties go by the row's value, never by how many nodes are alike.
     """
+    if scatter:
+        return _scattered(_line(rows, table, domain), pods)
     room = [
         (cap, key, row, rows.count[row])
         for key, row in rows.ordered(domain)
@@ -31,13 +34,47 @@ def fill(rows: Rows, table: Table, domain: int, pods: int, *, scatter: bool) -> 
         lean = [item for item in room if table.is_lean(item[2])]
         if sum([cap * nodes for cap, _, _, nodes in lean]) >= pods:
             room = lean
-    if not scatter:
-        return _packed(room, pods)
-    room.sort(key=lambda item: (*table.leftover(item[2]), item[:2]))
-    return _scattered(room, pods)
+    return _packed(room, pods)
 
 
-def _scattered(room: Sequence[_Room], pods: int) -> list[Chosen]:
+def _line(rows: Rows, table: Table, domain: int) -> Iterable[Room]:
+    """A domain's own rows in the order in which scattered pods take them.
+
+    Nodes where no device that the shape does not ask for lies idle; then where it costs other pods
+    least, or where nobody knows that, where fewest devices are left and the CPU suits those; then
+    the fullest.
+    """
+    if len(rows.ordered(domain)) <= _FEW:
+        present = [row for _, row in rows.ordered(domain)]
+        ranks = _ranks(rows, table, present)
+        order = sorted((rank, row) for rank, row in zip(ranks, present, strict=True) if rank)
+        return [(rank[4], rank[5], row, rows.count[row]) for rank, row in order]
+    line = table.lines.get(domain)
+    if line is None:
+        line = table.lines[domain] = Line(rows, domain, partial(_ranks, rows, table))
+    scarcity = rows.scarcity
+    return line.room((scarcity, rows.renewals if scarcity is None else scarcity.stamp))
+
+
+def _ranks(rows: Rows, table: Table, numbers: Sequence[int]) -> list[Rank | None]:
+    """What orders rows; None for one that takes no pod."""
+    caps = [table.cap(row) for row in numbers]
+    priced = rows.scarcity is not None
+    costs = table.costs([row for row, cap in zip(numbers, caps, strict=True) if cap > 0])
+    lean = table.always_lean
+    found: list[Rank | None] = []
+    for row, cap in zip(numbers, caps, strict=True):
+        if cap <= 0:
+            found.append(None)
+            continue
+        left, ill = (0, 0) if priced else table.leftover(row)
+        idle = not (lean or table.is_lean(row))
+        cost = costs.get(row, 0)
+        found.append((idle, cost, left, ill, cap, rows.key(row)))
+    return found
+
+
+def _scattered(room: Iterable[Room], pods: int) -> list[Chosen]:
     chosen: list[Chosen] = []
     left = pods
     for cap, _, row, nodes in room:
@@ -52,9 +89,15 @@ def _scattered(room: Sequence[_Room], pods: int) -> list[Chosen]:
     return chosen
 
 
-def _packed(room: Sequence[_Room], pods: int) -> list[Chosen]:
+def _packed(room: Sequence[Room], pods: int) -> list[Chosen]:
     chosen: list[Chosen] = []
     left = pods
+    if len(room) == 1:
+        cap, _, row, nodes = room[0]
+        whole = min(nodes, pods // cap)
+        _choose(chosen, row, whole, cap)
+        _choose(chosen, row, min(1, nodes - whole), pods - whole * cap)
+        return chosen
     descending = sorted(room, key=lambda item: (-item[0], item[1]))
     for position, (cap, _, row, nodes) in enumerate(descending):
         whole = min(nodes, max(0, -(-(left - cap) // cap)))
@@ -67,7 +110,7 @@ def _packed(room: Sequence[_Room], pods: int) -> list[Chosen]:
 
 
 def _choose_last(
-    chosen: list[Chosen], descending: Sequence[_Room], position: int, left: int
+    chosen: list[Chosen], descending: Sequence[Room], position: int, left: int
 ) -> None:
     """The tightest of the nodes that are left, from `position` on."""
     tightest = min(
@@ -78,5 +121,9 @@ def _choose_last(
 
 
 def _choose(chosen: list[Chosen], row: int, nodes: int, pods: int) -> None:
-    if nodes and pods:
-        chosen.append((row, nodes, pods))
+    """Alike nodes of one row with as many pods are one choice: every choice costs a move."""
+    if not nodes or not pods:
+        return
+    if chosen and chosen[-1][0] == row and chosen[-1][2] == pods:
+        nodes += chosen.pop()[1]
+    chosen.append((row, nodes, pods))

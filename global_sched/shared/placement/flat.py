@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ _MOST_PENALTY = 1024
 _LOOSE = 1e-6
 
 Usable = NDArray[np.bool_]
+_Number = TypeVar("_Number", np.bool_, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +121,7 @@ class Flat:
         if saved <= NEVER // 2:
             return -1
         pods = sum(self.wanted)
-        return self.tier * (pods * (pods - 1) // 2) - saved
+        return self.fan.height * (pods * (pods - 1) // 2) - saved
 
     def forbid(self, domain: int, leaf: int, usable: Usable) -> None:
         """Only these vectors fit in a leaf: count the domain again."""
@@ -134,7 +136,7 @@ class Flat:
         leaves = np.empty((count, width + 1), dtype=np.int64)
         leaves[:, :width], leaves[:, width] = below, domains
         gains = np.zeros((count, width + 1), dtype=np.int64)
-        gains[:, :width] = (self.tier - self.fan.tiers[rows])[:, None]
+        gains[:, :width] = (self.fan.height - self.fan.heights[rows])[:, None]
         caps = [np.minimum(room.sums[leaves], MOST_COUNTED) for room in self.rooms]
         self._own_caps(domains, caps)
         usable = self._usable(leaves, caps)
@@ -179,8 +181,8 @@ class Flat:
         order = np.argsort(
             -usable.sum(axis=2) - (gains > 0) * usable.shape[2], axis=1, kind="stable"
         )
-        usable = np.take_along_axis(usable, order[:, :, None], axis=1)
-        gains = np.take_along_axis(gains, order, axis=1)
+        usable = _along(usable, order)
+        gains = _along(gains, order)
         pods = -np.sort(-np.where(usable, self._pods, 0).max(axis=2), axis=1)
         filled = int((pods.cumsum(axis=1) < sum(self.wanted)).sum(axis=1).max()) + 1
         limit = min(usable.shape[1], sum(self.wanted) // int(self._pods[1:].min()))
@@ -198,7 +200,7 @@ class Flat:
 
     def _least(self, usable: Usable, gains: Ints, most: int) -> Ints:
         chosen, some = _first_of(usable, most)
-        saved = np.take_along_axis(gains, chosen, axis=1)[:, :, None] * self._pairs
+        saved = _along(gains, chosen)[:, :, None] * self._pairs
         saved[~some] = NEVER
         return self._levels(saved)[-1][:, 0, -1]
 
@@ -211,7 +213,7 @@ class Flat:
         left = sum(self.wanted) - used * step
         more = np.minimum(np.maximum(pods[:, :used] - step, 0).cumsum(axis=1), left)
         shares = np.diff(more, axis=1, prepend=0) + step
-        gain = self.tier - int(self.fan.tiers.min())
+        gain = self.fan.height - int(self.fan.heights.min())
         most: Ints = (shares * (shares - 1) // 2).sum(axis=1) * gain
         return most
 
@@ -313,12 +315,18 @@ def _first_of(usable: Usable, most: int) -> tuple[Ints, Usable]:
     leaf that `most` earlier ones can take, one of those is free: so for each vector the first of so
     many leaves suffice. As positions; padded with leaves that take nothing.
     """
-    needed = (usable & (usable.cumsum(axis=1) <= most))[:, :, 1:].any(axis=2)
+    soon = (usable & (usable.cumsum(axis=1) <= most))[:, :, 1:]
+    needed: Usable = np.logical_or.reduce(soon, axis=2)
     width = max(1, int(needed.sum(axis=1).max()))
     chosen = np.argsort(~needed, axis=1, kind="stable")[:, :width]
-    some = np.take_along_axis(usable, chosen[:, :, None], axis=1)
-    some[:, :, 1:] &= np.take_along_axis(needed, chosen, axis=1)[:, :, None]
+    some = _along(usable, chosen)
+    some[:, :, 1:] &= _along(needed, chosen)[:, :, None]
     return chosen, some
+
+
+def _along(values: NDArray[_Number], places: Ints) -> NDArray[_Number]:
+    """Row by row the values at some places, each with all that belongs to it."""
+    return values[np.arange(len(values))[:, None], places]
 
 
 def _whole_families(task: Task, vectors: Ints, tier: int) -> Usable:

@@ -5,9 +5,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from global_sched.shared.placement.choose import Scope, choose, top_of
-from global_sched.shared.placement.closest import Closest, Part
+from global_sched.shared.placement.closest import Closest
 from global_sched.shared.placement.draft import Draft
 from global_sched.shared.placement.fill import fill
+from global_sched.shared.placement.parts import Part
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.sharper import Plan
 from global_sched.shared.placement.table import Table
@@ -26,8 +27,6 @@ class Greedy:
         self._known: dict[int, WholeGroups] = {}
         """Rooms in whole groups, for the rows as they were after so many changes."""
         self._known_at = -1
-        self.exact = True
-        """Whether the last `whole_groups` are the closest ones."""
 
     def room(self, at: int) -> Measured:
         """The room of a unit now: whole groups only, where they need a domain of their own."""
@@ -80,7 +79,7 @@ class Greedy:
                 continue
             if draft.steps:
                 table.follow()
-            if unit.family:
+            if unit.family and unit.tier is not None:
                 if draft.count(unit):
                     continue
                 parts = self.share_groups(draft, unit, pods // unit.size, domain, held)
@@ -236,7 +235,6 @@ class Greedy:
         if odd and least < pods < most:
             still = Still(room)
             parts = choose(self.index, still, least, max(least, pods - odd), scope)
-        self.exact = still.exact
         return parts
 
     def surplus(self, draft: Draft, scope: Scope, domain: int) -> None:
@@ -251,6 +249,9 @@ class Greedy:
             if more <= 0 or unit.anchor == NOWHERE:
                 continue
             self.follow()
+            if unit.family and unit.tier is None:
+                self._more_of_family(draft, unit.family, replace(scope, around=domain))
+                continue
             if unit.family:
                 for place in wider:
                     self.share_groups(draft, unit, more // unit.size, place, {})
@@ -263,6 +264,27 @@ class Greedy:
             parts = self.whole_groups(unit, self.tables[at], 0, more, around)
             if parts:
                 self.put(draft, unit, self.tables[at], parts, scatter=False)
+        self.follow()
+
+    def _more_of_family(self, draft: Draft, family: str, scope: Scope) -> None:
+        """More groups of a family that no tier binds: all of a group, or none of it."""
+        members = [one for one in self.task.units if one.family == family]
+        left = min((one.most - draft.count(one)) // one.size for one in members)
+        groups = left
+        while groups:
+            start = draft.here()
+            for one in members:
+                self.follow()
+                table, pods = self.tables[one.at], groups * one.size
+                parts = choose(self.index, Still(table), pods, pods, scope)
+                if parts is None:
+                    draft.back_to(start)
+                    groups //= 2
+                    break
+                self.put(draft, one, table, parts, scatter=False)
+            else:
+                left -= groups
+                groups = min(groups, left)
         self.follow()
 
     def _more_groups(self, draft: Draft, at: int, more: int, domains: Sequence[int]) -> None:

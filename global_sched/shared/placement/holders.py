@@ -36,10 +36,11 @@ class Holders:
 
     def __init__(self, draft: Draft) -> None:
         self._members: dict[str, HyperNode] = {}
-        self._exact: dict[str, list[str]] = {}
-        self._by_pair: dict[_Pair, list[_Selector]] = {}
-        self._selectors: list[_Selector] = []
-        self._patterns: dict[str, list[str]] = {}
+        # In dicts without values what is there keeps its order, and one of very many goes at once.
+        self._exact: dict[str, dict[str, None]] = {}
+        self._by_pair: dict[_Pair, dict[_Selector, None]] = {}
+        self._selectors: dict[_Selector, None] = {}
+        self._patterns: dict[str, dict[str, None]] = {}
         self._by_prefix: dict[str, list[str]] = {}
         self._compiled: dict[str, Pattern] = {}
         self._lengths: list[int] = []
@@ -64,7 +65,7 @@ class Holders:
         """The nodes that a HyperNode lists."""
         return self._nodes.get(hyper_node, ())
 
-    def naming(self, node: str) -> Sequence[str]:
+    def naming(self, node: str) -> Collection[str]:
         """HyperNodes that name the node exactly."""
         return self._exact.get(node, ())
 
@@ -132,18 +133,16 @@ class Holders:
         for member in _nodes_of(hyper_node):
             selector = member.selector
             if selector.exact_match is not None:
-                own = self._exact.setdefault(selector.exact_match.name, [])
-                if name not in own[-1:]:
-                    own.append(name)
+                self._exact.setdefault(selector.exact_match.name, {})[name] = None
             elif selector.regex_match is not None:
                 self._add_pattern(name, selector.regex_match.pattern)
             elif (found := _selector(name, member)) is not None:
-                self._listed(found).append(found)
+                self._listed(found)[found] = None
 
-    def _listed(self, selector: _Selector) -> list[_Selector]:
+    def _listed(self, selector: _Selector) -> dict[_Selector, None]:
         if not selector.labels:
             return self._selectors
-        return self._by_pair.setdefault(selector.labels[0], [])
+        return self._by_pair.setdefault(selector.labels[0], {})
 
     def _add_pattern(self, name: str, pattern: str) -> None:
         if pattern not in self._patterns:
@@ -151,26 +150,30 @@ class Holders:
             if prefix not in self._by_prefix:
                 self._lengths = sorted({*self._lengths, len(prefix)})
             self._by_prefix.setdefault(prefix, []).append(pattern)
-        self._patterns.setdefault(pattern, []).append(name)
+        self._patterns.setdefault(pattern, {})[name] = None
 
     def _forget(self, name: str, member: Member) -> None:
         """What `_register` wrote down for one member; lengths without a pattern do no harm."""
         selector = member.selector
         if selector.exact_match is not None:
-            own = self._exact.get(selector.exact_match.name, [])
-            if name in own:
-                own.remove(name)
+            own = self._exact.get(selector.exact_match.name, {})
+            own.pop(name, None)
             if not own:
                 self._exact.pop(selector.exact_match.name, None)
         elif selector.regex_match is not None:
-            pattern = selector.regex_match.pattern
-            self._patterns[pattern].remove(name)
-            if not self._patterns[pattern]:
-                del self._patterns[pattern]
-                self._compiled.pop(pattern, None)
-                self._by_prefix[literal_prefix(pattern)].remove(pattern)
+            self._forget_pattern(name, selector.regex_match.pattern)
         elif (found := _selector(name, member)) is not None:
-            self._listed(found).remove(found)
+            self._listed(found).pop(found, None)
+
+    def _forget_pattern(self, name: str, pattern: str) -> None:
+        names = self._patterns.get(pattern)
+        if names is None:
+            return
+        names.pop(name, None)
+        if not names:
+            del self._patterns[pattern]
+            self._compiled.pop(pattern, None)
+            self._by_prefix[literal_prefix(pattern)].remove(pattern)
 
 
 def _nodes_of(hyper_node: HyperNode) -> list[Member]:

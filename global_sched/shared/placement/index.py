@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,10 @@ from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Domain
 
 _DEEPEST = 64
+_HIGHEST = 2**17
+"""Sums over the pairs of two million pods are exact with tiers up to this one."""
+
+Levels = tuple[tuple[int, NDArray[np.int64]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +37,15 @@ class TreeIndex:
     """(tier, first position, position after the last), ascending."""
     parents: NDArray[np.int64]
     """Per position its parent, the root's being itself, to index arrays with."""
-    tiers_of: NDArray[np.int64]
-    """`tier` to index with arrays."""
+    height: tuple[int, ...]
+    """Per position what a pair costs there: the tier, but tiers far apart are brought closer."""
+    heights_of: NDArray[np.int64]
+    """`height` to index with arrays."""
     _under: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
     _below: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     _cuts: dict[int, "Cut"] = field(default_factory=dict)
     _parents_before: NDArray[np.int64] | None = None
+    _levels: dict[int, "Levels"] = field(default_factory=dict)
     _flats: dict[int, bool] = field(default_factory=dict)
     _fans: dict[int, "Fan | None"] = field(default_factory=dict)
 
@@ -81,6 +89,25 @@ class TreeIndex:
             found.extend(self.children[item])
         return found
 
+    def levels(self, position: int) -> "Levels":
+        """What lies in a domain, tier by tier: what a pair saves there at best, and the positions.
+
+        All that is kept together is as long as all chains are.
+        """
+        found = self._levels.get(position)
+        if found is None:
+            inside = np.array(sorted(self.subtree(position)[1:]), dtype=np.int64)
+            heights = self.heights_of[inside]
+            starts = np.flatnonzero(np.diff(heights)) + 1
+            found = self._levels[position] = tuple(
+                [
+                    (int(self.heights_of[self.parents[one]].max()) - self.height[one[0]], one)
+                    for one in np.split(inside, starts)
+                    if len(one)
+                ]
+            )
+        return found
+
     def cut(self, tier: int) -> "Cut":
         """The tree cut at a tier: the highest domains of at most that tier, and what is above."""
         found = self._cuts.get(tier)
@@ -121,7 +148,9 @@ class TreeIndex:
         rows[parents] = np.arange(len(parents))
         there = table <= self.root
         table[~there] = self.root
-        return Fan(rows, table, None if there.all() else there, tiers)
+        heights = self.heights_of[table[:, 0]]
+        whole = None if there.all() else there
+        return Fan(rows, table, whole, tiers, self.height[parents[0]], heights)
 
     def childless(self, first: int, last: int) -> bool:
         """Whether no domain from one position to another has children."""
@@ -173,6 +202,10 @@ class Fan:
     """Which of `children` are no padding; None where all are."""
     tiers: NDArray[np.int64]
     """Per row the tier of the children."""
+    height: int
+    """What a pair costs in these domains."""
+    heights: NDArray[np.int64]
+    """Per row what a pair costs in a child."""
 
 
 def tree_index(domains: Sequence[Domain]) -> TreeIndex:
@@ -194,6 +227,7 @@ def tree_index(domains: Sequence[Domain]) -> TreeIndex:
     for at, above_at in enumerate(parent):
         children[above_at].append(at)
     tiers = (*(d.tier for d in ordered), ordered[-1].tier + 1 if ordered else 1)
+    heights = _heights(tiers)
     return TreeIndex(
         domains=ordered,
         position=position,
@@ -201,15 +235,29 @@ def tree_index(domains: Sequence[Domain]) -> TreeIndex:
         chain=tuple(chain),
         children=tuple(tuple(sorted(below, key=lambda at: ordered[at].name)) for below in children),
         tier=tiers,
+        height=heights,
         slices=_slices(ordered),
         parents=np.array([*parent, root], dtype=np.int64),
-        tiers_of=np.array(tiers, dtype=np.int64),
+        heights_of=np.array(heights, dtype=np.int64),
     )
 
 
 def _parent(domain: Domain, position: dict[DomainId, int], ordered: tuple[Domain, ...]) -> int:
     at = position.get(domain.parent) if domain.parent is not None else None
     return len(ordered) if at is None or ordered[at].tier <= domain.tier else at
+
+
+def _heights(tiers: tuple[int, ...]) -> tuple[int, ...]:
+    """The tiers, or in the same order and nearly the same proportion where sums would overflow."""
+    if tiers[-1] <= _HIGHEST:
+        return tiers
+    known = sorted(set(tiers))
+    span = known[-1] - known[0]
+    height, heights = 0, {known[0]: 0}
+    for below, tier in pairwise(known):
+        height += max(1, (tier - below) * _HIGHEST // span)
+        heights[tier] = height
+    return tuple(heights[tier] for tier in tiers)
 
 
 def _slices(ordered: tuple[Domain, ...]) -> tuple[tuple[int, int, int], ...]:

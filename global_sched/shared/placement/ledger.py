@@ -1,7 +1,7 @@
 """What was taken from a Space and by whom, so that it can be given back or undone in any order."""
 
 from bisect import insort
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from global_sched.shared.model.errors import InvariantError
@@ -219,13 +219,20 @@ class Ledger:
         origin = self._find(placed)
         entry = _Entry(placed, [], taken=False, origin=origin)
         for move in reversed(origin.moves):
-            here: dict[int, list[int]] = {}
-            for node in move.nodes:
-                here.setdefault(self._row_of[node], []).append(node)
-            for row, nodes in here.items():
+            for row, nodes in self._by_row(move.nodes):
                 target = self._rows.after(row, move.request, -move.pods)
                 self._move(entry, _Move(nodes, row, target, fresh=False))
         self._entries.append(entry)
+
+    def _by_row(self, nodes: list[int]) -> Iterable[tuple[int, list[int]]]:
+        """The nodes by the rows that they are in now, which mostly is one."""
+        rows = [self._row_of[node] for node in nodes]
+        if rows.count(rows[0]) == len(rows):
+            return ((rows[0], nodes),)
+        here: dict[int, list[int]] = {}
+        for row, node in zip(rows, nodes, strict=True):
+            here.setdefault(row, []).append(node)
+        return here.items()
 
     def _find(self, placed: Placed) -> _Entry:
         entries = self._open.get(id(placed))

@@ -33,6 +33,8 @@ class LiveTree:
         draft = Draft(hypernodes, nodes)
         tree = draft.tree()
         self._objects = draft.objects
+        self._names = list(draft.objects)
+        """Those that are read, ascending."""
         self._spare = draft.left_out
         self._left_out = list(draft.left_out)
         self._forest = draft.forest
@@ -49,14 +51,20 @@ class LiveTree:
         self._domains: dict[str, Domain] = dict(zip(self._order, tree.domains, strict=True))
         self._tree = tree
         self._stale = True
+        self._renamed = False
+        """Whether domains have changed since the tree was read."""
 
     def tree(self) -> Tree:
         """The tree as it is now."""
         if self._stale:
             self._stale = False
             notes = {n: missing_note(sorted(nodes)) for n, nodes in self._missing.items() if nodes}
+            domains = self._tree.domains
+            if self._renamed:
+                domains = tuple(map(self._domains.__getitem__, self._order))
+                self._renamed = False
             self._tree = Tree(
-                domains=self._tree.domains,
+                domains=domains,
                 leaf_of=self._leaf_of,
                 problems=problems_of(self._forest, self._objects, self._overlaps, self._left_out),
                 notes=dict(sorted(notes.items())),
@@ -127,7 +135,7 @@ class LiveTree:
         if self._resolver.is_worn():
             return None
         full = name not in self._objects and len(self._objects) >= MOST_HYPERNODES
-        last = max(self._objects) if full else ""
+        last = self._names[-1] if full else ""
         if full and name > last:
             if name not in self._spare:
                 insort(self._left_out, name)
@@ -166,8 +174,11 @@ class LiveTree:
         if now is None:
             forest.drop(name)
             del self._objects[name]
+            del self._names[bisect_left(self._names, name)]
         else:
             listed = read(forest, self._resolver, now)
+            if name not in self._objects:
+                insort(self._names, name)
             self._objects[name] = now
             if listed.missing_nodes:
                 self._missing[name] = set(listed.missing_nodes)
@@ -197,6 +208,4 @@ class LiveTree:
             if known is None:
                 insort(self._order, name)
             self._domains[name] = domain
-        if changed:
-            domains = tuple(map(self._domains.__getitem__, self._order))
-            self._tree = Tree(domains=domains, leaf_of=self._leaf_of, problems={}, notes={})
+        self._renamed |= changed

@@ -1,6 +1,7 @@
 """From rows to answers: which of alike nodes are meant, in which domain, and what is free."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 from global_sched.shared.model.gang import Gang
@@ -12,6 +13,8 @@ from global_sched.shared.placement.placed import Placed, Take
 from global_sched.shared.placement.rows import Rows
 
 Requests = Mapping[PodSetName, Resources]
+_take = partial(tuple.__new__, Take)
+"""Makes a Take of its fields without a call of Python's: there is one for every node."""
 
 
 def placed_of(
@@ -77,7 +80,7 @@ def takes_of(
     sources = {step.row for step in draft.steps}
     here: dict[int, list[int]] = {}
     takes: list[Take] = []
-    order: list[int] = []
+    order: list[tuple[int, int]] = []
     for unit, row, target, pod_set, count, pods in draft.steps:
         nodes = here.get(row)
         if nodes is None:
@@ -90,10 +93,12 @@ def takes_of(
             here[target] = sorted((*there, *chosen), key=ledger.order())
         asked = requests[pod_set]
         moves.append((chosen, base[row], base[target], asked, pods))
-        takes += [Take(node, pod_set, 1, pods, asked) for node in chosen]
-        order += [unit] * len(chosen)
-    if any(after < before for before, after in pairwise(order)):
-        takes = [takes[at] for at in sorted(range(len(takes)), key=order.__getitem__)]
+        takes += [_take((node, pod_set, 1, pods, asked)) for node in chosen]
+        order.append((unit, len(takes)))
+    if any(after < before for (before, _), (after, _) in pairwise(order)):
+        starts = [0, *(end for _, end in order)]
+        by_unit = sorted(range(len(order)), key=lambda at: order[at][0])
+        takes = [take for at in by_unit for take in takes[starts[at] : starts[at + 1]]]
     return tuple(takes)
 
 

@@ -153,7 +153,7 @@ class Nearest:
 
     def _combine(self, domain: int, limit: int | None) -> bool:
         """The costs of a domain from those of its children; False when the budget is spent."""
-        tier = self._index.tier[domain]
+        tier = self._index.height[domain]
         grid = self._grid(self._steps(domain))
         added: list[tuple[int, Costs]] = [
             (child, np.minimum(self._costs[child] - tier * grid.pairs, FAR))
@@ -230,8 +230,8 @@ class Nearest:
         pods = sum(self._wanted)
         if limit is None:
             return pods
-        tier = self._index.tier[domain]
-        saving = tier - min(self._index.tier[at] for at in self._index.subtree(domain))
+        tier = self._index.height[domain]
+        saving = tier - min(self._index.height[at] for at in self._index.subtree(domain))
         needed = tier * (pods * (pods - 1) // 2) - limit + 1
         rooms = sorted((int(grid.pods[c < _HALF].max(initial=0)) for c in costs), reverse=True)
         most = 0

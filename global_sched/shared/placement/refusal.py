@@ -141,9 +141,17 @@ def _hard_text(
             return f"pods already run in no common domain of tier {task.limit.tier} or below"
         return f"pods already run in {nearest}, which holds {holds} of {wants} more"
     if nearest is None or holds == 0:
-        return f"no domain of tier {task.limit.tier} or below holds any of {wants}"
+        return (
+            f"no domain of tier {task.limit.tier} or below holds any of {wants}{_in_groups(task)}"
+        )
     tier = index.tier[index.position[nearest]]
-    return f"largest free tier-{tier} domain {nearest} holds {holds} of {wants}"
+    return f"largest free tier-{tier} domain {nearest} holds {holds} of {wants}{_in_groups(task)}"
+
+
+def _in_groups(task: Task) -> str:
+    """In which steps pods count, where some only count together."""
+    sizes = sorted({unit.size for unit in task.units if unit.tier is not None and unit.size > 1})
+    return f" in whole groups of {' and '.join(map(str, sizes))}" if sizes else ""
 
 
 def _nearest(

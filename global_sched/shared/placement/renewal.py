@@ -64,10 +64,9 @@ class Renewal:
         target = None if place is None else rows.row(*place)
         if source == target:
             return
-        before = None if source is None else rows.free[source]
         if source is not None:
             rows.leave(source, 1)
         if target is not None:
             rows.enter(target, 1)
         self._ledger.renew(node, source, target)
-        rows.renewed(before, None if target is None else rows.free[target])
+        rows.renewed(source, target)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from global_sched.shared.model.errors import InvariantError
+from global_sched.shared.model.topology import Wanted
 from global_sched.shared.placement.ground import Ground, SortKey
+from global_sched.shared.placement.scarcity import Scarcity
 
 Request = tuple[tuple[int, int], ...]
 """What a pod asks for: (position on the axis, amount)."""
@@ -42,8 +44,14 @@ class Rows:
         """Changes that are no placement: see `renewed`."""
         self._renewed: dict[Free, int] = {}
         """Free vectors of which there are so many more (or fewer) nodes than on the ground."""
+        self._renewals: list[tuple[Free, int, int]] = []
+        """(free vector, class, more nodes) of every renewal, in order."""
+        self._demand: tuple[Wanted, ...] = ()
+        self._scarcity: Scarcity | None = None
+        self.weigh(ground.topology.demand)
         self._balances: dict[tuple[int, int], list[float]] = {}
         self._steps: dict[tuple[int, Request, int, tuple[str, ...]], int] = {}
+        self._known: dict[int, tuple[SortKey, int]] = {}
         self._trail: list[tuple[int, int, int]] = []
 
     def key(self, row: int) -> SortKey:
@@ -120,22 +128,44 @@ class Rows:
         self.count[row] = left
         if left == 0:
             own = self._own(self.domain[row])
-            del own[bisect_left(own, (self.key(row), row))]
+            del own[bisect_left(own, self._entry(row))]
         self.log.append((row, -nodes))
 
     def enter(self, row: int, nodes: int) -> None:
         """So many more nodes are in a row."""
         if self.count[row] == 0:
-            insort(self._own(self.domain[row]), (self.key(row), row))
+            insort(self._own(self.domain[row]), self._entry(row))
         self.count[row] += nodes
         self.log.append((row, nodes))
 
-    def renewed(self, before: Free | None, after: Free | None) -> None:
-        """A node has other room for good, from before everything that was placed."""
+    def _entry(self, row: int) -> tuple[SortKey, int]:
+        """The row as it stands in its domain: one tuple, since the same is compared at once."""
+        entry = self._known.get(row)
+        if entry is None:
+            entry = self._known[row] = (self.key(row), row)
+        return entry
+
+    def weigh(self, demand: tuple[Wanted, ...]) -> None:
+        """From now on places cost what this mix of shapes says."""
+        if demand != self._demand:
+            self._demand = demand
+            self._scarcity = Scarcity(self.ground, demand) if demand else None
+
+    @property
+    def scarcity(self) -> Scarcity | None:
+        """What places cost now; None where nobody said what pods ask for."""
+        if self._scarcity is not None:
+            self._scarcity.follow(self._renewals)
+        return self._scarcity
+
+    def renewed(self, before: int | None, after: int | None) -> None:
+        """A node is in another row for good, from before everything that was placed."""
         self.renewals += 1
-        for free, sign in ((before, -1), (after, 1)):
-            if free is None:
+        for row, sign in ((before, -1), (after, 1)):
+            if row is None:
                 continue
+            free = self.free[row]
+            self._renewals.append((free, self.kind[row], sign))
             self._renewed[free] = self._renewed.get(free, 0) + sign
             for (device, beside), found in self._balances.items():
                 _weigh(found, free, sign, (device, beside))

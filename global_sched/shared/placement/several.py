@@ -12,13 +12,13 @@ import numpy as np
 
 from global_sched.shared.placement.bounds import least_costs
 from global_sched.shared.placement.choose import Scope, top_of
-from global_sched.shared.placement.closest import sum_of_pairs
 from global_sched.shared.placement.draft import Draft
 from global_sched.shared.placement.flat import Flat, flat_of
 from global_sched.shared.placement.greedy import Greedy
 from global_sched.shared.placement.leaves import ByLeaves
 from global_sched.shared.placement.nearest import Nearest, Share
 from global_sched.shared.placement.pack import Budget
+from global_sched.shared.placement.parts import sum_of_pairs
 from global_sched.shared.placement.sharper import Plan, Sharper, sharper_costs, totals_of
 from global_sched.shared.placement.units import NOWHERE
 from global_sched.shared.placement.views import Ints, Room
@@ -77,7 +77,10 @@ class Several:
         self.plain = plain
 
     def place(self, scope: Scope) -> tuple[Draft | None, bool]:
-        """The minimum in the lowest tier that holds it, with surplus; or None. And if proven."""
+        """The minimum in the lowest tier that holds it, with surplus; or None. And if proven.
+
+        Where nothing follows the minimum the draft is not on the rows: nobody looks there.
+        """
         least = tuple(unit.least for unit in self.task.units)
         most = tuple(unit.most for unit in self.task.units)
         if any(u.least and u.anchor == NOWHERE for u in self.task.units):
@@ -92,8 +95,9 @@ class Several:
             proven = proven and search.proven
             if search.found is not None:
                 draft = search.found.draft
-                draft.redo()
-                self.plain.surplus(draft, scope, search.found.domain)
+                if any(draft.count(unit) < unit.most for unit in self.task.units):
+                    draft.redo()
+                    self.plain.surplus(draft, scope, search.found.domain)
                 return draft, proven
         return None, proven
 

@@ -96,8 +96,8 @@ def sharper_costs(
     None where their children are not leaves, or where it would take too long. The prices aim at
     showing that nothing costs less than the `target`.
     """
-    tier = index.tier[int(domains[0])]
-    fan = index.fan(tier)
+    tier = index.height[int(domains[0])]
+    fan = index.fan(index.tier[int(domains[0])])
     rows = None if fan is None else fan.rows[domains]
     if fan is None or rows is None or rows.min() < 0:
         return None
@@ -111,7 +111,7 @@ def sharper_costs(
         usable[~fan.there[rows].reshape(-1), 1:] = False
     pods = grid.sum(axis=1)
     pairs = (pods * (pods - 1) // 2).astype(np.float64)
-    gains = np.repeat((tier - fan.tiers[rows]).astype(np.float64), leaves.shape[1])
+    gains = np.repeat((tier - fan.heights[rows]).astype(np.float64), leaves.shape[1])
     saved = np.where(usable, gains[:, None] * pairs[None, :], -np.inf)
     every = sum(wanted) * (sum(wanted) - 1) // 2
     most, chosen, worth = _most_saved(

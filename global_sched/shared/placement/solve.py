@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from global_sched.shared.placement.choose import Scope, room_in, top_of
+from global_sched.shared.placement.closest import MOST_PODS
 from global_sched.shared.placement.draft import Draft
 from global_sched.shared.placement.greedy import Greedy
 from global_sched.shared.placement.rows import Rows
@@ -79,13 +80,15 @@ class Solver:
         least, room = unit.least, self.plain.room(unit.at)
         if self.task.any_number:
             least = min(unit.most, room_in(self.index, room, scope))
+            if unit.size > 1 and least < unit.most:
+                least -= least % unit.size
             if least == 0:
                 return Unsolved(proven=True)
+        draft = Draft(self.rows, applied=False)
         parts = self.plain.whole_groups(unit, room, least, unit.most, scope)
         if parts is None:
             return Unsolved(proven=True)
-        self.exact = self.plain.exact
-        draft = Draft(self.rows, applied=False)
+        self.exact = sum(pods for _, pods in parts) <= MOST_PODS
         table = self.tables[unit.at]
         self.plain.put(draft, unit, table, parts, scatter=scope.limit.scatter)
         return draft

@@ -6,7 +6,7 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.topology import Leaf, Occupant, Topology
+from global_sched.shared.model.topology import Leaf, Occupant, Topology, Wanted
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
 from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.choose import Scope, glance
@@ -14,6 +14,7 @@ from global_sched.shared.placement.draft import Draft
 from global_sched.shared.placement.explain import domain_verdicts
 from global_sched.shared.placement.ground import GROUNDS
 from global_sched.shared.placement.ledger import Ledger
+from global_sched.shared.placement.lone import is_small, place_lone
 from global_sched.shared.placement.memo import Answer, Ask, Memo
 from global_sched.shared.placement.naming import free_in, node_takes, placed_of, share_used
 from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed
@@ -57,6 +58,7 @@ class Space:
         self._board = board_of(self._rows)
         self._tables = Tables(self._rows, self._board)
         self._seen: dict[int, tuple[Gang, Table, int, Limit]] = {}
+        self._small = is_small(self._rows)
         self._memo = Memo()
         self._plain = self._memo.plain
         self._last_version = 0
@@ -108,13 +110,21 @@ class Space:
         shared = self._ground.answers
         known = shared.get(id(gang)) if self.version == 0 else None
         if known is None:
-            known = (gang, self._answer(gang, (id(gang), None, None, None, (), None, (), False)))
+            ask: Ask = (id(gang), None, None, None, (), None, (), False)
+            known = (gang, self._lone(gang) or self._answer(gang, ask))
             if self.version == 0 and self._is_shareable(known[1]):
                 if len(shared) >= _MOST_GANGS:
                     shared.clear()
                 shared[id(gang)] = known
         self._plain[id(gang)] = known
         return known[1]
+
+    def _lone(self, gang: Gang) -> Placed | None:
+        """The answer where it can be found without a search."""
+        task = self._task(gang, None, None)
+        if isinstance(task, Verdict) or not task.lone or not self._small:
+            return None
+        return place_lone(self._rows, self._tables.of_task(task)[0], task)
 
     def _is_shareable(self, answer: Answer) -> bool:
         """Whether an answer is final and names only rows that every Space of this topology has."""
@@ -212,8 +222,12 @@ class Space:
         takes = node_takes(self._rows, self._ledger, nodes) if nodes else ()
         return Placed(Amounts(), None, None, "", takes)
 
-    def renew(self, changes: Mapping[int, Leaf | None]) -> bool:
+    def renew(
+        self, changes: Mapping[int, Leaf | None], demand: tuple[Wanted, ...] | None = None
+    ) -> bool:
         """Undo everything, then let named nodes (by leaf; None: gone) be as they are told.
+
+        demand:  what pods ask for now (None: the same as before).
 
         The Space then answers as one made anew. False where it has to be: nothing is changed then.
         """
@@ -222,6 +236,8 @@ class Space:
         if self._renewal is None:
             self._renewal = Renewal(self._rows, self._ledger)
         done = self._ground.named and self._renewal.apply(changes)
+        if done and demand is not None:
+            self._rows.weigh(demand)
         self._changed()
         return done
 

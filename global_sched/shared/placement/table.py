@@ -1,5 +1,6 @@
 """How many pods of one shape every node and every domain still hold."""
 
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -10,7 +11,9 @@ from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.topology import Occupant
 from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.ground import BaseTable, Ground, TableKey
+from global_sched.shared.placement.line import Line
 from global_sched.shared.placement.rows import Request, Rows
+from global_sched.shared.placement.scarcity import Scarcity
 from global_sched.shared.placement.takes import class_takes, is_device
 from global_sched.shared.placement.tally import (
     MOST_PODS,
@@ -67,6 +70,11 @@ class Table:
         )
         self._per_device = (-1, 0)
         """The free CPU per device over the cluster at first, after so many renewals."""
+        self._costs: dict[int, int] = {}
+        self._priced: tuple[Scarcity, int] | None = None
+        """What a pod costs on a node of each row, by the prices of then."""
+        self.lines: dict[int, Line] = {}
+        """The nodes of large domains in the order in which scattered pods take them."""
         self._weighed = [item for item in asking if axis[item[0]] != PODS] or asking
         self.marks = marks(self.shape, self._mark)
         self._limit = self.shape.most_per_node() or MOST_PODS
@@ -162,6 +170,23 @@ class Table:
             return devices, 0
         kept = free[at] - self._cpu_asked
         return devices, abs(kept - devices * self._cpu_per_device(at))
+
+    def costs(self, rows: Sequence[int]) -> Mapping[int, int]:
+        """What one pod costs others on a node of each of these rows, which all take one.
+
+        Empty where nobody said what pods ask for.
+        """
+        scarcity = self._rows.scarcity
+        if scarcity is None:
+            return {}
+        if self._priced != (scarcity, scarcity.stamp):
+            self._priced = (scarcity, scarcity.stamp)
+            self._costs = {}
+        new = [row for row in rows if row not in self._costs]
+        if new:
+            nodes = [(self._rows.free[row], self._rows.kind[row]) for row in new]
+            self._costs.update(zip(new, scarcity.costs(nodes, self._asking), strict=True))
+        return self._costs
 
     def follow(self) -> None:
         """Bring the sums up to date with the rows."""

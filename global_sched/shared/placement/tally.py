@@ -20,7 +20,8 @@ from global_sched.shared.placement.takes import class_takes, is_device
 
 MOST_PODS = 2**24
 """A bound that keeps the sums of an absurd report within 63 bits; more is never needed."""
-PARTS = 64
+_PART_BITS = 6
+PARTS = 1 << _PART_BITS
 MOST_SLACK_FREE = 2**56
 MOST_SLACK = 2**28
 """Parts of a request that slack is measured in, and bounds on it as above."""
@@ -110,6 +111,7 @@ class Tally:
         """Changes whenever lines that were measured before are no longer whole."""
         self._followers: list[Follower] = []
         self._known: dict[tuple[Free, int], Ints] = {}
+        self._masks: dict[tuple[int, tuple[bool, ...]], Ints] = {}
         self._stock: Stock | None = None
 
     def place(self, shape: PodShape) -> int:
@@ -139,6 +141,7 @@ class Tally:
         for follower in self._followers:
             self._catch_up(slice(first, after), follower)
         self._known.clear()
+        self._masks.clear()
         self.counted += 1
 
     def join(self, follower: "Follower") -> None:
@@ -158,12 +161,44 @@ class Tally:
             if len(known) > _MOST_KNOWN:
                 known.clear()
                 lacking = list(nodes)
+            if len(lacking) <= _FEW and all(
+                max(f, default=0) <= MOST_SLACK_FREE for f, _ in lacking
+            ):
+                known.update([(node, self._count_one(*node)) for node in lacking])
+                return [known[node] for node in nodes]
             free = np.array([[min(f, LARGEST) for f in node[0]] for node in lacking], np.int64)
             kinds = np.array([node[1] for node in lacking], dtype=np.int64)
             every = slice(0, self.table.shape[2])
             counts = self._counts(every, free.reshape(len(lacking), len(self.axis)), kinds)
             known.update(zip(lacking, counts.reshape(len(lacking), -1), strict=True))
         return [known[node] for node in nodes]
+
+    def _count_one(self, free: Free, kind: int) -> Ints:
+        """The same of one node with no absurd amounts, with as few operations as there are."""
+        limits = self._limits
+        slack = (np.array(free, dtype=np.int64) * PARTS)[:, None] // limits.asked
+        fits = slack >> _PART_BITS
+        np.maximum(fits, limits.floor, out=fits)
+        np.minimum(slack, MOST_SLACK, out=slack)
+        slack *= limits.weighed
+        result = np.empty((3, limits.most.size), dtype=np.int64)
+        pods = np.minimum.reduce(fits, axis=0, out=result[SUMS])
+        np.minimum(pods, limits.most, out=pods)
+        result[LEAN] = pods
+        parts = np.add.reduce(slack, axis=0, out=result[SLACK])
+        np.minimum(parts, MOST_SLACK, out=parts)
+        result *= self._mask(kind, tuple([amount > 0 for amount in free]))
+        return result.reshape(-1)
+
+    def _mask(self, kind: int, has: tuple[bool, ...]) -> Ints:
+        """1 for what counts on nodes of a class that have some of these resources left."""
+        found = self._masks.get((kind, has))
+        if found is None:
+            limits = self._limits
+            found = np.broadcast_to(limits.takes[kind], (3, limits.most.size)).copy()
+            found[LEAN] *= ~limits.devices[list(has)].any(axis=0)
+            self._masks[kind, has] = found
+        return found
 
     def _counts(self, shapes: slice, free: Ints, kinds: Ints) -> Ints:
         """The three counts of nodes, by (node, count, shape)."""

@@ -20,10 +20,13 @@ _Piece = tuple[int, int | None, int, int, int | None, str]
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """Pod sets that share their groups: so many groups at least and at most, under one tier."""
+    """Pod sets that share their groups: so many groups at least and at most, under one tier.
+
+    Without a tier that narrows only their numbers are equal: all of a group starts, or none of it.
+    """
 
     name: str
-    tier: int
+    tier: int | None
     least: int
     most: int
 
@@ -56,7 +59,8 @@ class Unit:
     anchor: int | None = None
     """The domain in which a group runs already that these pods join; `NOWHERE` when none may."""
     family: str = ""
-    """Units of one family have equally many groups, and group i of each lies with the others'."""
+    """Units of one family have equally many groups; under a tier group i of each lies with the
+    others'."""
     least: int = field(init=False)
     """Pods that must be placed."""
     most: int = field(init=False)
@@ -79,10 +83,22 @@ class Task:
     """Pods that must be placed."""
     most: int = field(init=False)
     """Pods that may be placed."""
+    lone: bool = field(init=False)
+    """Whether counting one shape tells all of it: one pod set, of which all pods or none go."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "least", sum(unit.least for unit in self.units))
         object.__setattr__(self, "most", sum(unit.most for unit in self.units))
+        unit = one_shape(self)
+        lone = (
+            unit is not None
+            and len(unit.sets) == 1
+            and unit.least == unit.most
+            and not unit.key[1]
+            and not unit.family
+            and unit.anchor is None
+        )
+        object.__setattr__(self, "lone", lone)
 
 
 def compile_task(
@@ -110,12 +126,12 @@ def compile_task(
         key = _table_key(pod_set, binding)
         alone = position if (pod_set.partition and pod_set.partition.size > 1) or key[1] else -1
         family = families.get(pod_set.partition.together) if pod_set.partition else None
-        if family is not None and inner is not None:
+        if family is not None:
             inner = family.tier
         pieces = _all_pieces(index, pod_set, inner, least, most, joins, family)
         for number, (size, tier, low, high, anchor, shared) in enumerate(pieces):
-            own = position if tier is not None else alone
-            slot = (key, size, tier, own, number if tier is not None else 0)
+            apart = tier is not None or bool(shared)
+            slot = (key, size, tier, position if apart else alone, number if apart else 0)
             known = units.get(slot)
             sets = (*(known.sets if known else ()), (pod_set.name, low, high))
             at = known.at if known else len(units)
@@ -216,7 +232,7 @@ def _all_pieces(
         pieces.append((missing, tier, low, missing, _anchor(index, join, tier), ""))
         least, most = max(0, least - missing), most - missing
     size = pod_set.partition.size if pod_set.partition else 0
-    if family is not None and tier is not None and size > 0 and most > 0:
+    if family is not None and size > 0 and most > 0:
         groups = min(family.most, most // size)
         low = min(groups, family.least)
         if groups:
@@ -233,14 +249,15 @@ def _families(
     for pod_set in gang.pod_sets:
         partition = pod_set.partition
         tier = _inner_tier(index, pod_set, limit)
-        if partition is None or not partition.together or not isinstance(tier, int):
+        if partition is None or not partition.together or isinstance(tier, Verdict):
             continue
         size = max(1, partition.size)
         most = min(pod_set.count, amounts.get(pod_set.name)) // size
         least = min(most, -(-minimum.get(pod_set.name) // size))
         known = found.get(partition.together)
         if known is not None:
-            tier, most = min(tier, known.tier), min(most, known.most)
+            tiers = [one for one in (tier, known.tier) if one is not None]
+            tier, most = min(tiers, default=None), min(most, known.most)
             least = max(least, known.least)
         found[partition.together] = _Family(partition.together, tier, min(least, most), most)
     return found

@@ -44,8 +44,6 @@ class Still:
         self.sums: Ints = np.ascontiguousarray(room.sums)
         self.own = room.own
         self.step = room.step
-        self.exact = True
-        """False once a choice was only a good one, because the closest would take too long."""
 
     @property
     def lean(self) -> Ints:

@@ -4,10 +4,11 @@ import msgspec
 
 from global_sched.cache.directives import SLICE_LIMIT, directive_specs
 from global_sched.shared.model.gang import Amounts
+from global_sched.shared.placement import read_demand
 from tests.builders import workload
 from tests.global_sched.cache.worlds import feed, state_of
 from tests.wire import binding as wire_binding
-from tests.wire import cluster_object, pod_template, task, vcjob
+from tests.wire import cluster_object, pod_template, report, task, vcjob
 
 
 def entries(specs):
@@ -31,10 +32,31 @@ def test_an_entry_carries_the_decision():
 
 
 def test_an_empty_directive_still_says_label_keys():
-    """Every member has one."""
+    """Every member has one, and its count of entries stands there, 0 too, for `kubectl get`."""
     [spec] = directive_specs("m1", [], label_keys=("a", "b"), epoch=1)
 
     assert (spec.entries, spec.label_keys) == (None, ["a", "b"])
+    assert msgspec.json.decode(msgspec.json.encode(spec))["size"] == 0
+
+
+def test_the_mix_that_the_leader_placed_by_is_told_back():
+    """The member places by the same mix: its first slice has it, and a new one is news."""
+    told = [{"shape": {"requests": {"entries": [["cpu", 1000], ["pods", 1]]}}, "pods": 4}]
+    state = state_of(cluster_object("m1"), cluster_object("m2"), report("m1"))
+    state.settle()
+    assert state.directive_changes(64) == {"m1", "m2"}
+    feed(state, report("m1", generation=2, demand=told))
+    state.settle()
+    assert state.directive_changes(64) == {"m1"}
+    assert state.directive_changes(64) == frozenset()
+    [spec] = state.directive("m1")
+    assert msgspec.json.decode(msgspec.json.encode(spec.demand)) == told
+
+    many = [workload(f"w{i}", pods=4, gpus=8, on="m1", bound=0) for i in range(1500)]
+    mix = read_demand(spec.demand)
+    first, *others = directive_specs("m1", many, label_keys=(), epoch=1, demand=mix)
+    assert first.demand == spec.demand
+    assert not any(one.demand for one in others)
 
 
 def test_large_directives_are_sliced():

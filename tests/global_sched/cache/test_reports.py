@@ -44,6 +44,22 @@ def test_slices_count_when_all_of_one_generation_are_there():
     assert [leaf.count for leaf in second.topology.leaves] == [5]
 
 
+def mixed(*amounts, pods=1, **fields):
+    """A shape of a member's mix, on the wire."""
+    entries = [list(one) for one in amounts or (("cpu", 1000), ("pods", 1))]
+    return {"shape": {"requests": {"entries": entries}, **fields}, "pods": pods}
+
+
+def test_what_pods_ask_for_is_read():
+    """The mix stands in the topology, by which nodes are chosen; a new one is news."""
+    state = state_of(cluster_object("m1"), report("m1", demand=[mixed(pods=8, per_node=2)]))
+    capacity = capacity_of(state).capacity
+    assert capacity is not None
+    (found,) = capacity.topology.demand
+    assert (found.pods, found.shape.per_node, found.shape.requests.get("cpu")) == (8, 2, 1000)
+    assert feed(state, report("m1", generation=2, demand=[mixed(pods=4)]))
+
+
 @pytest.mark.parametrize(
     ("bad", "want"),
     [
@@ -95,6 +111,28 @@ def test_slices_count_when_all_of_one_generation_are_there():
             id="an unknown taint effect",
         ),
         pytest.param(report("m1", observedAt="soon"), "spec.observedAt", id="no time"),
+        pytest.param(
+            report("m1", demand=[mixed(pods=0)]), "demand[0].pods: 0", id="a shape of no pods"
+        ),
+        pytest.param(
+            report("m1", demand=[mixed(), mixed(pods=2**40)]),
+            "demand[1].pods",
+            id="a shape of a trillion pods",
+        ),
+        pytest.param(
+            report("m1", demand=[mixed(("pods", 1), ("cpu", 1))]),
+            "requests are not amounts",
+            id="a shape whose requests are in no order",
+        ),
+        pytest.param(
+            report("m1", demand=[mixed(("cpu", 0), ("pods", 1))]),
+            "requests are not amounts",
+            id="a shape that asks for nothing of a kind",
+        ),
+        pytest.param(
+            report("m1", demand=[mixed(("cpu", "much"))]), "demand[0].shape", id="no amount at all"
+        ),
+        pytest.param(report("m1", demand=[mixed()] * 129), "more than 128", id="too many shapes"),
     ],
 )
 def test_refused_reports_leave_the_last_good_one(bad, want):

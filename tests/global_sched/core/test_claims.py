@@ -12,6 +12,7 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.verdict import Code
+from global_sched.shared.model.workload import Reported
 from tests.builders import NOW, ids, workload
 from tests.towns import Member, Town
 
@@ -251,3 +252,67 @@ def test_a_world_at_rest_is_not_searched():
 
     assert plan.empty()
     assert _verdict(plan, "new").code == Code.NO_FIT
+
+
+def test_room_that_surplus_leaves_is_not_given_twice():
+    """While its surplus leaves for one claimant, a gang is no victim for the next one."""
+    town = _town(_job("low", 2, minimum=1), racks=(2,))
+    town.add(_job("first", priority=10))
+    town.execute(_cycle(town), linger=True)
+    town.add(_job("second", 2, priority=20))
+
+    waiting = _cycle(town)
+
+    assert (waiting.withdrawals, waiting.claims) == ((), ())
+    town.leave()
+    town.execute(_cycle(town))
+    assert town.workloads["jobs/first"].targets
+    town.now = Instant(town.now + SECOND)
+    assert sorted(ids(_cycle(town).withdrawals)) == ["first", "low"]
+
+
+def _tell(town, plan):
+    """What everybody was told stands in their conditions, as after the writes."""
+    for one in plan.outcomes:
+        job = town.workloads[one.workload]
+        told = Reported(code=one.verdict.code, reason=one.verdict.reason)
+        town.workloads[one.workload] = replace(job, reported=told)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_who_was_put_off_has_its_turn(most):
+    """However many before it search in vain: after one round everybody was looked at."""
+    policy = replace(POLICY, searches_per_cycle=most)
+    town = _town(_job("stays", 3, preemptable=False), _job("low"))
+    in_vain = [_job(f"vain{at}", 2, priority=20, created=at) for at in range(7)]
+    town.add(*in_vain, _job("last", priority=10, created=9))
+
+    plan, cycles = _cycle(town, policy), 1
+    while not plan.claims and cycles < 20:
+        _tell(town, plan)
+        town.now = Instant(town.now + SECOND)
+        plan, cycles = _cycle(town, policy), cycles + 1
+
+    assert ids(plan.claims) == ["last"]
+    later = 8 - most  # half of each further cycle's searches are theirs, rounded up
+    assert cycles <= 1 - (-later // (most - most // 2))
+    town.execute(plan, linger=True)
+    town.leave()
+    assert ids(_cycle(town, policy).admissions) == ["last"]
+
+
+def test_who_was_looked_at_is_looked_at_again():
+    """When nobody is put off any more, the next round begins with the first in line."""
+    policy = replace(POLICY, searches_per_cycle=2)
+    town = _town(_job("stays", 3, preemptable=False), _job("low", preemptable=False))
+    town.add(*[_job(f"j{at}", 1, priority=20, created=at) for at in range(3)])
+    for _ in range(4):
+        _tell(town, _cycle(town, policy))
+    low = town.workloads["jobs/low"]
+    town.workloads[low.key] = replace(low, preemptable=True)
+
+    plans = [_cycle(town, policy)]
+    _tell(town, plans[0])
+    plans.append(_cycle(town, policy))
+
+    assert "j0" in ids(plans[0].claims) + ids(plans[1].claims)

@@ -1,5 +1,7 @@
 """The room that is kept from round to round is the room made anew."""
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +12,9 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.placement import Placed, Space
 from member_agent.cache import Asked, Kind, LiveRoom, live_room, room_of
+from member_agent.cache.live_room import selected_keys
 from member_agent.cache.units import units_of
+from tests.member_agent.directives import directive
 from tests.member_agent.member import AGENT, feed, hyper_node, member, node, pod, racks
 from tests.wire import GPU
 
@@ -41,7 +45,9 @@ GANGS = [
 @st.composite
 def events(draw):
     name = draw(st.sampled_from(NAMES))
-    kind = draw(st.sampled_from(["node", "node", "gone", "bind", "bind", "end", "tree"]))
+    kind = draw(
+        st.sampled_from(["node", "node", "gone", "bind", "bind", "ask", "ask", "end", "tree"])
+    )
     if kind == "node":
         return [
             node(
@@ -56,6 +62,10 @@ def events(draw):
         return ("delete", Kind.NODE, ("", name))
     if kind == "bind":
         return [pod(f"p-{name}", node=name, gpus=draw(st.integers(0, 4)))]
+    if kind == "ask":
+        zone = {"nodeSelector": {"zone": draw(st.sampled_from(["a", "b"]))}}
+        gpus, number = draw(st.sampled_from([0, 1, 8])), draw(st.integers(0, 3))
+        return [pod(f"w-{number}", gpus=gpus, spec=zone if draw(st.booleans()) else None)]
     if kind == "end":
         return ("delete", Kind.POD, ("team", f"p-{name}"))
     return [hyper_node("r0", 1, nodes=[n for n in NAMES if draw(st.booleans())])]
@@ -96,7 +106,11 @@ def test_from_round_to_round_is_the_same_as_anew(rounds):
         units = units_of(cache, frozenset({AGENT}))
         asked = Asked(units=units, held=held, closed=closed, order_keys=keys)
         space = live.open(cache, asked)
-        anew = room_of(cache, units, held=held, closed=closed, keys=keys, placing=True)
+        seen = keys | selected_keys(cache, units)
+        anew = replace(
+            room_of(cache, units, held=held, closed=closed, keys=seen, placing=True),
+            demand=cache.demand(keys),
+        )
         want = Space(anew, order_keys=sorted(keys))
         for one in GANGS:
             found, expected = space.place(one), want.place(one)
@@ -124,3 +138,40 @@ def test_changed_nodes_change_the_room_in_place():
     assert first is second is third
     assert live.made == 1
     assert (holds, third.holds(full, None)) == (29, 32)
+
+
+def test_the_mix_counts_pods_by_what_they_ask_for():
+    """Waiting and bound pods count by shape and selector; ended ones and daemons do not."""
+    cache = member(racks(1, 2, labels={"zone": "a"}))
+    zoned = {"nodeSelector": {"zone": "a"}}
+    daemons = {"kind": "DaemonSet", "apiVersion": "apps/v1", "metadata": {"name": "d", "uid": "d"}}
+    feed(cache, [pod("one", node="r0-0", gpus=4, spec=zoned), pod("two", gpus=4, spec=zoned)])
+    feed(cache, [pod("three", gpus=4), pod("four", node="r0-0", phase="Succeeded", gpus=1)])
+    feed(cache, [pod("five", node="r0-1", owner=daemons)])
+
+    counted = {(one.selector, one.requests.get(GPU)): n for one, n in cache.mix().items()}
+    assert counted == {((("zone", "a"),), 4): 2, ((), 4): 1}
+
+    cache.delete(Kind.POD, ("team", "two"))
+    cache.delete(Kind.POD, ("team", "three"))
+    assert list(cache.mix().values()) == [1]
+
+
+def test_the_agent_places_by_the_mix_that_the_leader_placed_by():
+    """What comes in between changes no choice; without a Directive its own pods make the mix."""
+    cache = member(racks(1, 2), [pod("one", gpus=4)])
+    (own,) = cache.demand(())
+    assert own.shape.requests.get(GPU) == 4
+
+    told = [{"shape": {"requests": {"entries": [["cpu", 1000], ["pods", 1]]}}, "pods": 8}]
+    feed(cache, [directive(demand=told)])
+    (theirs,) = cache.demand(())
+    assert (theirs.shape.requests.get("cpu"), theirs.pods) == (1000, 8)
+    space = live_room(cache).open(cache, Asked(units=()))
+    assert space.topology.demand == (theirs,)
+
+    feed(cache, [directive()])
+    assert cache.demand(()) == ()
+    feed(cache, [directive(demand=[{"shape": {}, "pods": 1}])])
+    assert cache.demand(()) == ()
+    assert "demand[0].shape" in next(iter(cache.problems.values()))

@@ -27,6 +27,7 @@ from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.kube.events import EventRecorder
 from global_sched.shared.kube.transport import AiohttpTransport
 from member_agent.jobs.controller import JobController
+from member_agent.jobs.status import FIRST_PHASE
 from tests.virtual_time import virtual_time
 
 ROOT = Path(__file__).parents[3]
@@ -103,7 +104,7 @@ async def test_pods_and_group_are_volcanos():
     """Names, labels, annotations, variables, owner, volumes, minimum: all as recorded."""
     async with controlled() as (client, _):
         await submit(client)
-        await asyncio.sleep(1)
+        await asyncio.sleep(FIRST_PHASE + 1)
         pods = (await client.list(PODS, namespace="team-a")).items
         groups = (await client.list(POD_GROUPS, namespace="team-a")).items
         config_map = await client.get(CONFIGMAPS, "train-svc", namespace="team-a")

@@ -8,8 +8,16 @@ import pytest
 from global_sched.shared.api.federation import ReportOmission, ReportWorkload
 from global_sched.shared.model.ids import BindingId, ClusterName, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.pods import Effect, Taint
-from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Occupant, Topology
+from global_sched.shared.model.pods import Effect, PodShape, Taint
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.topology import (
+    Domain,
+    Leaf,
+    NodeClass,
+    Occupant,
+    Topology,
+    Wanted,
+)
 from member_agent.report.build import (
     Limits,
     Observation,
@@ -225,3 +233,23 @@ def test_an_absurd_node_does_not_spoil_the_report():
     assert set(AXIS) - {"nvidia.com/gpu"} <= set(part.axis)
     assert set(part.free[0]) == {2**60}
     assert len(part.omitted) == len(names) - 256
+
+
+def test_the_mix_of_shapes_stands_in_the_first_slice_in_few_bytes():
+    """What pods ask for is told once, without the fields that say nothing."""
+    shape = PodShape(requests=Resources.of({"cpu": 1000, "pods": 1}), selector=(("zone", "a"),))
+    leaves = [leaf(free=(at, 0, 0, 0)) for at in range(200)]
+    told = replace(topology(*leaves), demand=(Wanted(shape=shape, pods=4),))
+    first, *others = slices_of(seen(told), Limits(slice_bytes=2000))
+
+    assert [msgspec.to_builtins(one) for one in first.demand] == [
+        {
+            "shape": {
+                "requests": {"entries": (("cpu", 1000), ("pods", 1))},
+                "selector": (("zone", "a"),),
+            },
+            "pods": 4,
+        }
+    ]
+    assert others
+    assert not any(part.demand for part in others)

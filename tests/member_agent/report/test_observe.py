@@ -8,6 +8,7 @@ from member_agent.cache import Kind, units_of
 from member_agent.report.observe import Facts, Placing, observe
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import AGENT, gang_objects, member, node, owner, pod, racks
+from tests.wire import GPU
 
 
 def seen(cache, *, facts=None, placing=None):
@@ -152,3 +153,17 @@ def test_what_is_left_out_is_named():
     assert told["Directive karmada-es-other/member1"].startswith("spec.cluster is 'other'")
     assert told["owner team/Job.batch/bad"] == "spec.parallelism is -1: expected 0 to 1000000"
     assert [leaf.count for leaf in seen(cache).topology.leaves] == [1]
+
+
+def test_a_report_says_what_pods_ask_for():
+    """Shapes of running and waiting pods, but for those that select on keys it does not hold."""
+    zone, disk = {"nodeSelector": {"zone": "a"}}, {"nodeSelector": {"disk": "fast"}}
+    cache = member(
+        racks(1, 1),
+        [pod("run", node="r0-0", gpus=2, spec=zone), pod("wait", gpus=2, spec=zone)],
+        [pod("other", gpus=1, spec=disk)],
+    )
+    told = seen(cache, facts=Facts(label_keys=("zone",))).topology.demand
+    assert [(one.shape.selector, one.shape.requests.get(GPU), one.pods) for one in told] == [
+        ((("zone", "a"),), 2, 2)
+    ]

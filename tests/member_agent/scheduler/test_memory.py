@@ -1,5 +1,7 @@
 """A restarted gang returns to where it ran, and nodes that failed are avoided for a while."""
 
+from dataclasses import replace
+
 import pytest
 
 from global_sched.shared.api import names
@@ -96,9 +98,10 @@ def test_the_memory_is_written_once_the_minimum_runs():
     objects = placed_by_us(gang_objects("g", pods=2, tier=1, nodes=["r1-0", "r1-1"]))
     cache = member(racks(2, 2), objects)
 
-    assert told(round_of(cache, Situation(now=NOW))) == {"g-pg": render_memory(was_in("r1"))}
+    memory = replace(was_in("r1"), reached=frozenset({"uid-group-g-pg"}))
+    assert told(round_of(cache, Situation(now=NOW))) == {"g-pg": render_memory(memory)}
 
-    known = remembering(was_in("r1"), pods=2, tier=1, nodes=["r1-0", "r1-1"])
+    known = remembering(memory, pods=2, tier=1, nodes=["r1-0", "r1-1"])
     done = member(racks(2, 2), placed_by_us(known))
     assert told(round_of(done, Situation(now=NOW))) == {}
 

@@ -1,18 +1,23 @@
 """What the global side admits, the agent can place, whatever arrives first."""
 
+from dataclasses import replace
 from itertools import permutations
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from global_sched.shared.model.gang import Amounts, Gang
-from global_sched.shared.placement import NotPlaced, Space, histogram
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.placement import NotPlaced, Space, demand_of, histogram, tell_demand
 from member_agent.cache import room_of, units_of
 from tests.builders import gang, hard, pod_set, soft
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import feed, hyper_node, member, node, owner, pod, pod_group
 from tests.member_agent.scheduler.rounds import OURS, bind, nodes_of, round_of
+from tests.wire import GPU
 
 SETS = ("worker", "master")
 
@@ -45,7 +50,10 @@ def clusters(draw):
 
 @st.composite
 def gangs(draw):
-    """One or two pod sets, elastic or not, under any constraint."""
+    """One or two pod sets, elastic or not, under any constraint.
+
+    The minimum of all may be less than those of the pod sets together, which then say nothing.
+    """
     sets = []
     for name in SETS[: draw(st.integers(1, 2))]:
         pods = draw(st.integers(1, 4))
@@ -59,7 +67,23 @@ def gangs(draw):
             )
         )
     constraint = draw(st.sampled_from([None, hard(1), hard(2), soft()]))
-    return gang(*sets, constraint=constraint)
+    floor = sum(one.minimum for one in sets)
+    if draw(st.booleans()):
+        floor = draw(st.integers(1, sum(one.count for one in sets)))
+    return replace(gang(*sets, constraint=constraint), minimum=floor)
+
+
+def mixed(gpus: int, zone: str) -> PodShape:
+    """What other pods ask for."""
+    requests = Resources.of({"cpu": 1000, GPU: gpus, "pods": 1})
+    return PodShape(requests=requests, selector=(("zone", zone),) if zone else ())
+
+
+mixes = st.dictionaries(
+    st.builds(mixed, st.sampled_from([0, 1, 2, 8]), st.sampled_from(["", "x", "y"])),
+    st.integers(1, 30),
+    max_size=4,
+)
 
 
 def objects_of(name: str, needs: Gang):
@@ -92,9 +116,10 @@ def objects_of(name: str, needs: Gang):
     return [root, group, *pods]
 
 
-def admit(cache, wanted):
+def admit(cache, wanted, demand=()):
     """Admit as the leader does: on the reported histogram, one after the other."""
-    space = Space(histogram(room_of(cache, units_of(cache, OURS)), ["zone"]))
+    seen = histogram(room_of(cache, units_of(cache, OURS)), ["zone"])
+    space = Space(replace(seen, demand=demand))
     entries, admitted = [], {}
     for order, (name, needs) in enumerate(wanted.items()):
         placed = space.place(needs)
@@ -118,15 +143,18 @@ def bound_of(cache, name):
 
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
-@given(base=clusters(), needs=st.lists(gangs(), min_size=1, max_size=6), data=st.data())
-def test_every_admitted_gang_is_placed_in_any_order(base, needs, data):
+@given(base=clusters(), needs=st.lists(gangs(), min_size=1, max_size=6), mix=mixes, data=st.data())
+def test_every_admitted_gang_is_placed_in_any_order(base, needs, mix, data):
     """All that was admitted between two reports is bound in full, in whatever order it arrives.
 
-    Free pods that come in between get only what nobody was promised.
+    Free pods that come in between get only what nobody was promised. The mix by which the leader
+    chose places came back with the Directive; what pods have come since then is no matter.
     """
     cache = member(base)
-    entries, admitted = admit(cache, {f"g{at}": one for at, one in enumerate(needs)})
-    feed(cache, [directive(*entries)])
+    demand = demand_of(mix)
+    entries, admitted = admit(cache, {f"g{at}": one for at, one in enumerate(needs)}, demand)
+    told = msgspec.to_builtins(tell_demand(demand) or [])
+    feed(cache, [directive(*entries, demand=told)])
     situation = bind(cache, round_of(cache))
 
     for at, name in enumerate(data.draw(st.permutations(sorted(admitted)))):
@@ -163,6 +191,25 @@ def test_an_order_in_which_greedy_placement_would_fail():
             feed(cache, objects_of(name, needs[name]))
             situation = bind(cache, round_of(cache, situation))
         assert all(bound_of(cache, name).pods() == 1 for name in sizes), order
+
+
+def test_places_are_chosen_by_the_mix_that_the_leader_chose_by():
+    """The leader left the only node of zone x to those who need it; the agent does the same."""
+    base = [
+        node("n1", gpus=1, labels={"zone": "x"}),
+        node("n2", gpus=4, labels={"zone": "y"}),
+    ]
+    free = gang(pod_set("worker", gpus=1, cpu=1))
+    bound = replace(free, pod_sets=(replace(free.pod_sets[0], shape=mixed(1, "x")),))
+    demand = demand_of({mixed(1, "x"): 8})
+    cache = member(base)
+    entries, admitted = admit(cache, {"a": free, "b": bound}, demand)
+    assert len(admitted) == 2
+    told = msgspec.to_builtins(tell_demand(demand))
+    feed(cache, [directive(*entries, demand=told, label_keys=["zone"])])
+    feed(cache, objects_of("a", free))
+
+    assert nodes_of(round_of(cache)) == {"a-worker-0": "n2"}
 
 
 def test_equal_input_gives_an_equal_round():

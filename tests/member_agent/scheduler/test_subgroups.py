@@ -145,3 +145,32 @@ def test_a_lost_pod_of_a_group_of_two_tasks_comes_back_to_it():
     assert nodes_of(round_) == {"prefill-0": "r0-3", "prefill-1": "r1-3"}
     bind(cache, round_)
     assert nodes_of(round_of(cache)) == {}
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        pytest.param(None, id="no topology of its own"),
+        pytest.param({"mode": "soft"}, id="soft"),
+        pytest.param({"mode": "hard", "highestTierAllowed": 2}, id="the gang's tier"),
+        pytest.param({"mode": "hard", "highestTierAllowed": 1}, id="a narrower tier"),
+    ],
+)
+@pytest.mark.parametrize("gang", [{}, {"tier": 2}], ids=["a free gang", "a gang with a tier"])
+@pytest.mark.parametrize("gpus", [(8, 8), (7, 8)], ids=["equal pods", "two shapes"])
+@pytest.mark.parametrize("least", [0, 1], ids=["none must be whole", "one must be whole"])
+def test_a_team_starts_whole_or_not_at_all(topology, gang, gpus, least):
+    """Whatever binds it, half a team is of no use: three nodes hold one team of two."""
+    rule = policy("teams", size=2, least=least)
+    rule["networkTopology"] = topology
+    objects = [
+        pod_group("g", minimum=1, subGroupPolicy=[rule], **gang),
+        *(member_of(t, at * 3 + i, gpus=gpus[at]) for i, t in enumerate("abc") for at in (0, 1)),
+    ]
+
+    round_ = round_of(member(racks(1, 3), objects))
+
+    placed = nodes_of(round_)
+    assert len(placed) == 2
+    assert len({name[0] for name in placed}) == 1
+    assert set(reasons_of(round_)) == {p["metadata"]["name"] for p in objects[1:]} - set(placed)

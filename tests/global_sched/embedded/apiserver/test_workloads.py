@@ -216,3 +216,31 @@ async def test_a_write_that_changes_nothing_is_none(team):
     reply = await team("PATCH", path, {"spec": {"replicas": 1}}, kind=MERGE)
 
     assert reply.obj == made.obj
+
+
+EVENTS = "/apis/events.k8s.io/v1/namespaces/team/events"
+
+
+async def test_of_an_event_only_the_series_changes(team):
+    """A note stays what it was; who has another one to tell makes another Event."""
+    event = {
+        "metadata": {"name": "e"},
+        "eventTime": "2026-01-31T12:00:00.000000Z",
+        "reportingController": "c",
+        "reportingInstance": "c-0",
+        "action": "Scheduling",
+        "reason": "Waiting",
+        "regarding": {"kind": "Pod", "namespace": "team", "name": "p"},
+        "note": "no room",
+        "type": "Normal",
+    }
+    await team("POST", EVENTS, event)
+    series = {"count": 2, "lastObservedTime": "2026-01-31T12:01:00.000000Z"}
+
+    counted = await team("PATCH", f"{EVENTS}/e", {"series": series}, kind=MERGE)
+    changed = await team("PATCH", f"{EVENTS}/e", {"note": "no quota"}, kind=MERGE)
+
+    assert (counted.code, counted.obj["series"]["count"]) == (200, 2)
+    assert changed.code == 422
+    want = 'is invalid: message: Invalid value: "no quota": field is immutable'
+    assert changed.obj["message"].endswith(want)

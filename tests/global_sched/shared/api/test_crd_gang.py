@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from global_sched.shared.api.crd_gang import GANG_RULE
-from global_sched.shared.api.resource import DIRECTIVES
+from global_sched.shared.api.federation import WantedShape
+from global_sched.shared.api.resource import CAPACITY_REPORTS, DIRECTIVES
 from global_sched.shared.kube.errors import Invalid
 from global_sched.shared.model.gang import (
     Gang,
@@ -25,6 +26,8 @@ from global_sched.shared.model.pods import (
     Toleration,
 )
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.topology import Wanted
+from global_sched.shared.placement import read_demand, tell_demand
 from tests.flows.control_plane import control_plane
 
 
@@ -79,9 +82,13 @@ async def test_a_full_gang_passes_the_server_unchanged(tmp_path):
         "metadata": {"name": "directive-0"},
         "spec": {"cluster": "m1", "entries": [{"binding": "b", "gang": msgspec.to_builtins(gang)}]},
     }
+    mix = (Wanted(shape=shape, pods=4),)
+    told = {"cluster": "m1", "demand": msgspec.to_builtins(tell_demand(mix))}
+    report = body | {"kind": CAPACITY_REPORTS.kind, "metadata": {"name": "m1-0"}, "spec": told}
     async with control_plane(tmp_path) as plane:
         await plane.namespace("karmada-es-m1")
         stored = await plane.client.create(DIRECTIVES, body, namespace="karmada-es-m1")
+        reported = await plane.client.create(CAPACITY_REPORTS, report, namespace="karmada-es-m1")
         body["spec"]["entries"][0]["gang"]["minimum"] = "two"
         body["metadata"]["name"] = "directive-1"
         with pytest.raises(Invalid, match=r"spec.entries\[0\].gang.minimum"):
@@ -89,3 +96,5 @@ async def test_a_full_gang_passes_the_server_unchanged(tmp_path):
 
     stored = stored["spec"]["entries"][0]["gang"]
     assert msgspec.convert(stored, Gang, strict=True) == gang
+    demand = msgspec.convert(reported["spec"]["demand"], list[WantedShape])
+    assert read_demand(demand) == mix

@@ -8,9 +8,14 @@ from global_sched.shared.kube.transport import Response
 
 
 class MemoryTransport:
-    """GET, POST, PUT and merge PATCH of whole objects by path."""
+    """GET, POST, PUT and merge PATCH of whole objects by path.
+
+    An Event's note cannot be changed, as on a real server. `refusals`: so many requests are refused
+    with 403, as by a server that has just been started.
+    """
 
     def __init__(self):
+        self.refusals = 0
         self.objects = {}
         self.version = 0
         self.requests = []
@@ -20,6 +25,9 @@ class MemoryTransport:
         self.requests.append(f"{request.method} {request.path}")
         if self.down:
             raise Unreachable("down", target=request.target)
+        if self.refusals:
+            self.refusals -= 1
+            return self._refuse(403, "Forbidden")
         path = request.path
         body = json.loads(request.body) if request.body else {}
         if request.method == "POST":
@@ -32,6 +40,8 @@ class MemoryTransport:
             return self._refuse(404, "NotFound")
         if request.method == "GET":
             return Response(status=200, headers={}, body=json.dumps(found).encode())
+        if request.method == "PATCH" and body.get("note", found.get("note")) != found.get("note"):
+            return self._refuse(422, "Invalid")
         if request.method == "PATCH":
             return self._store(path, found | body, 200)
         if body["metadata"].get("resourceVersion") != found["metadata"]["resourceVersion"]:

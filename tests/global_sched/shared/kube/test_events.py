@@ -162,3 +162,51 @@ async def test_an_expired_event_is_made_anew():
 
     (event,) = server.objects.values()
     assert event["series"]["count"] == 2
+
+
+@virtual_time
+async def test_another_note_is_a_new_event():
+    """API servers refuse to change a note: both stand, and the newest is never lost."""
+    server = MemoryTransport()
+
+    async def record(recorder):
+        for text in ("no room", "no room", "no quota", "no quota", "no quota"):
+            note(recorder, text=text)
+            await asyncio.sleep(15)
+
+    stats = await recording(server, 30, record)
+
+    told = [(one["note"], one.get("series", {}).get("count", 1)) for one in server.objects.values()]
+    assert told == [("no room", 2), ("no quota", 3)]
+    assert (stats.dropped, stats.failed) == (0, 0)
+
+
+@virtual_time
+async def test_a_server_that_has_just_been_started():
+    """It refuses everybody for a moment: the events are kept, and written when it is ready."""
+    server = MemoryTransport()
+    server.refusals = 3
+
+    async def record(recorder):
+        for index in range(3):
+            note(recorder, reason=f"R{index}")
+
+    stats = await recording(server, 300, record)
+
+    assert len(server.objects) == 3
+    assert (stats.dropped, stats.pending) == (0, 0)
+
+
+@virtual_time
+async def test_a_refusal_that_lasts_costs_a_few_tries():
+    """Without the right to write Events they are dropped in the end, and nothing piles up."""
+    server = MemoryTransport()
+    server.refusals = 10**6
+
+    async def record(recorder):
+        for index in range(3):
+            note(recorder, reason=f"R{index}")
+
+    stats = await recording(server, 3600, record)
+
+    assert (len(server.requests), stats.dropped, stats.pending) == (15, 3, 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from global_sched.shared.model.pods import Toleration
+from global_sched.shared.model.pods import Operator, Requirement, Toleration
 from global_sched.shared.placement import NotPlaced, Placed, Space
 from tests.global_sched.shared.placement.worlds import (
     SOFT,
@@ -176,6 +176,26 @@ def test_tier_names():
     assert isinstance(space.place(workers(2, constraint=hard(name="rack"))), NotPlaced)
 
 
+def test_a_tier_name_of_two_tiers_is_the_lower_one():
+    """A name means one tier, whichever tree it is used in; which one is no matter of order."""
+    domains = [
+        domain("s", 2, tier_name="rack"),
+        domain("r", 1, "s", tier_name="rack"),
+        domain("q", 3, tier_name="rack"),
+    ]
+    leaves = [
+        leaf("r", free(1), node="a"),
+        leaf("s", free(1), node="b"),
+        leaf("q", free(9), node="c"),
+    ]
+    for listed in (domains, domains[::-1]):
+        space = Space(topology(listed, leaves))
+        assert space.place(workers(1, constraint=hard(name="rack"))).domain == "r"
+        refused = space.place(workers(2, constraint=hard(name="rack")))
+        assert isinstance(refused, NotPlaced)
+        assert refused.verdict.detail == "largest free tier-1 domain r holds 1 of 2"
+
+
 def test_pods_without_devices_leave_devices_alone():
     """CPU pods go to nodes without free devices while those suffice."""
     world = topology(
@@ -207,6 +227,24 @@ def test_one_pod_per_node():
     [
         pytest.param({"selector": (("kind", "b"),)}, {"nb": 1}, id="node selector"),
         pytest.param({}, {"na": 1}, id="a taint that is not tolerated"),
+        pytest.param(
+            {"affinity": ((Requirement("kind", Operator.NOT_IN, ("a",)),),)},
+            {"nb": 1},
+            id="required node affinity",
+        ),
+        pytest.param(
+            {
+                "affinity": (
+                    (
+                        Requirement("kind", Operator.IN, ("a", "b")),
+                        Requirement("disk", Operator.EXISTS),
+                    ),
+                    (Requirement("kind", Operator.IN, ("b",)),),
+                )
+            },
+            {"nb": 1},
+            id="any of its terms, with all requirements of that",
+        ),
         pytest.param(
             {"selector": (("kind", "t"),), "tolerations": (Toleration(exists=True),)},
             {"nt": 1},

@@ -3,10 +3,12 @@
 from itertools import product
 from unittest.mock import patch
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from global_sched.shared.placement import Placed, Space, closest
+from global_sched.shared.placement import Placed, Space, closest, merges
 from tests.global_sched.shared.placement.brute import ancestors
 from tests.global_sched.shared.placement.drawing import trees
 from tests.global_sched.shared.placement.worlds import (
@@ -15,6 +17,7 @@ from tests.global_sched.shared.placement.worlds import (
     free,
     hard,
     leaf,
+    parts,
     topology,
     workers,
 )
@@ -84,26 +87,69 @@ def test_least_mean_tier(world, pods, constraint):
 
 @settings(max_examples=300, deadline=None)
 @given(world=worlds(), pods=st.integers(3, 7), constraint=CONSTRAINTS)
-def test_beyond_the_size_that_is_solved_exactly(world, pods, constraint):
-    """What is called exact is the closest at any size; the rest is told not to be proven."""
-    with patch.object(closest, "_MOST_EXACT_PODS", 2):
+def test_the_search_for_one_number_of_pods(world, pods, constraint):
+    """The way that large gangs are split is as exact as the one for small gangs."""
+    with patch.object(closest, "_MOST_SUMS", -1):
         placed = Space(world).place(workers(pods, constraint=constraint))
     if isinstance(placed, Placed):
-        cost, best = mean_tier(world, homes_of(world, placed)), least(world, placed, pods)
-        assert cost == best if placed.exact else cost >= best
+        assert placed.exact
+        assert mean_tier(world, homes_of(world, placed)) == least(world, placed, pods)
 
 
-def test_a_large_gang_in_an_uneven_tree_is_flagged():
-    """20,000 pods over racks of all sizes: placed at once, and told that closer may exist."""
-    sizes = [(at * 7919) % 2000 for at in range(320)]
-    domains = [domain("c", 3), *(domain(f"s{at}", 2, "c") for at in range(20))]
-    domains += [domain(f"r{at}", 1, f"s{at // 16}") for at in range(320)]
-    leaves = [leaf(f"r{at}", free(size), node=f"n{at}") for at, size in enumerate(sizes)]
-    world = topology(domains, leaves)
+@settings(max_examples=200, deadline=None)
+@given(world=worlds(), groups=st.integers(1, 3), tier=st.integers(1, 3), by_one=st.booleans())
+def test_groups_lie_as_close_whichever_way_they_are_split(world, groups, tier, by_one):
+    """In groups, too, both ways give the same sum over pairs."""
+    wanted = workers(2 * groups, partition=parts(2, groups, constraint=hard(tier)), constraint=SOFT)
+    want = Space(world).place(wanted)
+    with patch.object(closest, "_MOST_SUMS", -1), patch.object(merges, "_SMALL", -by_one):
+        placed = Space(world).place(wanted)
+    assert type(placed) is type(want)
+    if isinstance(placed, Placed):
+        found = mean_tier(world, homes_of(world, placed))
+        assert found == mean_tier(world, homes_of(world, want))
 
-    small = Space(world).place(workers(5_000, constraint=hard(3)))
-    large = Space(world).place(workers(20_000, constraint=hard(3)))
 
-    assert isinstance(small, Placed)
-    assert isinstance(large, Placed)
-    assert (small.exact, large.exact) == (True, False)
+def spines_of_racks(sizes, racks):
+    """A core over spines of so many racks; a rack is one node with room for so many pods."""
+    names = {at: f"s{at // racks}" for at in range(len(sizes))}
+    domains = [domain("c", 3), *(domain(name, 2, "c") for name in dict.fromkeys(names.values()))]
+    domains += [domain(f"r{at}", 1, names[at]) for at in range(len(sizes))]
+    leaves = [leaf(f"r{at}", free(size, 0, 0, 999), node=f"n{at}") for at, size in enumerate(sizes)]
+    return topology(domains, leaves)
+
+
+def least_over_spines(sizes, racks, pods):
+    """The least sum over pairs in `spines_of_racks`, by a program over all numbers of pods."""
+    saved = np.zeros(1, dtype=np.int64)
+    for first in range(0, len(sizes), racks):
+        own = np.zeros(1, dtype=np.int64)
+        for size in sorted(sizes[first : first + racks], reverse=True):
+            k = np.arange(1, size + 1)
+            own = np.concatenate((own, own[-1] + k * (k - 1) // 2))
+        k = np.arange(len(own))
+        own += k * (k - 1) // 2
+        joined = np.zeros(min(pods, len(saved) + len(own) - 2) + 1, dtype=np.int64)
+        for share, more in enumerate(own.tolist()):
+            part = joined[share : share + len(saved)]
+            np.maximum(part, saved[: len(part)] + more, out=part)
+        saved = joined
+    return 3 * (pods * (pods - 1) // 2) - int(saved[pods])
+
+
+@pytest.mark.parametrize("pods", [5_000, 20_000, 25_000])
+def test_a_large_gang_in_an_uneven_tree(pods):
+    """Tens of thousands of pods over racks of all sizes lie as close as a plain program finds."""
+    sizes = [(at * 7919) % 200 for at in range(320)]
+    placed = Space(spines_of_racks(sizes, 16)).place(workers(pods, constraint=hard(3)))
+
+    assert isinstance(placed, Placed)
+    assert placed.exact
+    held, spines = {}, {}
+    for take in placed.takes:
+        rack = take.leaf
+        held[rack] = held.get(rack, 0) + take.pods_per_node
+        spines[rack // 16] = spines.get(rack // 16, 0) + take.pods_per_node
+    together = sum(n * (n - 1) // 2 for found in (held, spines) for n in found.values())
+    found = 3 * (pods * (pods - 1) // 2) - together
+    assert found == least_over_spines(sizes, 16, pods)

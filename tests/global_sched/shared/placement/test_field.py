@@ -1,9 +1,10 @@
 """Many clusters asked at once answer what each of them answers alone."""
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from global_sched.shared.placement import Field, NotPlaced, Space
+from global_sched.shared.placement import NO_TIER, Field, NotPlaced, Space
 from tests.global_sched.shared.placement.drawing import gangs, topologies
 from tests.global_sched.shared.placement.worlds import (
     domain,
@@ -36,6 +37,7 @@ def check(field, worlds, taken, wanted):
         return
     answers = question.answers(everybody)
     assert answers == [(one.tier, one.holds) if one.fits else None for one in glances]
+    check_arrays(question, answers)
     refusing = [at for at in everybody if answers[at] is None]
     verdicts = question.verdicts(refusing)
     for at, verdict in zip(refusing, verdicts, strict=True):
@@ -44,6 +46,19 @@ def check(field, worlds, taken, wanted):
         assert found.verdict == verdict
     for at in everybody:
         assert field.free(at) == dict(spaces[at].free().entries)
+
+
+def check_arrays(question, answers):
+    """As arrays the same is said, of all clusters and of some of them."""
+    for chosen in (range(len(answers)), range(1, len(answers), 2)):
+        near = question.nearby(np.array(chosen, dtype=np.int64))
+        tiers = [None] * len(chosen) if near.tier is None else near.tier.tolist()
+        said = zip(near.fits.tolist(), tiers, near.holds.tolist(), strict=True)
+        found = [
+            (None if tier == NO_TIER else tier, holds) if fits else None
+            for fits, tier, holds in said
+        ]
+        assert found == [answers[at] for at in chosen]
 
 
 @settings(max_examples=80, deadline=None)

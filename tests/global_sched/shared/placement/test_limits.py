@@ -166,6 +166,71 @@ def test_a_gang_of_a_hundred_thousand(wanted, fits):
         assert answer.verdict.missing > 0
 
 
+@pytest.mark.parametrize("groups", [None, parts(50, 2_000, constraint=hard(1))])
+def test_a_hundred_thousand_pods_in_an_uneven_tree(groups):
+    """Racks of all sizes under 250 spines: split at once, and the closest there is."""
+    domains = [domain("core", 3), *(domain(f"s{at}", 2, "core") for at in range(250))]
+    domains += [domain(f"r{at}", 1, f"s{at // 16}") for at in range(4_000)]
+    leaves = [leaf(f"r{at}", free((at * 7919) % 251, 0, 0, 999)) for at in range(4_000)]
+    answer = Space(topology(domains, leaves, label_keys=())).place(
+        workers(100_000, partition=groups, constraint=hard(3))
+    )
+
+    assert isinstance(answer, Placed)
+    assert answer.exact
+
+
+@pytest.mark.parametrize(("pods", "exact"), [(2_000_000, True), (3_000_000, False)])
+def test_millions_of_pods(pods, exact):
+    """What is not proven closest is told so, where sums over pairs could overflow."""
+    domains = [domain("core", 3), *(domain(f"s{at}", 2, "core") for at in range(4))]
+    domains += [domain(f"r{at}", 1, f"s{at // 4}") for at in range(16)]
+    leaves = [leaf(f"r{at}", free(200_000 + at * 7_919, 0, 0, 10**6)) for at in range(16)]
+    answer = Space(topology(domains, leaves, label_keys=())).place(
+        workers(pods, constraint=hard(3))
+    )
+
+    assert isinstance(answer, Placed)
+    assert (answer.amounts.pods(), answer.exact) == (pods, exact)
+
+
+def far_apart(middle):
+    """Racks of all sizes under 50 spines, in tiers 1, `middle` and the highest there is."""
+    domains = [domain("core", 2**31 - 1), *(domain(f"s{at}", middle, "core") for at in range(50))]
+    domains += [domain(f"r{at}", 1, f"s{at // 16}") for at in range(800)]
+    leaves = [leaf(f"r{at}", free((at * 7919) % 999, 0, 0, 9_999)) for at in range(800)]
+    return topology(domains, leaves, label_keys=())
+
+
+@pytest.mark.parametrize(
+    ("middle", "spines"),
+    [
+        pytest.param(2, 12, id="spines are what is far apart: as few as hold the pods"),
+        pytest.param(2**31 - 2, 50, id="racks are: the largest, in whatever spine"),
+    ],
+)
+def test_many_pods_under_tiers_that_are_far_apart(middle, spines):
+    """Sums over the pairs of a hundred thousand pods do not overflow."""
+    world = far_apart(middle)
+    answer = Space(world).place(workers(100_000, constraint=SOFT))
+
+    assert isinstance(answer, Placed)
+    assert (answer.exact, answer.tier) == (True, 2**31 - 1)
+    used = {int(world.leaves[take.leaf].domain[1:]) // 16 for take in answer.takes}
+    assert len(used) == spines
+
+
+@pytest.mark.parametrize("middle", [2, 2**30, 2**31 - 2])
+def test_several_shapes_under_tiers_that_are_far_apart(middle):
+    """Two large roles are placed there, too, or wait because not every way was tried."""
+    wanted = gang(pod_set("a", 50_000, cpu=1), pod_set("b", 50_000, cpu=2), constraint=SOFT)
+
+    answer = Space(far_apart(middle)).place(wanted)
+
+    assert isinstance(answer, Placed)
+    assert answer.tier == 2**31 - 1
+
+
 def test_the_search_limit_is_no_refusal():
     """When the search ends before a fit is ruled out, the gang waits; it is never called unfit."""
     sizes = [(8, 9), (7, 6), (4, 5)]

@@ -1,6 +1,7 @@
 """What holds for any room and any gang."""
 
 import random
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,9 +9,18 @@ from hypothesis import strategies as st
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Mode
 from global_sched.shared.model.verdict import Code
-from global_sched.shared.placement import NotPlaced, Placed, Space, histogram
+from global_sched.shared.placement import NotPlaced, Placed, Space, demand_of, histogram
 from tests.global_sched.shared.placement.brute import ancestors, lowest_tier
-from tests.global_sched.shared.placement.drawing import REPORTED, gangs, topologies
+from tests.global_sched.shared.placement.drawing import (
+    REPORTED,
+    gangs,
+    led_groups,
+    shapes,
+    topologies,
+)
+
+mixes = st.dictionaries(shapes(), st.integers(1, 50), max_size=4)
+"""What other pods ask for."""
 
 
 def whole_minimum(gang, minimum):
@@ -44,9 +54,10 @@ def test_agrees_with_brute_force(world, wanted):
 
 
 @settings(max_examples=300, deadline=None)
-@given(world=topologies(), wanted=st.lists(gangs(), min_size=1, max_size=5))
-def test_both_sides_choose_alike(world, wanted):
+@given(world=topologies(), wanted=st.lists(gangs(), min_size=1, max_size=5), mix=mixes)
+def test_both_sides_choose_alike(world, wanted, mix):
     """Counted nodes and named nodes take the same gangs in the same domains and keep equal room."""
+    world = replace(world, demand=demand_of(mix, REPORTED))
     agent = Space(world, order_keys=REPORTED)
     federation = Space(histogram(world, REPORTED))
     for gang in wanted:
@@ -62,13 +73,19 @@ def test_both_sides_choose_alike(world, wanted):
 
 
 @settings(max_examples=200, deadline=None)
-@given(world=topologies(), wanted=st.lists(gangs(), min_size=1, max_size=4), seed=st.integers())
-def test_input_order_does_not_matter(world, wanted, seed):
+@given(
+    world=topologies(),
+    wanted=st.lists(gangs(), min_size=1, max_size=4),
+    seed=st.integers(),
+    mix=mixes,
+)
+def test_input_order_does_not_matter(world, wanted, seed, mix):
     """Leaves and domains in another order give the same answers, node by node."""
     shuffled = random.Random(seed)
+    world = replace(world, demand=demand_of(mix))
     leaves = shuffled.sample(world.leaves, len(world.leaves))
     domains = shuffled.sample(world.domains, len(world.domains))
-    other = type(world)(axis=world.axis, domains=tuple(domains), leaves=tuple(leaves))
+    other = replace(world, domains=tuple(domains), leaves=tuple(leaves))
     left, right = Space(world), Space(other)
     for gang in wanted:
         here, there = left.place(gang), right.place(gang)
@@ -166,3 +183,40 @@ def test_constraints_hold(world, wanted):
         for at in range(0, len(homes), size):
             home = around(world, homes[at : at + size])
             assert (top if home is None else tier[home]) <= rule.highest_tier
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    world=topologies(),
+    wanted=st.one_of(gangs(), led_groups()),
+    together=st.booleans(),
+    any_number=st.booleans(),
+)
+def test_groups_start_whole_or_not_at_all(world, wanted, together, any_number):
+    """With or without a tier of their own, surplus or not: no group starts with some of its pods.
+
+    Groups of pod sets that belong together start together.
+    """
+    if together:
+        sets = tuple(
+            replace(one, partition=replace(one.partition, together="all")) if one.partition else one
+            for one in wanted.pod_sets
+        )
+        wanted = replace(wanted, pod_sets=sets)
+    minimum = Amounts() if any_number else None
+    placed = Space(world).place(wanted, minimum=minimum)
+    if isinstance(placed, NotPlaced):
+        return
+    groups = {}
+    for one in wanted.pod_sets:
+        if one.partition:
+            whole, rest = divmod(placed.amounts.get(one.name), one.partition.size)
+            assert rest == 0, one.name
+            if one.partition.together:
+                groups.setdefault(one.partition.together, set()).add(whole)
+    assert all(len(counts) == 1 for counts in groups.values()) or not _same_number(wanted)
+
+
+def _same_number(gang):
+    """Whether all pod sets of partitions have equally many groups."""
+    return len({one.count // one.partition.size for one in gang.pod_sets if one.partition}) == 1

@@ -169,6 +169,9 @@ def test_the_leaf_with_most_of_the_tasks_goes_first(tasks, want):
 def test_nothing_allocated_yet():
     """V7: all scores are 0, and the engine chooses by tightness and name alone."""
     assert [near(x, "", tiers=TIERS, parents=PARENTS) for x in LEAVES] == [0, 0, 0, 0]
+    # s3 and s5 hold four such pods, s4 and s6 eight; of equal ones the one with less memory left.
+    order = order_of(lambda full: space(V8, full=full), gang(1, 1, 1, constraint=SOFT))
+    assert order == ["s3", "s5", "s4", "s6"]
 
 
 # --- tightness ------------------------------------------------------------------------------------

@@ -1,0 +1,85 @@
+"""How often members are told: at once after a pause, and seldom where telling is costly."""
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from global_sched.dispatch.directives import LONGEST, PACE, REST, DirectiveWriter
+from global_sched.shared.api.federation import DirectiveSpec
+from global_sched.shared.clock import LoopClock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan, FaultyTransport
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.telemetry.registry import Metrics
+from global_sched.shared.telemetry.spec import Program
+from tests.global_sched.shared.kube.memory_server import MemoryTransport
+from tests.virtual_time import virtual_time
+
+
+class Deciding:
+    """A member whose Directive is another one after each look."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+
+    def directive(self, _cluster):
+        return (DirectiveSpec(cluster="m1", epoch=self.epoch, size=0),)
+
+    def directive_changes(self, _limit):
+        self.epoch += 1
+        return frozenset({"m1"})
+
+
+class Leading:
+    """A term that lasts."""
+
+    def valid(self):
+        return True
+
+
+async def written(seconds, *, every, delay):
+    """When each write began, while a decision is made every so many seconds."""
+    clock, server = LoopClock(), MemoryTransport()
+    slow = FaultPlan(Fault("*", "directives*", kind=FaultKind.DELAY, seconds=delay, times=10**6))
+    began = []
+
+    class Noting(FaultyTransport):
+        async def send(self, request):
+            began.append(clock.monotonic())
+            return await super().send(request)
+
+    client = Client(Noting(server, slow, clock=clock), clock=clock)
+    writer = DirectiveWriter(
+        client, Deciding(), clock=clock, term=Leading(), metrics=Metrics(Program.GLOBAL)
+    )
+    running = asyncio.create_task(writer.run())
+    start = clock.monotonic()
+    while clock.monotonic() - start < seconds:
+        writer.refresh(Policy())
+        await asyncio.sleep(every)
+    running.cancel()
+    await asyncio.wait([running])
+    return [at - start for at in began]
+
+
+@pytest.mark.parametrize(
+    ("delay", "between"),
+    [
+        pytest.param(0.001, PACE + 0.001, id="a small one is written ten times a second"),
+        pytest.param(0.2, 0.2 * (1 + REST), id="one that takes long rests longer than it took"),
+        pytest.param(3.0, 3.0 + LONGEST, id="but never for long"),
+    ],
+)
+def test_a_stream_of_decisions(delay, between):
+    """Writing Directives takes at most a fifth of the time; the first one never waits."""
+
+    @virtual_time
+    async def run():
+        began = await written(20, every=0.01, delay=delay)
+        assert began[0] == pytest.approx(0, abs=0.02)
+        gaps = [later - earlier for earlier, later in pairwise(began)]
+        assert gaps == pytest.approx([between] * len(gaps), abs=0.02)
+        assert len(gaps) > 2
+
+    run()

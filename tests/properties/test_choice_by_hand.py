@@ -1,0 +1,93 @@
+"""Every choice of a cluster against the plain way: each cluster asked afresh, scored by numbers."""
+
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import HealthCheck, event, given, settings
+
+from global_sched.core import run_cycle
+from global_sched.core.plugins import CLUSTER_SCORES
+from global_sched.core.ranking import Ranking
+from global_sched.core.scores import NO_TIER, Subject, fill_of
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.placement import Placed, Space
+from tests.builders import NOW, POLICY, cluster, snapshot, workload
+from tests.strategies import worlds
+
+LIMIT = Policy().placement_search_limit
+
+
+def by_hand(ask, rooms, view, at):
+    """The score that depends on room, of a Space made for this; None where it does not fit."""
+    room, gang = rooms.rooms[at], ask.gang
+    space = Space(room.space.remaining(), search_limit=LIMIT)
+    found = space.place(gang, amounts=ask.wanted, minimum=ask.minimum)
+    if not isinstance(found, Placed):
+        return None
+    whole = ask.wanted == gang.all_amounts() and ask.minimum == gang.minimum_amounts()
+    seen = space.glance(gang) if whole else None
+    tier, holds = found.tier, space.holds(gang, found.domain)
+    if seen is not None:
+        tier, holds = seen.tier, seen.holds
+    level = None if gang.constraint is None else NO_TIER if tier is None else tier
+    fill = fill_of(gang.requests(ask.minimum), room.total)
+    free = space.free().get(fill.resource)
+    subject = Subject(level, ask.wanted.pods(), holds, fill, free)
+    weights = view.policy.score_weights
+    return sum(
+        getattr(weights, name) * int(score(subject, view)) for name, score in CLUSTER_SCORES.items()
+    )
+
+
+@settings(
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(worlds())
+def test_every_choice_is_what_asking_each_cluster_would_say(world):
+    """Whether a cluster fits, what it scores, and which one is best; ties end in the name."""
+    chosen = Ranking.best
+
+    def checked(self, workload, ask, fits):
+        rooms, view = self._rooms, self._view
+        scores = {}
+        for at in range(len(rooms.rooms)):
+            if ask.seen[at] != rooms.versions[at]:
+                assert not fits[at]
+                continue
+            said = by_hand(ask, rooms, view, at)
+            assert bool(ask.may[at]) == (said is not None)
+            if fits[at]:
+                assert int(ask.base[at]) == said
+                scores[at] = said + self.place_score(workload, rooms.rooms[at].cluster)
+        best = chosen(self, workload, ask, fits)
+        want = min(scores.items(), key=lambda one: (-one[1], one[0]), default=None)
+        event(f"{len(scores)} clusters fit")
+        assert best == want
+        return best
+
+    with patch.object(Ranking, "best", checked):
+        run_cycle(world, POLICY, NOW)
+
+
+def test_the_check_sees_a_wrong_score():
+    """A base score that is off by one is noticed: the comparison above can fail."""
+    seen = []
+
+    def spoiled(self, workload, ask, fits):
+        ask.base = ask.base + np.int64(1)
+        rooms, view = self._rooms, self._view
+        at = int(np.flatnonzero(fits)[0])
+        seen.append((int(ask.base[at]), by_hand(ask, rooms, view, at)))
+        return at, 0
+
+    with patch.object(Ranking, "best", spoiled):
+        run_cycle(one_job(), POLICY, NOW)
+    assert seen
+    assert all(said != want for said, want in seen)
+
+
+def one_job():
+    """A cluster, and a job that fits."""
+    return snapshot([cluster("c1", gpus=4)], pending=[workload("a", gpus=1)])
