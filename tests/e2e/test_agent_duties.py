@@ -4,7 +4,7 @@ from global_sched.embedded.members.racks import hyper_node
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import PLAN
 from tests.e2e.world import gang
-from tests.wire import batch_job, deployment, placement, pod_template, stripped
+from tests.wire import GPU, batch_job, deployment, placement, pod_template, queue, stripped
 
 EAST = placement("east")
 PLUGINS = {"plugins": {"svc": [], "env": []}}
@@ -110,6 +110,31 @@ async def test_a_job_that_grows_tells_its_pods(world, space):
         return any("train-worker-2" in str(one.get("data")) for one in maps)
 
     await world.until(known, "the hosts file names the third pod")
+
+
+async def test_growth_over_the_quota_waits_and_says_why(world, space):
+    """Karmada passes an edited Job on unasked; a pod over its queue's quota stays unbound."""
+    quota = queue(space, capability={GPU: "2"})
+    await world.apply(quota)
+    await world.submit(gang("train", space, spec={"queue": space}), where=EAST)
+    await world.until_phase(space, "train", "Running")
+    found = await world.get(kinds.VOLCANO_JOBS, "train", space)
+    tasks = found["spec"]["tasks"]
+    tasks[0]["replicas"] = 3
+    body = {"spec": {"tasks": tasks}}
+    await world.admin.patch(kinds.VOLCANO_JOBS, "train", body, namespace=space)
+
+    async def told():
+        pods = await world.pods("east", space)
+        (third,) = [pod for pod in pods if pod["metadata"]["name"] == "train-worker-2"] or [{}]
+        conditions = third.get("status", {}).get("conditions") or ()
+        said = [one["message"] for one in conditions if one["type"] == "PodScheduled"]
+        return said and said[0].startswith("growth not admitted: the Directive admits 2 pods")
+
+    await world.until(told, "the third pod says that it was not admitted")
+    assert len(await world.nodes_of("east", space, "train")) == 2
+    await world.admin.delete(kinds.VOLCANO_JOBS, "train", namespace=space)
+    await world.admin.delete(kinds.QUEUES, space)
 
 
 async def test_jobs_of_the_member_itself(world, space):
