@@ -27,7 +27,7 @@ def _say(text: str) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.peers", description=__doc__)
     parser.add_argument("--bindings", type=int, default=2000, help="pending Deployments' bindings")
-    parser.add_argument("--lone", type=int, default=60, help="bindings that come alone")
+    parser.add_argument("--lone", type=int, default=300, help="bindings that come alone")
     parser.add_argument("--jobs", type=int, default=50, help="Volcano Jobs of 8 pods, at most 64")
     parser.add_argument(
         "--karmada", default=os.environ.get("KARMADA") or KARMADA_VERSIONS[0], help="its version"

@@ -35,7 +35,7 @@ class Ask:
     """What to measure: how many bindings, lone bindings and Jobs, on which Karmada."""
 
     bindings: int = 2000
-    lone: int = 60
+    lone: int = 300
     jobs: int = 50
     karmada: str = tools.KARMADA_VERSIONS[0]
     state: Path = Path()

@@ -173,7 +173,9 @@ class DirectiveWriter:
         namespace = execution_namespace(cluster)
         wanted = {ObjectKey(namespace, f"{PREFIX}{spec.slice}"): content_of(spec) for spec in specs}
         size = 0
-        for key, content in wanted.items():
+        # From the last slice to the first: when there are twice as many now, an entry that moves
+        # stands in its new slice before it leaves the old one, and readers never miss it.
+        for key, content in reversed(wanted.items()):
             size += len(content)
             there = self._there.get(key)
             if there is None or there[1] != digest(content):

@@ -1,9 +1,21 @@
 """What members are told."""
 
+from dataclasses import replace
+
 import msgspec
 
 from global_sched.cache.directives import SLICE_LIMIT, directive_specs
-from global_sched.shared.model.gang import Amounts
+from global_sched.shared.api.federation import DirectiveSpec
+from global_sched.shared.model.gang import (
+    Amounts,
+    Gang,
+    Mode,
+    Partition,
+    PodSet,
+    TopologyConstraint,
+)
+from global_sched.shared.model.pods import Effect, Operator, PodShape, Requirement, Toleration
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import read_demand
 from tests.builders import workload
 from tests.global_sched.cache.worlds import feed, state_of
@@ -29,6 +41,43 @@ def test_an_entry_carries_the_decision():
     assert msgspec.convert(first.gang, type(waiting.demand.gang)) == waiting.demand.gang
     assert second.gang is None
     assert first.at == second.at == "2026-01-31T11:50:00.000000Z"
+
+
+def test_a_gang_is_told_without_what_everybody_assumes():
+    """Every field costs the API server a check, so that those of a plain gang are left out."""
+    plain = workload("a", pods=4, gpus=8, on="m1", bound=0)
+    [spec] = directive_specs("m1", [plain], label_keys=(), epoch=1)
+    [entry] = spec.entries or ()
+
+    [pod_set] = (entry.gang or {})["pod_sets"]
+    assert set(entry.gang or {}) == {"pod_sets", "minimum"}
+    assert set(pod_set) == {"name", "count", "minimum", "shape"}
+    assert set(pod_set["shape"]) == {"requests"}
+
+
+def test_a_gang_that_uses_every_field_is_told_whole():
+    """What is read back is what was decided on, a minimum of 0 and an empty value too."""
+    shape = PodShape(
+        requests=Resources.of({"cpu": 1000, "pods": 1}),
+        selector=(("zone", ""),),
+        affinity=((Requirement("", Operator.IN, ("", "b")), Requirement("c", Operator.EXISTS)),),
+        tolerations=(Toleration(), Toleration("k", exists=True, effect=Effect.NO_EXECUTE)),
+        anti_affine=True,
+        per_node=2,
+        apart="x",
+        ports=("TCP/80",),
+    )
+    hard = TopologyConstraint(mode=Mode.HARD, highest_tier=0)
+    groups = Partition(size=2, total=2, minimum=1, constraint=hard, together="a")
+    pod_set = PodSet(name="main", count=4, minimum=0, shape=shape, partition=groups)
+    gang = Gang(pod_sets=(pod_set,), minimum=0, constraint=hard)
+    one = workload("a", pods=4, on="m1", bound=0)
+    one = replace(one, demand=replace(one.demand, gang=gang))
+    [spec] = directive_specs("m1", [one], label_keys=(), epoch=1)
+    read = msgspec.json.decode(msgspec.json.encode(spec), type=DirectiveSpec)
+    [entry] = read.entries or ()
+
+    assert msgspec.convert(entry.gang, Gang, strict=True) == gang
 
 
 def test_an_empty_directive_still_says_label_keys():

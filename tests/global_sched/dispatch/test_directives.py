@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from global_sched.dispatch.directives import LONGEST, PACE, REST, DirectiveWriter
-from global_sched.shared.api.federation import DirectiveSpec
+from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan, FaultyTransport
@@ -28,6 +28,29 @@ class Deciding:
 
     def directive_changes(self, _limit):
         self.epoch += 1
+        return frozenset({"m1"})
+
+
+class Growing:
+    """A member whose Directive is cut in two when it is looked at again."""
+
+    def __init__(self) -> None:
+        self.slices = 0
+
+    def directive(self, _cluster):
+        parts = [["a", "b", "c", "d"]] if self.slices == 1 else [["a", "c"], ["b", "d"]]
+        return tuple(
+            DirectiveSpec(
+                cluster="m1",
+                slice=number,
+                slices=len(parts),
+                entries=[DirectiveEntry(binding=one) for one in part],
+            )
+            for number, part in enumerate(parts)
+        )
+
+    def directive_changes(self, _limit):
+        self.slices += 1
         return frozenset({"m1"})
 
 
@@ -83,3 +106,33 @@ def test_a_stream_of_decisions(delay, between):
         assert len(gaps) > 2
 
     run()
+
+
+@virtual_time
+async def test_entries_never_miss_while_a_directive_grows():
+    """What moves to a new slice stands there before it leaves its old one."""
+    clock, seen = LoopClock(), []
+
+    class Noting(MemoryTransport):
+        def _store(self, path, body, status):
+            answer = super()._store(path, body, status)
+            stored = self.objects.values()
+            entries = [one for obj in stored for one in obj["spec"].get("entries", ())]
+            seen.append("".join(sorted(one["binding"] for one in entries)))
+            return answer
+
+    writer = DirectiveWriter(
+        Client(Noting(), clock=clock),
+        Growing(),
+        clock=clock,
+        term=Leading(),
+        metrics=Metrics(Program.GLOBAL),
+    )
+    running = asyncio.create_task(writer.run())
+    for _ in range(2):
+        writer.refresh(Policy())
+        await writer.settle()
+    running.cancel()
+    await asyncio.wait([running])
+
+    assert seen == ["abcd", "abbcdd", "abcd"]
