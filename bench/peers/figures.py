@@ -5,7 +5,7 @@ from typing import Final
 
 from bench.harness import Figure, at_least, at_most, percentile, shown
 from bench.peers.cases import Answer
-from bench.peers.gangs import AGENT, PODS, Gangs
+from bench.peers.gangs import AGENT, BARE, BARE_IN_TURN, PODS, Gangs
 from bench.peers.run import Found
 from bench.peers.throughput import Burst
 
@@ -92,11 +92,11 @@ def _lone(found: Found) -> Iterator[Figure]:
 
 def _gangs(found: Found) -> Iterator[Figure]:
     by_name = {one.system: one for one in found.gangs}
-    ours, bare, volcano = (by_name.get(one) for one in ("member-agent", "bare loop", "volcano"))
-    assert ours is not None
-    assert bare is not None
+    ours, bare, in_turn = (by_name[one] for one in ("member-agent", BARE, BARE_IN_TURN))
+    volcano = by_name.get("volcano")
     title = f"{found.ask.jobs} Jobs × {PODS} pods, "
-    yield shown(GANGS, title + "bare loop", bare.rate, "pods/s", _wrote(bare))
+    for one in (bare, in_turn):
+        yield shown(GANGS, title + one.system, one.rate, "pods/s", _wrote(one))
     if volcano is None:
         least = f"Volcano was skipped ({found.volcano_missing}); 43-49 were seen on two cores"
         most = VOLCANO_SEEN
@@ -109,6 +109,8 @@ def _gangs(found: Found) -> Iterator[Figure]:
     spent = ours.cpu.get(AGENT, 0.0)
     note = f"the agent's own CPU: {spent:.1f} s, {1000 * spent / max(1, ours.bound):.1f} ms per pod"
     yield at_least(GANGS, "member-agent ÷ bare loop", ratio, "×", 0.8, note)
+    ratio = ours.rate / in_turn.rate if in_turn.rate else 0.0
+    yield shown(GANGS, f"member-agent ÷ {BARE_IN_TURN}", ratio, "×", "8 Jobs at once, as the agent")
     yield at_most(GANGS, "Jobs outside one rack (hard tier 1)", ours.apart, "Jobs", 0)
 
 

@@ -1,6 +1,7 @@
 """Volcano Jobs through one member: from their submission to the last bound pod.
 
-The same writes are then made by a bare loop, with the objects that the agent has made.
+The same writes are then made by a bare loop, with the objects that the agent has made: of all Jobs
+abreast, and of as many at once as the agent works on.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from bench.peers.waiting import until
 from deploy.local import volcano
 from deploy.local.errors import LocalError
 from global_sched.shared.api import resource as kinds
+from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.model.instant import SECOND
@@ -27,6 +29,10 @@ PODS: Final = 8
 PATIENCE: Final = 120.0
 AT_ONCE: Final = 32
 """As many binds as the agent has in flight."""
+IN_TURN: Final = 8
+"""As many Jobs as the agent works on at once."""
+BARE: Final = "bare loop"
+BARE_IN_TURN: Final = "bare loop, Jobs in turn"
 _VOLATILE: Final = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 _GROUP: Final = "scheduling.k8s.io/group-name"
 
@@ -77,7 +83,7 @@ def job(index: int, space: str) -> Obj:
 
 
 async def measure(site: Site, count: int) -> tuple[list[Gangs], str]:
-    """The agent, the bare loop, and Volcano where it is; and why Volcano is not."""
+    """Volcano where it is, the agent, both bare loops; and why Volcano is not."""
     found = volcano.find()
     beside = [f"{MEMBER}/{name}" for name in (volcano.CONTROLLERS, volcano.SCHEDULER)]
     done: list[Gangs] = []
@@ -85,11 +91,14 @@ async def measure(site: Site, count: int) -> tuple[list[Gangs], str]:
         done.append((await _watched(site, count, "volcano", "volcano", ""))[0])
         for name in beside:
             await site.federation.stop(name)
+    # What bindings of earlier parts were told, nobody takes back once global-sched has ended.
+    await clear(site.admin, kinds.DIRECTIVES, execution_namespace(MEMBER))
     flags = ("--scheduler-names", "member-agent,volcano", "--run-volcano-jobs")
     await site.agent(MEMBER, flags=flags)
     ours, made = await _watched(site, count, "member-agent", "agents", AGENT)
     done.append(ours)
-    done.append(await _bare(site, made))
+    done.append(await _bare(site, made, BARE, jobs=count))
+    done.append(await _bare(site, made, BARE_IN_TURN, jobs=IN_TURN))
     return done, found.missing()
 
 
@@ -223,8 +232,13 @@ def _again(obj: Obj, space: str) -> Obj:
     return fresh
 
 
-async def _bare(site: Site, made: Made) -> Gangs:
-    """Job, PodGroup, Service, pods, bindings and two statuses of each Job, and nothing else."""
+async def _bare(site: Site, made: Made, title: str, *, jobs: int) -> Gangs:
+    """Job, PodGroup, Service, pods, bindings and two statuses of each Job, and nothing else.
+
+    Of so many Jobs at once. With all abreast no pod is bound before the last one is made, so that
+    the nodes' own writes (pods that start) come when most is done; an agent starts the first Jobs
+    first.
+    """
     space = "bare"
     member, client = site.members[MEMBER], site.bare_member
     await namespace(member, space)
@@ -233,7 +247,7 @@ async def _bare(site: Site, made: Made) -> Gangs:
         pods.setdefault(pod["metadata"]["labels"]["volcano.sh/job-name"], []).append(pod)
     services = {one["metadata"]["name"]: one for one in made["services"]}
     groups = dict(zip(sorted(pods), sorted(made["groups"], key=_name), strict=True))
-    gate = asyncio.Semaphore(AT_ONCE)
+    gate, abreast = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(jobs)
 
     async def gated(call: Callable[[], Awaitable[Any]]) -> None:
         async with gate:
@@ -267,17 +281,18 @@ async def _bare(site: Site, made: Made) -> Gangs:
     async def run(done: Obj) -> None:
         name = _name(done)
         await create("jobs", done)
-        await asyncio.gather(create("groups", groups[name]), create("services", services[name]))
-        await asyncio.gather(*(create("pods", pod) for pod in pods[name]))
-        await status(done, "Pending")
-        await asyncio.gather(*(bind(pod) for pod in pods[name]))
-        await status(done, "Running")
+        async with abreast:
+            await asyncio.gather(create("groups", groups[name]), create("services", services[name]))
+            await asyncio.gather(*(create("pods", pod) for pod in pods[name]))
+            await status(done, "Pending")
+            await asyncio.gather(*(bind(pod) for pod in pods[name]))
+            await status(done, "Running")
 
     before, tail = site.look(), Tail(site.federation.audit(MEMBER))
     await asyncio.gather(*(run(done) for done in made["jobs"]))
     cpu = used(before, site.look())
     listed = (await _made(site, space))["pods"]
-    result = _result("bare loop", by(tail.read(), {USER}), space, listed, cpu)
+    result = _result(title, by(tail.read(), {USER}), space, listed, cpu)
     await _cleared(site, space)
     return result
 

@@ -43,7 +43,10 @@ _TAIL: Final = """
   request would count against it, so replicas ask for two CPUs.
 - **Lone bindings** come every 0.1 s at the earliest; the time is between two events of one watch.
 - **Gangs** are submitted to the member's API server. The bare loop makes the same Jobs, PodGroups, Services, pods,
-  bindings and two statuses per Job from what the agent has made, with 32 writes in flight.
+  bindings and two statuses per Job from what the agent has made, with 32 writes in flight; not the ConfigMap that every such Job
+  mounts, nor the plan on its PodGroup. With all Jobs abreast it binds no pod before nearly all are made, so that what the cluster
+  does when pods start (kwok's statuses, EndpointSlices) comes after its end. Jobs in turn are eight at once, as the agent has
+  them: there the first ones start while the last ones wait. The target is set against the first.
 - **Placements.** Jobs and policies go through Karmada's detector; every policy asks for one of two clusters, and
   dispatching is suspended. `narrow` has nine nodes in racks of three, `wide` four in one rack. karmada-scheduler
   sees sums per cluster (no estimator: its default), and says nothing of racks because nobody tells it of them.

@@ -79,12 +79,13 @@ async def gangs_alone(ask: Ask, times: int, say: Callable[[str], None]) -> None:
         await site.federation.stop(MANAGER)
         for _ in range(times):
             found, _missing = await measure(site, ask.jobs)
-            ours, bare = found[-2:]
+            ours, bare, in_turn = found[-3:]
             say(
-                f"{ours.rate:.1f} of {bare.rate:.1f} pods/s: {ours.rate / bare.rate:.3f}; "
+                f"{ours.rate:.1f} of {bare.rate:.1f} pods/s: {ours.rate / bare.rate:.3f} (of "
+                f"{in_turn.rate:.1f}, Jobs in turn: {ours.rate / in_turn.rate:.3f}); "
                 f"{sum(ours.writes.values())} and {sum(bare.writes.values())} writes"
             )
-            for one in (ours, bare):
+            for one in (ours, bare, in_turn):
                 spent = {name: cpu for name, cpu in one.cpu.items() if cpu >= _MENTIONED}
                 say(f"  CPU seconds, {one.system}: {spent}")
     finally:

@@ -8,6 +8,7 @@ for a while, as long as the gang fits without them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
@@ -51,7 +52,12 @@ class _Text(msgspec.Struct):
 
 def memory_of(unit: Unit) -> Memory:
     """What is remembered of a unit; nothing where that cannot be read."""
-    text = unit.root.notes.memory if unit.root is not None else ""
+    return _parsed(unit.root.notes.memory if unit.root is not None else "")
+
+
+@lru_cache(maxsize=2048)
+def _parsed(text: str) -> Memory:
+    """Every round asks for every unit's memory, several times."""
     try:
         value = msgspec.json.decode(text.encode(), type=_Text) if text else _Text()
     except (msgspec.MsgspecError, RecursionError):

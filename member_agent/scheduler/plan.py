@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
@@ -70,8 +71,9 @@ def _render(nodes: Mapping[PodUid, str], decision: DecisionId) -> str:
     return msgspec.json.encode(value).decode()
 
 
+@lru_cache(maxsize=2048)
 def parse_plan(text: str) -> BindPlan | None:
-    """The plan of an annotation; None when there is none.
+    """The plan of an annotation; None when there is none. Every round asks for every plan.
 
     Raises:  PlanError when it does not parse or its hash does not match (somebody edited it).
     """
