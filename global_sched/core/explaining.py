@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from global_sched.core.admission import FITS, growth_for, offer_for
+from global_sched.core.choice import reasons
 from global_sched.core.claims import HEALED
 from global_sched.core.cycle import Cycle, settled
 from global_sched.core.group_remedies import GroupRemedies
@@ -190,17 +191,21 @@ def _fuller(outcome: Outcome, asked: tuple[ClusterVerdict, ...]) -> tuple[Cluste
 def _ask_all(
     workload: Workload, statement: Statement
 ) -> tuple[tuple[ClusterVerdict, ...], tuple[ClusterDomains, ...]]:
-    """Every cluster's verdict with its score, and the domains of those without room."""
+    """Every cluster's verdict with its score and why, and the domains of those without room."""
     case = statement.standings.case(workload)
     ask = _ask(workload, case, statement)
     fits = case.allowed if ask is None else ask.fitting(case.allowed)
-    scores = None if ask is None else statement.ranking.scores(workload, ask)
+    scores = None if ask is None else statement.ranking.scores(workload, ask, fits)
+    why: dict[int, str] = {}
+    if ask is not None and workload.demand.division == Division.WHOLE:
+        why = reasons(workload, ask, fits, statement)
     clusters, domains = [], []
     for at, room in enumerate(statement.rooms.rooms):
         name, refusal = room.cluster.name, case.refusals[at]
         if fits[at]:
             score = None if scores is None else int(scores[at])
-            clusters.append(ClusterVerdict(cluster=name, verdict=FITS, score=score))
+            verdict = replace(FITS, detail=why.get(at, ""))
+            clusters.append(ClusterVerdict(cluster=name, verdict=verdict, score=score))
         elif refusal is not None:
             clusters.append(refusal)
         elif ask is not None:

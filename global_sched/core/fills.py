@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.core.scores import Fill, fill_of
+from global_sched.core.scores import Fill, fill_of, unlike
 from global_sched.shared.model.resources import Resources
 
 Ints = NDArray[np.int64]
@@ -73,13 +73,15 @@ class Fills:
         largest = max((amount for total in totals for _, amount in total.entries), default=0)
         self._rows: Ints = np.array([free.row(one.resource) for one in each], dtype=np.int64)
         self._totals = _numbers([one.total for one in each], largest)
-        self._evenness: Ints = np.array([one.evenness for one in each], dtype=np.int64)
+        self.evenness: Ints = np.array([one.evenness for one in each], dtype=np.int64)
+        self.unlike = unlike(self.evenness)
+        """Whether the request goes better with some clusters than with others."""
         self._free = free
 
     def of(self, clusters: Ints) -> tuple[Fill, Ints]:
         """By cluster what filling it is measured by, and how much of that is free."""
         rows = self._rows[clusters]
-        fill = Fill("", self._totals[clusters], self._evenness[clusters])
+        fill = Fill("", self._totals[clusters], self.evenness[clusters])
         return fill, self._free.at(rows, clusters)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from global_sched.core import filters, scores
 from global_sched.core.fairness import ShareKey
-from global_sched.core.scores import Numbers, Subject
+from global_sched.core.scores import Ints, Mask, Numbers, Subject
 from global_sched.core.sharing import Ratio
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
@@ -134,6 +134,12 @@ CLUSTER_SCORES: Mapping[str, Score] = {
     "packing": scores.packing,
 }
 """They depend on the demand and on the room in the cluster."""
+
+CHOICE_SCORES: Mapping[str, Callable[[Ints, Mask], Ints]] = {
+    "shape": scores.shape,
+}
+"""They compare the clusters that fit by how the demand goes with what they have; only for what is
+nowhere yet and has no topology constraint: where it is, and its tier, come first."""
 
 TENANT_SCORES: Mapping[str, Callable[..., int]] = {
     "balance": scores.balance,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from global_sched.core.ledger import Ledger
-from global_sched.core.plugins import TENANT_SCORES, WORKLOAD_SCORES
+from global_sched.core.plugins import CHOICE_SCORES, TENANT_SCORES, WORKLOAD_SCORES
 from global_sched.core.rooms import Ask, Ints, Mask, Rooms
 from global_sched.core.scores import BEST
 from global_sched.core.view import View
@@ -20,18 +20,29 @@ class Ranking:
     def __init__(self, view: View, rooms: Rooms, ledger: Ledger) -> None:
         self._view, self._rooms, self._ledger = view, rooms, ledger
         weights = view.policy.score_weights
+        self._choice_weights = [(getattr(weights, key), one) for key, one in CHOICE_SCORES.items()]
         self._tenant_weights = [(getattr(weights, key), one) for key, one in TENANT_SCORES.items()]
         self._local_weights = [(getattr(weights, key), one) for key, one in WORKLOAD_SCORES.items()]
         self._tenant_scores: dict[TenantName, Ints] = {}
 
-    def scores(self, workload: Workload, ask: Ask) -> Ints:
+    def scores(self, workload: Workload, ask: Ask, fits: Mask) -> Ints:
         """The weighted sums by cluster position, valid where the ask just fitted."""
         scores: Ints = ask.base + self.balance(workload)
+        if ask.evenness is not None:
+            scores += self.shape(workload, ask, fits)
         for target in workload.targets:
             at = self._rooms.position.get(target.cluster)
             if at is not None:
                 scores[at] += self.local(workload, self._rooms.rooms[at].cluster)
         return scores
+
+    def shape(self, workload: Workload, ask: Ask, fits: Mask) -> Ints:
+        """The weighted scores that compare the clusters which fit, by cluster position."""
+        found = np.zeros(len(fits), dtype=np.int64)
+        if ask.evenness is not None and not workload.targets:
+            for weight, score in self._choice_weights:
+                found += weight * score(ask.evenness, fits)
+        return found
 
     def place_score(self, workload: Workload, cluster: Cluster) -> int:
         """The weighted sum of the scores that depend on tenant and workload, in one cluster."""
@@ -45,7 +56,7 @@ class Ranking:
 
     def ranked(self, workload: Workload, ask: Ask, fits: Mask) -> list[tuple[int, int]]:
         """The fitting clusters as (position, score), best first, ties by name."""
-        scores = self.scores(workload, ask)
+        scores = self.scores(workload, ask, fits)
         found = [(at, int(scores[at])) for at in np.flatnonzero(fits).tolist()]
         return sorted(found, key=lambda one: (-one[1], one[0]))
 
@@ -53,7 +64,7 @@ class Ranking:
         """The best fitting cluster as (position, score); None when none fits."""
         if not len(fits):
             return None
-        scores = np.where(fits, self.scores(workload, ask), -1)
+        scores = np.where(fits, self.scores(workload, ask, fits), -1)
         at = int(scores.argmax())
         return (at, int(scores[at])) if fits[at] else None
 

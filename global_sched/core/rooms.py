@@ -90,6 +90,8 @@ class Ask:
         self._question = question if question is not None and question.plain else None
         size = len(rooms.rooms)
         self._fills: Fills | None = None
+        self.evenness: Ints | None = None
+        """How well each cluster's resources go with it; None where that is to make no choice."""
         self.may: Mask = np.ones(size, dtype=np.bool_)
         self.seen: Ints = np.full(size, -1, dtype=np.int64)
         self.base: Ints = np.zeros(size, dtype=np.int64)
@@ -160,6 +162,8 @@ class Ask:
             return
         if self._fills is None:
             self._fills = self._rooms.fills(self._requests)
+            if self._fills.unlike and not self._constrained:
+                self.evenness = self._fills.evenness
         fill, free = self._fills.of(clusters)
         subject = Subject(near.tier, self.pods, near.holds, fill, free)
         self.base[clusters] = self._rooms.base_scores(subject)

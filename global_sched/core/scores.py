@@ -1,9 +1,12 @@
 """The scores: which of the clusters that fit is the better one, 0..100, exact.
 
 Each is multiplied by its weight in the Policy and summed; the highest sum wins and ties end in the
-name. Those that depend on room only take one cluster or, with arrays in place of numbers, many.
+name. By default `shape` outweighs `packing` and `balance` together: they decide between clusters
+that are alike. Those that depend on room only take one cluster or, with arrays in place of numbers,
+many.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +16,10 @@ from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.workload import Workload
-from global_sched.shared.placement import NO_TIER
+from global_sched.shared.placement import NO_TIER, is_device
 
 Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Numbers = Ints | int
 
 BEST = 100
@@ -23,13 +27,21 @@ _TIERS = 9
 """Tiers that are told apart; the ninth and all above it score alike."""
 _STEP = 10
 """Between two tiers; tightness in a domain decides within a step."""
+_ALIKE = 80
+"""Of 100 of the best evenness: what still counts as going with a shape as well as the best."""
+_IDLE = 4
+"""Evenness is divided by it where devices would idle: below what any other pair of amounts has."""
+
+
+_is_device = lru_cache(maxsize=4096)(is_device)
 
 
 class Fill(NamedTuple):
     """What filling a cluster with a gang is measured by; the same for a whole cycle.
 
     `resource` is the one of which the gang takes the largest part of the cluster's `total`;
-    `evenness` is 100 when it takes the same part of each, less when one is used up first.
+    `evenness` is 100 when it takes the same part of each, less when one is used up first, and a
+    quarter of that where it asks for none of the cluster's devices: they would idle.
     """
 
     resource: str
@@ -62,13 +74,23 @@ def fill_of(requests: Resources, total: Resources) -> Fill:
         if has > 0 and amount * of > most * has:
             found, most, of = name, amount, has
     if not found:
-        return Fill("", 0, BEST)
+        return Fill("", 0, 0)
     parts = [
         BEST * amount * of // (there[name] * most)
         for name, amount in requests.entries
         if name != PODS and there.get(name, 0) > 0
     ]
-    return Fill(found, of, sum(parts) // len(parts) if parts else BEST)
+    evenness = sum(parts) // len(parts) if parts else BEST
+    return Fill(found, of, evenness // _IDLE if idle_devices(requests, total) else evenness)
+
+
+def idle_devices(requests: Resources, total: Resources) -> tuple[str, ...]:
+    """The devices of a cluster where a gang asks for none of them; nothing where it does."""
+    devices = tuple([name for name, _ in total.entries if _is_device(name)])
+    for name, _ in requests.entries:
+        if name in devices:
+            return ()
+    return devices
 
 
 def topology(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
@@ -96,6 +118,21 @@ def packing(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score'
     used: Ints = BEST * (total - free) // np.maximum(total, 1)
     score: Ints = (used + subject.fill.evenness) // 2 * np.greater(total, 0)
     return score
+
+
+def shape(evenness: Ints, fits: Mask) -> Ints:
+    """Whether a cluster's resources go with the gang about as well as those of the best that fits.
+
+    All or nothing, so that it decides between unlike clusters and leaves alike ones to the others.
+    """
+    best = np.where(fits, evenness, 0).max(initial=0)
+    score: Ints = BEST * np.greater_equal(evenness * BEST, best * _ALIKE)
+    return score
+
+
+def unlike(evenness: Ints) -> bool:
+    """Whether any two clusters could score differently by `shape`."""
+    return len(evenness) > 0 and bool(evenness.min() * BEST < evenness.max() * _ALIKE)
 
 
 def balance(workload: Workload, cluster: Cluster, view: View) -> int:

@@ -39,6 +39,21 @@ def by_hand(ask, rooms, view, at):
     )
 
 
+def compared_by_hand(workload, ask, rooms, view, scores):
+    """Add what the shape says: the same fifth of leeway for every cluster that fits."""
+    if workload.targets or ask.gang.constraint is not None or not scores:
+        return
+    requests = ask.gang.requests(ask.minimum)
+    each = {at: fill_of(requests, room.total).evenness for at, room in enumerate(rooms.rooms)}
+    if all(5 * one >= 4 * max(each.values()) for one in each.values()):
+        return
+    best = max(each[at] for at in scores)
+    for at in scores:
+        alike = 5 * each[at] >= 4 * best
+        event(f"goes with the shape: {alike}")
+        scores[at] += 100 * view.policy.score_weights.shape * alike
+
+
 @settings(
     deadline=None,
     max_examples=60,
@@ -61,6 +76,7 @@ def test_every_choice_is_what_asking_each_cluster_would_say(world):
             if fits[at]:
                 assert int(ask.base[at]) == said
                 scores[at] = said + self.place_score(workload, rooms.rooms[at].cluster)
+        compared_by_hand(workload, ask, rooms, view, scores)
         best = chosen(self, workload, ask, fits)
         want = min(scores.items(), key=lambda one: (-one[1], one[0]), default=None)
         event(f"{len(scores)} clusters fit")

@@ -9,6 +9,10 @@ class ScoreWeights:
 
     topology: int = 100
     """Lowest tier of the enclosing domain, then the tightest domain."""
+    shape: int = 40
+    """Clusters whose resources go with what a job asks for about as well as those of the best
+    first, for jobs that are nowhere yet and have no topology constraint: balanced clusters for
+    balanced jobs, much memory for those that need it, devices for those that ask for them."""
     packing: int = 20
     """Fuller clusters first, so that large gangs keep room elsewhere."""
     balance: int = 10

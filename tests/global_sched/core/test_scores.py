@@ -1,5 +1,6 @@
 """The scores, and which cluster they choose together."""
 
+import numpy as np
 import pytest
 
 from global_sched.core import run_cycle, scores
@@ -76,11 +77,41 @@ def test_topology(fields, want):
             100,
             id="the same part of both, and full by the first name",
         ),
+        pytest.param(
+            {
+                "requests": resources(cpu=8, memory=32),
+                "total": resources(cpu=64, memory=256, gpus=8),
+                "free": {"cpu": 64000},
+            },
+            12,
+            id="the same part of both, and the devices idle: a quarter",
+        ),
     ],
 )
 def test_packing(fields, want):
     """Fuller first, and where the gang takes an even part of each resource."""
     assert scores.packing(subject(**fields), VIEW) == want
+
+
+@pytest.mark.parametrize(
+    ("evenness", "fits", "want"),
+    [
+        pytest.param([91, 51], [True, True], [100, 0], id="DRFH's servers are unlike"),
+        pytest.param([100, 80], [True, True], [100, 100], id="a fifth less is alike"),
+        pytest.param([100, 79], [True, True], [100, 0], id="more than a fifth less is not"),
+        pytest.param([100, 60, 50], [False, True, True], [100, 100, 100], id="the best is full"),
+        pytest.param([100, 0], [True, True], [100, 0], id="a cluster of which nothing is known"),
+        pytest.param([0, 0], [True, True], [100, 100], id="nothing is known of any"),
+        pytest.param([], [], [], id="no cluster"),
+    ],
+)
+def test_shape(evenness, fits, want):
+    """All or nothing: about as even as in the best of those that fit."""
+    found = scores.shape(np.array(evenness, dtype=np.int64), np.array(fits, dtype=np.bool_))
+
+    assert found.tolist() == want
+    if all(fits):
+        assert scores.unlike(np.array(evenness)) == (len(set(want)) == 2)
 
 
 def test_balance():
@@ -111,7 +142,7 @@ def chosen(world, policy=POLICY):
     return run_cycle(world, policy, NOW).admissions[0].targets[0].cluster
 
 
-ONLY = {"topology": 0, "packing": 0, "balance": 0, "locality": 0}
+ONLY = {"topology": 0, "shape": 0, "packing": 0, "balance": 0, "locality": 0}
 
 
 @pytest.mark.parametrize(
@@ -171,3 +202,35 @@ def test_score_is_shown():
     verdict = run_cycle(world, POLICY, NOW).outcomes[0].clusters[0]
 
     assert (verdict.cluster, verdict.score) == ("c1", 100 * 99 + 20 * 50 + 10 * 100)
+
+
+UNLIKE = (cluster("c1", cpu=64, memory=512), cluster("c2", cpu=64, memory=256))
+JOB = {"cpu": 8, "memory": 32}
+
+
+@pytest.mark.parametrize(
+    ("one", "running", "want"),
+    [
+        pytest.param(
+            workload("a", **JOB),
+            [workload("r", cpu=48, memory=192, on="c2")],
+            "c2",
+            id="before what the tenant holds",
+        ),
+        pytest.param(
+            workload("a", **JOB),
+            [workload("r", cpu=64, memory=256, on="c2")],
+            "c1",
+            id="of those that have room",
+        ),
+        pytest.param(
+            workload("a", **JOB, clusters=["c1"]),
+            [],
+            "c1",
+            id="of those that are allowed",
+        ),
+    ],
+)
+def test_unlike_clusters(one, running, want):
+    """A job goes where its shape does, among the clusters that may and can take it."""
+    assert chosen(snapshot(UNLIKE, running=running, pending=[one])) == want
