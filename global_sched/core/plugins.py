@@ -131,6 +131,7 @@ WORKLOAD_FILTERS: Mapping[str, Filter] = {
 
 CLUSTER_SCORES: Mapping[str, Score] = {
     "topology": scores.topology,
+    "tightness": scores.tightness,
     "packing": scores.packing,
 }
 """They depend on the demand and on the room in the cluster."""

@@ -1,9 +1,9 @@
 """The scores: which of the clusters that fit is the better one, 0..100, exact.
 
 Each is multiplied by its weight in the Policy and summed; the highest sum wins and ties end in the
-name. By default `shape` outweighs `packing` and `balance` together: they decide between clusters
-that are alike. Those that depend on room only take one cluster or, with arrays in place of numbers,
-many.
+name. By default a tier outweighs `tightness`, `packing` and `balance` together, and `shape` the
+last two: they decide between clusters that are alike. Those that depend on room only take one
+cluster or, with arrays in place of numbers, many.
 """
 
 from functools import lru_cache
@@ -25,8 +25,8 @@ Numbers = Ints | int
 BEST = 100
 _TIERS = 9
 """Tiers that are told apart; the ninth and all above it score alike."""
-_STEP = 10
-"""Between two tiers; tightness in a domain decides within a step."""
+_STEP = 11
+"""Between two tiers."""
 _ALIKE = 80
 """Of 100 of the best evenness: what still counts as going with a shape as well as the best."""
 _IDLE = 4
@@ -94,17 +94,25 @@ def idle_devices(requests: Resources, total: Resources) -> tuple[str, ...]:
 
 
 def topology(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
-    """The lowest tier first, then the domain which the gang fills most.
+    """The lowest tier of the enclosing domain first.
 
     Nothing for gangs without a constraint, which do not care and are scattered.
     """
-    tier, holds = subject.tier, subject.holds
+    tier = subject.tier
     if tier is None:
         return 0
     level = np.minimum(np.maximum(tier, 1), _TIERS)
-    tight = (_STEP - 1) * np.minimum(subject.pods, holds) // np.maximum(holds, 1)
-    score: Ints = (BEST - _STEP * level + tight) * np.not_equal(tier, NO_TIER)
+    score: Ints = (BEST - _STEP * (level - 1)) * np.not_equal(tier, NO_TIER)
     return score
+
+
+def tightness(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
+    """The domain which the gang fills most; nothing for gangs without a constraint, too."""
+    tier, holds = subject.tier, subject.holds
+    if tier is None:
+        return 0
+    score: Ints = BEST * np.minimum(subject.pods, holds) // np.maximum(holds, 1)
+    return score * np.not_equal(tier, NO_TIER)
 
 
 def packing(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature

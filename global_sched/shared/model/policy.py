@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 class ScoreWeights:
     """Weights of the scores (each 0..100) that rank the clusters which fit."""
 
-    topology: int = 100
-    """Lowest tier of the enclosing domain, then the tightest domain."""
+    topology: int = 400
+    """Lowest tier of the enclosing domain first, for gangs with a topology constraint. A tier is 11
+    of the 100: by default more than tightness, packing and balance together."""
+    tightness: int = 10
+    """Tightest domain first, for gangs with a topology constraint."""
     shape: int = 40
     """Clusters whose resources go with what a job asks for about as well as those of the best
     first, for jobs that are nowhere yet and have no topology constraint: balanced clusters for

@@ -1,5 +1,7 @@
 """The scores, and which cluster they choose together."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from global_sched.core import run_cycle, scores
 from global_sched.core.scores import Subject, fill_of
 from global_sched.core.statement import Statement
 from global_sched.shared.model.policy import Policy, ScoreWeights
+from global_sched.shared.placement import NO_TIER
 from tests.builders import (
     GPU,
     NOW,
@@ -33,19 +36,33 @@ def subject(*, requests=None, total=None, free=None, **fields):
 @pytest.mark.parametrize(
     ("fields", "want"),
     [
-        pytest.param({"tier": 1, "holds": 4}, 99, id="a rack that it fills"),
-        pytest.param({"tier": 1, "holds": 8}, 94, id="a rack that it fills by half"),
-        pytest.param({"tier": 1, "holds": 400}, 90, id="a huge rack is still a rack"),
-        pytest.param({"tier": 2, "holds": 4}, 89, id="a filled spine is below any rack"),
-        pytest.param({"tier": 0, "holds": 4}, 99, id="tier 0 is as good as tier 1"),
-        pytest.param({"tier": 30, "holds": 9}, 14, id="high tiers are all alike"),
-        pytest.param({"tier": None}, 0, id="no domain around it"),
-        pytest.param({"pods": 0, "holds": 0}, 90, id="a gang without pods"),
+        pytest.param({"tier": 1}, 100, id="a rack"),
+        pytest.param({"tier": 0}, 100, id="tier 0 is as good as tier 1"),
+        pytest.param({"tier": 2}, 89, id="a spine"),
+        pytest.param({"tier": 30}, 12, id="high tiers are all alike"),
+        pytest.param({"tier": NO_TIER}, 0, id="no domain around it"),
+        pytest.param({"tier": None}, 0, id="a gang that does not care"),
     ],
 )
 def test_topology(fields, want):
-    """The lowest tier first, then the domain which the gang fills most."""
+    """The lowest tier first."""
     assert scores.topology(subject(**fields), VIEW) == want
+
+
+@pytest.mark.parametrize(
+    ("fields", "want"),
+    [
+        pytest.param({"holds": 4}, 100, id="a rack that it fills"),
+        pytest.param({"holds": 8}, 50, id="a rack that it fills by half"),
+        pytest.param({"tier": 2, "holds": 400}, 1, id="a huge spine"),
+        pytest.param({"tier": NO_TIER}, 0, id="no domain around it"),
+        pytest.param({"tier": None}, 0, id="a gang that does not care"),
+        pytest.param({"pods": 0, "holds": 0}, 0, id="a gang without pods"),
+    ],
+)
+def test_tightness(fields, want):
+    """The domain which the gang fills most."""
+    assert scores.tightness(subject(**fields), VIEW) == want
 
 
 @pytest.mark.parametrize(
@@ -142,7 +159,8 @@ def chosen(world, policy=POLICY):
     return run_cycle(world, policy, NOW).admissions[0].targets[0].cluster
 
 
-ONLY = {"topology": 0, "shape": 0, "packing": 0, "balance": 0, "locality": 0}
+DEFAULT = asdict(POLICY.score_weights)
+ONLY = dict.fromkeys(DEFAULT, 0)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +176,9 @@ ONLY = {"topology": 0, "shape": 0, "packing": 0, "balance": 0, "locality": 0}
         pytest.param(
             [cluster("c1", nodes=4, gpus=2), cluster("c2", nodes=2, gpus=2)],
             [],
-            {"topology": 1},
+            {"tightness": 1},
             "c2",
-            id="topology: the rack that it fills",
+            id="tightness: the rack that it fills",
         ),
         pytest.param(
             [cluster("c1", nodes=4, gpus=2), cluster("c2", nodes=4, gpus=2)],
@@ -175,6 +193,16 @@ ONLY = {"topology": 0, "shape": 0, "packing": 0, "balance": 0, "locality": 0}
             {"balance": 1},
             "c2",
             id="balance: where the tenant holds less",
+        ),
+        pytest.param(
+            [cluster("c1", racks=10, nodes=1, gpus=2), cluster("c2", nodes=20, gpus=2)],
+            [
+                workload("r", tenant="other", pods=8, gpus=2, on="c1"),
+                workload("s", pods=10, gpus=2, on="c2"),
+            ],
+            DEFAULT,
+            "c2",
+            id="a lower tier goes before a fuller cluster where the tenant holds less",
         ),
         pytest.param(
             [cluster("c2", nodes=4, gpus=2), cluster("c1", nodes=4, gpus=2)],
@@ -201,7 +229,7 @@ def test_score_is_shown():
 
     verdict = run_cycle(world, POLICY, NOW).outcomes[0].clusters[0]
 
-    assert (verdict.cluster, verdict.score) == ("c1", 100 * 99 + 20 * 50 + 10 * 100)
+    assert (verdict.cluster, verdict.score) == ("c1", 400 * 100 + 10 * 100 + 20 * 50 + 10 * 100)
 
 
 UNLIKE = (cluster("c1", cpu=64, memory=512), cluster("c2", cpu=64, memory=256))
