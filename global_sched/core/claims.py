@@ -13,6 +13,7 @@ from global_sched.core.holds import Held, give_back, hold, live
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.reservation import NEVER, is_patient, reserve, start_of
 from global_sched.core.rights import lowest_running
+from global_sched.core.rivals import Rivals, rests
 from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.search_turns import SearchTurns, Turn
 from global_sched.core.statement import Statement
@@ -34,8 +35,6 @@ HEALED = frozenset(
 )
 """Refusals that end when others leave."""
 
-_MOST_COMPARED = 256
-"""So many kinds of those that wait are looked at before a claim is made."""
 _Shape = tuple[int, QueueName, int]
 
 
@@ -47,13 +46,13 @@ class Claims:
         self._held: dict[WorkloadKey, Held] = {}
         self._searched: dict[_Shape, Found | Nothing] = {}
         self.turns = SearchTurns(statement)
+        self._rivals = Rivals(statement)
         self._field: Field | None = None
         self._gone: Mask = np.zeros(0, dtype=np.bool_)
         self._starts: dict[WorkloadKey, Instant] = {}
         self._too_large: set[tuple[WorkloadKey, int]] = set()
         self._lowest: dict[QueueName, int] | None = None
         self._seen: set[WorkloadKey] = set()
-        self._waits: dict[tuple[QueueName, Resources], None] | None = None
         self._opened: WorkloadKey | None = None
         self._attempts = statement.policy.reservations
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
@@ -188,19 +187,6 @@ class Claims:
         self._held[self._opened] = hold(held.workload, held.claim, self._statement)
         self._opened = None
 
-    def _waiting(self) -> dict[tuple[QueueName, Resources], None]:
-        """What is waited for: queue and least request, each once."""
-        if self._waits is None:
-            self._waits = {}
-            for bucket in self._statement.snapshot.pending:
-                demands = {id(one.demand): one.demand for one in bucket.workloads}
-                for demand in demands.values():
-                    gang = demand.gang
-                    if gang is not None and demand.division == Division.WHOLE:
-                        asked = gang.requests(gang.minimum_amounts())
-                        self._waits.setdefault((bucket.queue, asked))
-        return self._waits
-
     # --- new claims -----------------------------------------------------------------------
 
     def _instead(self, workload: Workload, refusal: Refusal) -> Refusal | None:
@@ -217,8 +203,8 @@ class Claims:
         found = self.search(workload)
         if isinstance(found, Found) and self.provokes(workload, found, self._least(workload)):
             found = Nothing(
-                "others could leave for it, but then its queue would hold so much that another "
-                "queue, which waits, could take the room back"
+                "others could leave for it, but somebody waits who could take the room from it "
+                "at once: another queue that has less, or a higher priority in its own"
             )
         self._searched[shape] = found
         if isinstance(found, Nothing):
@@ -226,22 +212,8 @@ class Claims:
         return self._claim(workload, found, refusal)
 
     def provokes(self, workload: Workload, found: Found, amount: Resources) -> bool:
-        """Whether the claim would give another queue that waits a right that it lacks now.
-
-        Nobody leaves for a borrower while somebody waits who could take the room from it at once.
-        """
-        statement, gives = self._statement, self._statement.ledger.entitlements.gives
-        cluster = found.offer.parts[0].cluster
-        others = sorted(one for one in self._waiting() if one[0] != workload.queue)
-        others = others[:_MOST_COMPARED]
-        before = [gives(workload.queue, amount, queue, asked) for queue, asked in others]
-        mark = statement.mark()
-        for unit in found.units:
-            statement.release(unit.holder.workload, unit.cluster, unit.amount)
-        statement.charge(workload, cluster, amount)
-        after = [gives(workload.queue, amount, queue, asked) for queue, asked in others]
-        statement.rollback(mark)
-        return any(now and not then for now, then in zip(after, before, strict=True))
+        """Whether somebody waits who could take the room from the workload at once (`rivals`)."""
+        return self._rivals.provoked(workload, found, amount, self._whole(), self._held)
 
     def _may_search(self, workload: Workload, refusal: Refusal) -> bool:
         """Whether a search could help at all; asked of every refusal, so it has to be cheap."""
@@ -260,11 +232,8 @@ class Claims:
         statement = self._statement
         if not statement.snapshot.running:
             return False
-        decision = workload.decision
-        if decision is not None and decision.evicted is not None and not decision.grants:
-            quiet = decision.evicted + statement.policy.hold_seconds * SECOND
-            if statement.now < quiet:
-                return False
+        if rests(workload, statement):
+            return False
         if self._lowest is None:
             self._lowest = lowest_running(statement.snapshot.running)
         lowest = self._lowest

@@ -149,10 +149,15 @@ class Choice:
         meanwhile: else all others have less to give than before.
         """
         gone = {at for at, pod_set, _ in self._chosen if pod_set is None}
+        partly = {at for at, _, _ in self._chosen} - gone
         while self._from < len(self._listed):
             unit = self._listed[self._from]
             self._from += 1
             if unit.at in gone or unit.name in self._chosen or not self._is_next(unit):
+                continue
+            if unit.whole and unit.at in partly:
+                if self._permits_rest(unit):
+                    return unit
                 continue
             queue, names = unit.holder.workload.queue, unit.amount.names()
             if (queue, names) in self._denied:
@@ -176,6 +181,19 @@ class Choice:
             if at not in there and self._rights.relieves(field.holders[at], blocked)
         )
         return self._next()
+
+    def _permits_rest(self, unit: Unit) -> bool:
+        """Whether a gang may leave of which surplus was chosen: asked as if that were still there.
+
+        Else it would be counted twice, and its queue would seem to fall below its deserved.
+        """
+        surplus = [one for one in self.units if one.at == unit.at]
+        for one in surplus:
+            self._rights.give_back(one)
+        permitted = self._rights.permits(unit)
+        for one in surplus:
+            self._rights.release(one)
+        return permitted
 
     def _is_next(self, unit: Unit) -> bool:
         """Surplus pods leave in their turns."""

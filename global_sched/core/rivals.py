@@ -1,0 +1,167 @@
+"""Who waits and could take a claimant's room from it at once: then nobody leaves for that claimant.
+
+Else one gang would leave for a second that leaves for a third before it has done anything.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from global_sched.core.field import Field
+from global_sched.core.occupancy import may_ever_leave
+from global_sched.core.quota import fits
+from global_sched.core.search import Found, vacate
+from global_sched.core.statement import Statement
+from global_sched.shared.model.ids import QueueName, WorkloadKey
+from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.workload import Division, Workload
+from global_sched.shared.placement import Placed
+
+MOST_COMPARED = 256
+"""So many kinds of those that wait are looked at before a claim is made."""
+MOST_TRIED = 32
+"""So many of them are tried in the room that would be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Those of one queue that wait with one demand and priority, in the order of their names."""
+
+    those: tuple[Workload, ...]
+    asked: Resources
+
+    @property
+    def one(self) -> Workload:
+        """The first, which stands for all."""
+        return self.those[0]
+
+
+class Rivals:
+    """Those that wait in one cycle, as rivals of claimants."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._statement = statement
+        self._kinds: list[Kind] | None = None
+
+    def provoked(
+        self,
+        claimant: Workload,
+        found: Found,
+        amount: Resources,
+        field: Field,
+        kept_for: Collection[WorkloadKey],
+    ) -> bool:
+        """Whether the claim gives rivals a right that they lack now, or room that they could take.
+
+        The first: another queue could reclaim from the claimant's when it holds `amount` more. The
+        second: whoever has a right to the claimant's room then, another queue or a higher priority
+        in its own, finds its place where the victims leave, as long as the claimant is not there.
+        `kept_for` have a claim already.
+        """
+        queue = claimant.queue
+        others = [kind for kind in self._all() if kind.one.queue != queue][:MOST_COMPARED]
+        before = [self._gives(queue, amount, kind) for kind in others]
+        mark = self._statement.mark()
+        for unit in found.units:
+            self._statement.release(unit.holder.workload, unit.cluster, unit.amount)
+        cluster = found.offer.parts[0].cluster
+        self._statement.charge(claimant, cluster, amount)
+        after = [self._gives(queue, amount, kind) for kind in others]
+        self._statement.release(claimant, cluster, amount)
+        provoked = any(now and not then for now, then in zip(after, before, strict=True))
+        if not provoked and may_ever_leave(claimant):
+            rivals = [kind for kind, gives in zip(others, after, strict=True) if gives]
+            rivals += self._above(claimant)
+            provoked = self._fits_instead(
+                claimant, found, field, self._searching(rivals, kept_for)[:MOST_TRIED]
+            )
+        self._statement.rollback(mark)
+        return provoked
+
+    def _gives(self, queue: QueueName, amount: Resources, kind: Kind) -> bool:
+        entitlements = self._statement.ledger.entitlements
+        return entitlements.gives(queue, amount, kind.one.queue, kind.asked)
+
+    def _above(self, claimant: Workload) -> Iterator[Kind]:
+        """Those of a higher priority in its own queue."""
+        for kind in self._all():
+            if kind.one.queue == claimant.queue and kind.one.priority > claimant.priority:
+                yield kind
+
+    def _searching(self, rivals: list[Kind], kept_for: Collection[WorkloadKey]) -> list[Kind]:
+        """Of which anybody would make others leave: it waits on, has no claim and does not rest."""
+        out = {one.workload for one in self._statement.admissions}.union(kept_for)
+        return [
+            kind
+            for kind in rivals
+            if any(
+                one.key not in out and not one.group and not rests(one, self._statement)
+                for one in kind.those
+            )
+        ]
+
+    def _fits_instead(
+        self, claimant: Workload, found: Found, field: Field, rivals: list[Kind]
+    ) -> bool:
+        """Whether one fits where the victims leave, and not beside the claimant; a trial."""
+        if not rivals:
+            return False
+        vacate(found.units, field, self._statement)
+        fitting = [kind for kind in rivals if self._fits(kind)]
+        if not fitting:
+            return False
+        self._place(claimant, found)
+        return not all(self._fits(kind) for kind in fitting)
+
+    def _fits(self, kind: Kind) -> bool:
+        statement, gang = self._statement, kind.one.demand.gang
+        assert gang is not None
+        if not fits(statement.ledger.bounds(kind.one.queue, kind.one.tenant), kind.asked):
+            return False
+        case = statement.standings.case(kind.one)
+        least = case.standing.minimum
+        return bool(statement.rooms.ask(gang, least, least).fitting(case.allowed).any())
+
+    def _place(self, claimant: Workload, found: Found) -> None:
+        """The claimant takes what it claims."""
+        part, gang, rooms = found.offer.parts[0], claimant.demand.gang, self._statement.rooms
+        placed = part.placed
+        assert placed is not None
+        assert gang is not None
+        least = gang.minimum_amounts()
+        if not claimant.targets and placed.amounts != least:
+            fewer = rooms.rooms[part.at].space.place(
+                gang, amounts=least, minimum=least, prefer=placed.domain
+            )
+            placed = fewer if isinstance(fewer, Placed) else placed
+        rooms.take(part.at, placed, gang.requests(placed.amounts))
+        self._statement.charge(claimant, part.cluster, gang.requests(placed.amounts))
+
+    def _all(self) -> list[Kind]:
+        """Every kind that waits and could make others leave, in an order of their own."""
+        if self._kinds is None:
+            kinds: dict[tuple[QueueName, int, int], list[Workload]] = {}
+            for bucket in self._statement.snapshot.pending:
+                for one in bucket.workloads:
+                    if one.demand.division == Division.WHOLE and one.demand.gang is not None:
+                        kinds.setdefault((one.queue, id(one.demand), one.priority), []).append(one)
+            found = [
+                Kind(tuple(sorted(those, key=lambda one: one.key)), _least(those[0]))
+                for those in kinds.values()
+            ]
+            self._kinds = sorted(found, key=lambda kind: (kind.one.queue, kind.asked, kind.one.key))
+        return self._kinds
+
+
+def _least(one: Workload) -> Resources:
+    gang = one.demand.gang
+    assert gang is not None
+    return gang.requests(gang.minimum_amounts())
+
+
+def rests(workload: Workload, statement: Statement) -> bool:
+    """Whether it left for another one so lately that nobody leaves for it yet."""
+    decision = workload.decision
+    if decision is None or decision.evicted is None or decision.grants:
+        return False
+    return statement.now < decision.evicted + statement.policy.hold_seconds * SECOND

@@ -1,0 +1,89 @@
+"""Nobody leaves for a claimant whose room somebody who waits could take from it at once."""
+
+import pytest
+
+from global_sched.core import run_cycle
+from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.queue import Queue
+from tests.builders import ids, workload
+from tests.towns import Member, Town
+
+POLICY = Policy(patience_seconds=0)
+
+
+def queue(name, cpu, priority=0):
+    """A queue that deserves so many CPUs."""
+    deserved = (("cpu", cpu * 1000),)
+    return Queue(name=QueueName(name), deserved=deserved, priority=priority)
+
+
+def town_of(nodes, queues, *running):
+    """One member of nodes with two CPUs, with these admitted one after the other."""
+    town = Town([Member("m", (nodes,), cpu=2)], queues)
+    for one in running:
+        town.add(one)
+        town.execute(run_cycle(town.snapshot(), POLICY, town.now))
+        assert town.workloads[one.key].targets
+        town.now = Instant(town.now + SECOND)
+    return town
+
+
+def cycle(town):
+    """One cycle, carried out: who leaves for whom, who comes in."""
+    plan = run_cycle(town.snapshot(), POLICY, town.now)
+    town.execute(plan)
+    town.now = Instant(town.now + SECOND)
+    left = {str(one.workload)[5:]: str(one.makes_room_for)[5:] for one in plan.withdrawals}
+    return left, ids(plan.admissions), plan
+
+
+def test_a_borrower_leaves_its_room_to_those_who_have_a_right_to_it():
+    """Queue b goes first, over its deserved: its job would only run until a takes the room."""
+    low = workload("low", cpu=1, pods=2, queue="b")
+    town = town_of(1, [queue("a", 2), queue("b", 0, priority=1)], low)
+    town.add(workload("high", cpu=2, queue="b", priority=20))
+    town.add(workload("due", cpu=1, pods=2, queue="a"))
+
+    assert cycle(town)[:2] == ({"low": "due"}, [])
+    assert cycle(town)[:2] == ({}, ["due"])
+    assert cycle(town)[:2] == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("first", "want_left"),
+    [
+        pytest.param(2, {}, id="the first would take both CPUs from the second"),
+        pytest.param(3, {"lent": "second"}, id="the first fits nowhere: it is no rival"),
+    ],
+)
+def test_a_higher_priority_of_the_queue_would_take_the_room(first, want_left):
+    """What a queue may take back for a small job is not a way round for a larger one.
+
+    q deserves 1 CPU and p holds 2, of which it deserves 1: q has no right to 2.
+    """
+    lent = workload("lent", cpu=1, pods=2, queue="p")
+    town = town_of(1, [queue("p", 1), queue("q", 1)], lent)
+    town.add(workload("first", cpu=first, queue="q", priority=10))
+    town.add(workload("second", cpu=1, queue="q"))
+
+    left, admitted, plan = cycle(town)
+
+    assert (left, admitted) == (want_left, [])
+    second = next(o.verdict for o in plan.outcomes if o.workload.endswith("second"))
+    assert ("could take the room from it at once" in second.detail) == (not want_left)
+
+
+def test_surplus_that_was_tried_first_is_not_counted_twice():
+    """A gang leaves whole where its surplus is not enough, and its queue keeps its deserved.
+
+    Queue b holds 8 CPUs and deserves 1; 6 of them are one gang, of which a pod of 2 is surplus.
+    """
+    gang = workload("gang", cpu=2, pods=3, minimum=2, queue="b")
+    stays = workload("stays", cpu=2, queue="b", preemptable=False)
+    town = town_of(4, [queue("a", 5), queue("b", 1)], gang, stays)
+    town.add(workload("large", cpu=2, pods=3, queue="a"))
+
+    assert cycle(town)[:2] == ({"gang": "large"}, [])
+    assert cycle(town)[:2] == ({}, ["large"])
