@@ -5,6 +5,7 @@ Else one gang would leave for a second that leaves for a third before it has don
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from global_sched.core.field import Field
 from global_sched.core.occupancy import may_ever_leave
@@ -71,7 +72,7 @@ class Rivals:
         provoked = any(now and not then for now, then in zip(after, before, strict=True))
         if not provoked and may_ever_leave(claimant):
             rivals = [kind for kind, gives in zip(others, after, strict=True) if gives]
-            rivals += self._above(claimant)
+            rivals += islice(self._above(claimant), MOST_COMPARED)
             provoked = self._fits_instead(
                 claimant, found, field, self._searching(rivals, kept_for)[:MOST_TRIED]
             )
