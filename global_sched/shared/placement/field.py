@@ -28,8 +28,8 @@ _SMALL = 64
 """So many domains are looked through one by one faster than as vectors."""
 _FEW = 4096
 _ROWS = 192
-"""All clusters are asked at once where they have at most so few domains, and so many more for each
-one that is asked."""
+"""All clusters are asked at once where they have at most so many domains for each that is asked.
+Where any domain will do that reads one number of each: worth it for some thousands more."""
 
 Near = tuple[int | None, int]
 """The lowest tier that holds the minimum (None: only the whole cluster, or nobody cares), and how
@@ -156,7 +156,8 @@ class Question:
 
     def nearby(self, clusters: Ints) -> Nearby:
         """The same for an array of clusters, as arrays."""
-        if _FEW + len(clusters) * _ROWS < len(self._field.tally.table):
+        most = len(clusters) * _ROWS + (_FEW if self._scatters else 0)
+        if most < len(self._field.tally.table):
             return self._one_by_one(clusters)
         self._field.follow()
         if self._counts is None:
