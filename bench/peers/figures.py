@@ -43,7 +43,8 @@ def _rates(found: Found) -> Iterator[Figure]:
     yield at_least(RATES, "global-sched ÷ W", ours / w, "×", 0.8)
     for peer, least in ((found.peer_lifted, 4), (found.peer, 10)):
         if peer.rate:
-            yield at_least(RATES, f"global-sched ÷ {peer.system}", ours / peer.rate, "×", least)
+            title, note = f"global-sched ÷ {peer.system}", f"W itself: {w / peer.rate:.2f} ×"
+            yield at_least(RATES, title, ours / peer.rate, "×", least, note)
 
 
 def _how(one: Burst) -> str:
