@@ -252,22 +252,17 @@ def test_order_of_input(town, rng):
 @COMMON
 @given(towns())
 def test_a_copy_of_a_victim(town):
-    """Who submits a victim again under another name takes nothing back from the claimant.
+    """Who submits a victim again under another name takes nothing back, and no claimant leaves.
 
-    Nor does anybody who waited take the claimant's room alone, as long as nobody else came in: a
-    claim that somebody could take over at once is not made. (Where others come in meanwhile, who is
-    over what it deserves is another matter than when the claim was made.)
+    The rare crowds where a third one makes a claimant leave (docs/limits.md) fail here when enough
+    examples are drawn: they are what is left to mend.
     """
     plan = run_cycle(town.snapshot(), POLICY, town.now)
     left_for = {one.workload: one.makes_room_for for one in plan.withdrawals}
     claimants = {one.workload for one in plan.claims}
-    came = {one.workload for one in plan.admissions if one.makes_room_for is None}
     town.execute(plan, linger=True)
     town.leave()
-    plan = run_cycle(town.snapshot(), POLICY, Instant(town.now + SECOND))
-    came |= {one.workload for one in plan.admissions}
-    quiet = came <= claimants and not plan.withdrawals and not plan.claims
-    town.execute(plan, linger=True)
+    town.execute(run_cycle(town.snapshot(), POLICY, Instant(town.now + SECOND)), linger=True)
     copies = {}
     for key, claimant in left_for.items():
         victim = town.workloads[key]
@@ -286,11 +281,7 @@ def test_a_copy_of_a_victim(town):
         copies[again.key] = claimant
     plan = run_cycle(town.snapshot(), POLICY, Instant(town.now + 2 * SECOND))
     note(f"{sorted(claimants)} {shown(plan)}")
-    shrunk = {one.workload for one in plan.admissions if one.makes_room_for is not None}
-    leaves_for = {}
     for one in (*plan.withdrawals, *plan.admissions):
-        if one.makes_room_for is not None:
-            leaves_for.setdefault(one.makes_room_for, set()).add(one.workload)
-    for taker, leaving in leaves_for.items():
-        assert copies.get(taker) not in leaving, f"{taker} takes its room back"
-        assert not quiet or leaving - (claimants - shrunk), f"{taker} takes what others left for"
+        taker = one.makes_room_for
+        assert taker is None or copies.get(taker) != one.workload, f"{taker} takes its room back"
+    assert not claimants & {one.workload for one in plan.withdrawals}
