@@ -13,7 +13,7 @@ HEAD = """# The topology engine, measured
 
 One gang at a time on one core, in process: what `Space.place`, `take` and `give_back` cost, how
 close the pods lie, and how well nodes are filled. A figure that misses its target is listed as a
-miss.
+miss; [limits.md](../limits.md) says why.
 
 - Command: `.venv/bin/python -m bench.page` (about five minutes on an idle machine); single groups:
   `make bench ARGS="topology"`.
@@ -43,10 +43,6 @@ TAIL = """
   every 64 arrivals.
 - **Kueue's shape.** The quota floor of the test is 66 s of virtual time. Kueue's own figure (37.4
   workloads/s, 401 s) includes an API server; ours is the placement in process.
-- **Misses.** Each is Python at work in many places: of place + commit + release (some 200 µs a
-  gang) no function has more than a tenth, the largest being the one that brings the sums of every
-  shape up to date; the same holds for two shapes in groups at 1,000 nodes, whose median is about
-  half of its p99. Of a node's event the slowest hundredth misses, the median does not.
 - **Growth.** Least-squares slope over the logarithms of the medians:
 
 ![time for one gang against nodes and against pods of the gang](topology-growth.svg)

@@ -7,12 +7,14 @@ where as agents do, with the turns of surplus pods, and carries plans out: victi
 from collections.abc import Iterable
 from dataclasses import replace
 
+from global_sched.core import run_cycle
 from global_sched.shared.model.cluster import Capacity, Cluster
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DomainId, PodSetName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Plan
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue, Usage
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Bucket, Running, Snapshot
@@ -120,6 +122,14 @@ class Town:
     def add(self, *workloads: Workload) -> None:
         """They wait."""
         self.workloads.update((one.key, one) for one in workloads)
+
+    def run(self, *workloads: Workload, policy: Policy) -> None:
+        """They are admitted one after the other, a second apart."""
+        for one in workloads:
+            self.add(one)
+            self.execute(run_cycle(self.snapshot(), policy, self.now))
+            assert self.workloads[one.key].targets
+            self.now = Instant(self.now + SECOND)
 
     def snapshot(self) -> Snapshot:
         """What the cache would show of it."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from bench.harness import Figure, at_least, at_most, percentile, shown
 from bench.peers.cases import Answer
-from bench.peers.gangs import AGENT, BARE, BARE_IN_TURN, PODS, Gangs
+from bench.peers.gangs import AGENT, BARE, BARE_IN_TURN, IN_TURN, PODS, Gangs
 from bench.peers.run import Found
 from bench.peers.throughput import Burst
 
@@ -111,7 +111,9 @@ def _gangs(found: Found) -> Iterator[Figure]:
     note = f"the agent's own CPU: {spent:.1f} s, {1000 * spent / max(1, ours.bound):.1f} ms per pod"
     yield at_least(GANGS, "member-agent ÷ bare loop", ratio, "×", 0.8, note)
     ratio = ours.rate / in_turn.rate if in_turn.rate else 0.0
-    yield shown(GANGS, f"member-agent ÷ {BARE_IN_TURN}", ratio, "×", "8 Jobs at once, as the agent")
+    yield shown(
+        GANGS, f"member-agent ÷ {BARE_IN_TURN}", ratio, "×", f"{IN_TURN} Jobs at once, as the agent"
+    )
     yield at_most(GANGS, "Jobs outside one rack (hard tier 1)", ours.apart, "Jobs", 0)
 
 

@@ -89,15 +89,20 @@ async def test_a_lost_pod_starts_the_job_again(world, space):
     await world.until(all_new, "two new pods run")
 
 
+async def _grow(world, space, pods):
+    """The Job's template asks for so many pods now."""
+    found = await world.get(kinds.VOLCANO_JOBS, "train", space)
+    tasks = found["spec"]["tasks"]
+    tasks[0]["replicas"] = pods
+    body = {"spec": {"tasks": tasks}}
+    await world.admin.patch(kinds.VOLCANO_JOBS, "train", body, namespace=space)
+
+
 async def test_a_job_that_grows_tells_its_pods(world, space):
     """More pods are admitted and bound, and the hosts file of the plugin knows them."""
     await world.submit(gang("train", space, spec=PLUGINS), where=EAST)
     await world.until_phase(space, "train", "Running")
-    found = await world.get(kinds.VOLCANO_JOBS, "train", space)
-    tasks = found["spec"]["tasks"]
-    tasks[0]["replicas"] = 3
-    body = {"spec": {"tasks": tasks}}
-    await world.admin.patch(kinds.VOLCANO_JOBS, "train", body, namespace=space)
+    await _grow(world, space, 3)
 
     async def grown():
         return len(await world.nodes_of("east", space, "train")) == 3
@@ -118,11 +123,7 @@ async def test_growth_over_the_quota_waits_and_says_why(world, space):
     await world.apply(quota)
     await world.submit(gang("train", space, spec={"queue": space}), where=EAST)
     await world.until_phase(space, "train", "Running")
-    found = await world.get(kinds.VOLCANO_JOBS, "train", space)
-    tasks = found["spec"]["tasks"]
-    tasks[0]["replicas"] = 3
-    body = {"spec": {"tasks": tasks}}
-    await world.admin.patch(kinds.VOLCANO_JOBS, "train", body, namespace=space)
+    await _grow(world, space, 3)
 
     async def told():
         pods = await world.pods("east", space)

@@ -24,11 +24,7 @@ def _town(*running, racks=(2, 2), queues=("a", "b"), cpu=1):
     """A town in which these run already."""
     named = [q if isinstance(q, Queue) else Queue(name=QueueName(q)) for q in queues]
     town = Town([Member("m", racks, cpu=cpu)], named)
-    for one in running:
-        town.add(one)
-        town.execute(run_cycle(town.snapshot(), POLICY, town.now))
-        assert town.workloads[one.key].targets
-        town.now = Instant(town.now + SECOND)
+    town.run(*running, policy=POLICY)
     return town
 
 

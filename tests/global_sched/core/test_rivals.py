@@ -22,11 +22,7 @@ def queue(name, cpu, priority=0):
 def town_of(nodes, queues, *running):
     """One member of nodes with two CPUs, with these admitted one after the other."""
     town = Town([Member("m", (nodes,), cpu=2)], queues)
-    for one in running:
-        town.add(one)
-        town.execute(run_cycle(town.snapshot(), POLICY, town.now))
-        assert town.workloads[one.key].targets
-        town.now = Instant(town.now + SECOND)
+    town.run(*running, policy=POLICY)
     return town
 
 

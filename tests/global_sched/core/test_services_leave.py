@@ -31,11 +31,7 @@ def town_of(*running, clusters=(("m", 4),), queues=("a", "b")):
     """Members of nodes with one CPU, with these admitted one after the other."""
     named = [q if isinstance(q, Queue) else Queue(name=QueueName(q)) for q in queues]
     town = Town([Member(name, (nodes,)) for name, nodes in clusters], named)
-    for one in running:
-        town.add(one)
-        town.execute(run_cycle(town.snapshot(), POLICY, town.now))
-        assert town.workloads[one.key].targets
-        town.now = Instant(town.now + SECOND)
+    town.run(*running, policy=POLICY)
     return town
 
 
