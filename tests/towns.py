@@ -1,113 +1,25 @@
 """Worlds in which pods keep their nodes, for everything about victims.
 
-A `Town` is a few clusters of named nodes, queues in a tree, and workloads. It reports who sits
-where as agents do, with the turns of surplus pods, and carries plans out: victims' pods may linger.
+A `Town` is a few clusters of named nodes, queues in a tree, and workloads. It carries plans out,
+and agents do what they are told: they place the pods and report who sits where (`town_members`).
+Victims' pods may linger.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from global_sched.core import run_cycle
-from global_sched.shared.model.cluster import Capacity, Cluster
-from global_sched.shared.model.decision import Grant
-from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.ids import BindingId, ClusterName, DomainId, PodSetName, WorkloadKey
+from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue, Usage
-from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Bucket, Running, Snapshot
-from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Occupant, Topology
-from global_sched.shared.model.workload import Progress, Workload
-from global_sched.shared.placement import Placed, Space, histogram
-from tests.builders import KINDS, NOW, tenant
+from global_sched.shared.model.workload import Workload
+from tests.builders import NOW, tenant
+from tests.town_members import Member
 
-AXIS = ("cpu", "memory", "pods")
-Seat = tuple[str, PodSetName, Resources]
-"""The node, the pod set, and what the pod asks for."""
-
-
-class Member:
-    """One cluster: racks of equal nodes, and who sits on them in the order of their indices."""
-
-    def __init__(self, name: str, racks: Iterable[int], cpu: int = 1) -> None:
-        self.name = ClusterName(name)
-        self.nodes = {
-            f"{name}-r{rack}-n{at}": DomainId(f"r{rack}")
-            for rack, count in enumerate(racks)
-            for at in range(count)
-        }
-        self.size = (cpu * 1000, 64 << 30, 110)
-        self.seats: dict[BindingId, list[Seat]] = {}
-        self.domains = (
-            *(
-                Domain(name=d, tier=1, parent=DomainId("spine"))
-                for d in sorted(set(self.nodes.values()))
-            ),
-            Domain(name=DomainId("spine"), tier=2),
-        )
-
-    def topology(self, minimums: dict[BindingId, Amounts]) -> Topology:
-        """One leaf for each node."""
-        used = {node: [0, 0, 0] for node in self.nodes}
-        sitting: dict[str, dict[tuple[BindingId, PodSetName], list[int]]] = {n: {} for n in used}
-        for binding, seats in self.seats.items():
-            left: dict[PodSetName, int] = {}
-            for _, pod_set, _ in seats:
-                left[pod_set] = left.get(pod_set, 0) + 1
-            total = dict(left)
-            for node, pod_set, requests in seats:
-                for at, name in enumerate(AXIS):
-                    used[node][at] += requests.get(name)
-                turn, left[pod_set] = left[pod_set], left[pod_set] - 1
-                spare = total[pod_set] - minimums.get(binding, Amounts()).get(pod_set)
-                found = sitting[node].setdefault((binding, pod_set), [0])
-                found[0] += 1
-                if turn <= spare:
-                    found.append(turn)
-        leaves = tuple(
-            Leaf(
-                domain=domain,
-                node_class=NodeClass(),
-                free=tuple(h - u for h, u in zip(self.size, used[node], strict=True)),
-                count=1,
-                occupants=tuple(
-                    sorted(
-                        Occupant(binding=b, pod_set=p, pods=one[0], surplus=tuple(sorted(one[1:])))
-                        for (b, p), one in sitting[node].items()
-                    )
-                ),
-                node=node,
-            )
-            for node, domain in sorted(self.nodes.items())
-        )
-        return Topology(axis=AXIS, domains=self.domains, leaves=leaves, label_keys=())
-
-    def seat(self, one: Workload, amounts: Amounts, domain: DomainId | None) -> bool:
-        """Put more pods of a workload on nodes; whether all found one."""
-        gang = one.demand.gang
-        topology = self.topology({})
-        placed = Space(topology).place(gang, amounts=amounts, minimum=amounts, prefer=domain)
-        if not isinstance(placed, Placed):
-            return False
-        for take in placed.takes:
-            node = topology.leaves[take.leaf].node
-            pods = [(node, take.pod_set, take.requests)] * (take.nodes * take.pods_per_node)
-            self.seats.setdefault(one.binding_id, []).extend(pods)
-        return True
-
-    def cut(self, binding: BindingId, amounts: Amounts) -> None:
-        """Keep so many pods of each pod set, the first ones."""
-        left = dict(amounts.entries)
-        kept = []
-        for seat in self.seats.get(binding, []):
-            if left.get(seat[1], 0) > 0:
-                left[seat[1]] -= 1
-                kept.append(seat)
-        self.seats[binding] = kept
-        if not kept:
-            del self.seats[binding]
+__all__ = ["Member", "Town"]
 
 
 class Town:
@@ -149,7 +61,7 @@ class Town:
                     Usage(queue=one.queue, tenant=one.tenant, cluster=grant.cluster, amount=amount)
                 )
         return Snapshot(
-            clusters=tuple(self._cluster(one) for _, one in sorted(self.members.items())),
+            clusters=tuple(one.cluster(self.now) for _, one in sorted(self.members.items())),
             queues=self.queues,
             tenants=tuple(tenant(n) for n in sorted({one.tenant for one in all_of_them})),
             usage=tuple(sorted(usage)),
@@ -169,38 +81,11 @@ class Town:
             epoch=1,
         )
 
-    def _cluster(self, member: Member) -> Cluster:
-        minimums = {
-            one.binding_id: one.demand.gang.minimum_amounts() for one in self.workloads.values()
-        }
-        total = dict(zip(AXIS, (s * len(member.nodes) for s in member.size), strict=True))
-        return Cluster(
-            name=member.name,
-            kinds=KINDS,
-            capacity=Capacity(
-                topology=histogram(member.topology(minimums), ()),
-                total=Resources.of(total),
-                observed=Instant(self.now - SECOND),
-                scheduler_names=("volcano",),
-            ),
-        )
-
     def _progress(self, one: Workload) -> Workload:
-        found = []
-        for grant in one.decision.grants:
-            counts: dict[PodSetName, int] = {}
-            for _, pod_set, _ in self.members[grant.cluster].seats.get(one.binding_id, []):
-                counts[pod_set] = counts.get(pod_set, 0) + 1
-            bound = Amounts.of(counts)
-            found.append(
-                Progress(
-                    cluster=grant.cluster,
-                    bound=bound,
-                    minimum_reached=bound.covers(one.demand.gang.minimum_amounts()),
-                    decision=one.decision.id,
-                )
-            )
-        return replace(one, progress=tuple(found))
+        told = [
+            self.members[grant.cluster].progress(one, self.now) for grant in one.decision.grants
+        ]
+        return replace(one, progress=tuple(found for found in told if found is not None))
 
     def execute(self, plan: Plan, *, linger: bool = False) -> None:
         """Carry a plan out. `linger`: pods that have to leave are still there."""
@@ -208,19 +93,15 @@ class Town:
             self._change(claiming.workload, decision=claiming.decision)
         for withdrawal in plan.withdrawals:
             left = (withdrawal.cluster, *(target.cluster for target in withdrawal.others))
-            one = self._change(
+            self._change(
                 withdrawal.workload,
                 decision=withdrawal.decision,
                 targets=withdrawal.targets,
                 progress=(),
                 leaving=left if linger else (),
             )
-            for cluster in () if linger else left:
-                self.members[cluster].cut(one.binding_id, Amounts())
-        changed: list[tuple[bool, Workload]] = []
         for admission in plan.admissions:
-            before = self.workloads[admission.workload].decision
-            one = self._change(
+            self._change(
                 admission.workload,
                 decision=admission.decision,
                 targets=admission.targets,
@@ -229,26 +110,22 @@ class Town:
                 scheduled=True,
                 last_scheduled=admission.decision.at,
             )
-            changed.append((before is None or before.claim is None, one))
-        # As agents do, who keep the places of claims, each its own: those first, narrow domains
-        # before wide ones and large pods before small ones.
-        grants = [(new, one, grant) for new, one in changed for grant in one.decision.grants]
-        for _, one, grant in sorted(
-            grants, key=lambda item: (item[0], _width(item[2]), 0 if item[0] else -_size(item[1]))
-        ):
-            self._fill(one, grant, linger=linger)
+        self._obey(linger=linger)
+        for admission in plan.admissions:
+            self._check(self.workloads[admission.workload])
 
-    def _fill(self, one: Workload, grant: Grant, *, linger: bool) -> None:
-        amounts, member = grant.amounts, self.members[grant.cluster]
-        if not linger:
-            member.cut(one.binding_id, amounts)
-        counts: dict[PodSetName, int] = {}
-        for _, pod_set, _ in member.seats.get(one.binding_id, []):
-            counts[pod_set] = counts.get(pod_set, 0) + 1
-        missing = amounts.minus(Amounts.of(counts))
-        if missing.entries:
-            found = member.seat(one, missing, grant.domain)
-            assert found, f"{one.key} finds no nodes in {grant.cluster}"
+    def _obey(self, *, linger: bool = False) -> None:
+        for member in self.members.values():
+            member.obey(self.workloads.values(), self.now, linger=linger)
+
+    def _check(self, one: Workload) -> None:
+        """All of its pods found a node."""
+        for grant in one.decision.grants:
+            member = self.members[grant.cluster]
+            bound = member.bound(one.binding_id)
+            assert bound.covers(grant.amounts), (
+                f"{one.key} has {bound} of {grant}\n{member.shown()}"
+            )
 
     def leave(self) -> None:
         """Whoever lingers is gone now, and its eviction task with it."""
@@ -256,21 +133,11 @@ class Town:
             if one.leaving:
                 self.workloads[key] = replace(one, leaving=())
         for member in self.members.values():
-            for one in self.workloads.values():
-                grant = one.decision.grant(member.name) if one.decision and one.targets else None
-                member.cut(one.binding_id, grant.amounts if grant is not None else Amounts())
+            member.leave()
+        self._obey()
 
     def _change(self, key: WorkloadKey, **changes: object) -> Workload:
         one = self.workloads[key]
         version = str(int(one.resource_version) + 1)
         self.workloads[key] = one = replace(one, resource_version=version, **changes)  # type: ignore[arg-type]
         return one
-
-
-def _size(one: Workload) -> int:
-    gang = one.demand.gang
-    return max((pod_set.shape.requests.get("cpu") for pod_set in gang.pod_sets), default=0)
-
-
-def _width(grant: Grant) -> int:
-    return 2**31 if grant.tier is None else grant.tier

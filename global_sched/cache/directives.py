@@ -74,10 +74,8 @@ def _entries(
     for workload in claimants:
         decision = workload.decision
         if decision is not None and decision.claim is not None:
-            growing = bool(decision.grants)
-            at = decision.claim.since if growing else decision.at
-            make = _growth_entry if growing else _claim_entry
-            key = (at, decision.order, workload.binding_id)
+            make = _growth_entry if decision.grants else _claim_entry
+            key = (decision.claim.since, decision.claim.order, workload.binding_id)
             found.append((key, make(workload, decision, decision.claim)))
     for workload in holders:
         decision = workload.decision
@@ -95,8 +93,8 @@ def _claim_entry(workload: Workload, decision: Decision, claim: Claim) -> Direct
         workload=workload.key,
         decision=decision.id,
         epoch=decision.epoch,
-        at=format_micro(decision.at),
-        order=decision.order,
+        at=format_micro(claim.since),
+        order=claim.order,
         tier=claim.tier,
         gang=None if gang is None else _told(gang),
         held=amounts_map(claim.amounts),
@@ -112,7 +110,6 @@ def _growth_entry(workload: Workload, decision: Decision, claim: Claim) -> Direc
     return msgspec.structs.replace(
         entry,
         binding=growth_of(workload.binding_id),
-        at=format_micro(claim.since),
         gang=_told(growth_gang(workload, claim.amounts)),
     )
 

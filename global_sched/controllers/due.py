@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
-from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.snapshot import Running, Snapshot
 
 
 def next_due(snapshot: Snapshot, policy: Policy, now: Instant) -> Instant | None:
     """The next moment at which time alone matters.
 
-    A report goes stale, a back-off or a claim ends, a placement times out, a victim may search.
+    A report goes stale, a back-off or a claim ends, a placement times out, a victim may search,
+    one that came where others had left may leave.
     """
     return min((due for due in _dues(snapshot, policy) if due > now), default=None)
 
@@ -30,6 +31,10 @@ def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
             yield backoff.until
         if decision.claim is not None:
             yield decision.claim.until
+    if snapshot.pending:
+        for running in snapshot.running:
+            for claimed in _CLAIMED.of(running):
+                yield Instant(claimed + policy.hold_seconds * SECOND)
     for bucket in snapshot.pending:
         for workload in bucket.workloads:
             decision = workload.decision
@@ -41,3 +46,24 @@ def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
                 yield decision.claim.until
             if decision.evicted is not None:
                 yield Instant(decision.evicted + policy.hold_seconds * SECOND)
+
+
+class _Claimed:
+    """When workloads of each cluster came where others had left, kept while they are the same."""
+
+    def __init__(self, most: int = 1024) -> None:
+        self._kept: dict[int, tuple[Running, tuple[Instant, ...]]] = {}
+        self._most = most
+
+    def of(self, running: Running) -> tuple[Instant, ...]:
+        known = self._kept.get(id(running))
+        if known is None:
+            decisions = (one.decision for one in running.workloads)
+            found = {one.claimed for one in decisions if one is not None and one.claimed}
+            if len(self._kept) >= self._most:
+                self._kept.clear()
+            known = self._kept[id(running)] = (running, tuple(sorted(found)))
+        return known[1]
+
+
+_CLAIMED = _Claimed()

@@ -302,4 +302,5 @@ class Claims:
 def _decided(workload: Workload) -> tuple[int, int, str]:
     decision = workload.decision
     assert decision is not None
-    return decision.at, decision.order, workload.binding_id
+    assert decision.claim is not None
+    return decision.claim.since, decision.claim.order, workload.binding_id

@@ -169,6 +169,7 @@ def why(unit: Unit, claimant: Workload) -> str:
 def write_claim(workload: Workload, claim: Claim, statement: Statement) -> Workload:
     """Plan the claim's annotation; the workload as it is then."""
     made = statement.decide(workload, ())
+    claim = replace(claim, order=made.order)
     id_ = decision_id(workload.binding_id, (), made.at, made.order, claim)
     decision = replace(made, id=id_, claim=claim, evicted=_evicted(workload))
     return write_annotation(workload, decision, statement)

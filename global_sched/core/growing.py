@@ -88,7 +88,8 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
     amount = growth_gang(workload, lacks).requests(lacks)
     if isinstance(found, Nothing) or claims.provokes(workload, found, amount):
         return None
-    claim = replace(claim_of(workload, found, statement), amounts=lacks)
+    order = statement.next_order()
+    claim = replace(claim_of(workload, found, statement), amounts=lacks, order=order)
     evict(found.units, workload, statement)
     claimed = write_annotation(
         workload, replace(decision, claim=claim, epoch=statement.snapshot.epoch), statement

@@ -23,6 +23,7 @@ Ints = NDArray[np.int64]
 CRITICAL = 2_000_000_000
 """Priorities from here on belong to the system: such workloads never leave for another one."""
 _CRITICAL_CLASSES = frozenset({"system-node-critical", "system-cluster-critical"})
+NEVER = -(2**62)
 LARGEST = 2**40
 """Amounts are cut to this here, so that sums fit 63 bits: more on one node makes no difference."""
 
@@ -78,7 +79,7 @@ class Occupancy:
     """What each holder has in all, by position on the axis."""
     facts: Ints
     """Of each holder: priority, when it began (at, order), since when it has work to lose, whether
-    it may leave at all, and whether it ends some day."""
+    it may leave at all, whether it ends some day, and when others were told to leave for it."""
     queues: list[QueueName]
     _tops: dict[TopologyConstraint | None, Tops] = field(default_factory=dict)
 
@@ -161,7 +162,7 @@ def occupancy(cluster: ClusterName, capacity: Capacity, running: Running) -> Occ
         range_of=ranges,
         entries_of=_by_holder(entries, len(holders)),
         amounts=_amounts(holders, topology.axis),
-        facts=np.array([_facts(one) for one in holders], dtype=np.int64).reshape(-1, 6),
+        facts=np.array([_facts(one) for one in holders], dtype=np.int64).reshape(-1, 7),
         queues=[one.workload.queue for one in holders],
     )
 
@@ -174,14 +175,15 @@ def _amounts(holders: list[Holder], axis: tuple[str, ...]) -> Ints:
     return found
 
 
-def _facts(holder: Holder) -> tuple[int, int, int, int, int, int]:
+def _facts(holder: Holder) -> tuple[int, int, int, int, int, int, int]:
     """See `Occupancy.facts`."""
     workload, decision = holder.workload, holder.workload.decision
     assert decision is not None
     since = max(decision.at, workload.checkpoint or decision.at)
     leaves = int(may_ever_leave(workload))
     ends = int(workload.demand.division == Division.WHOLE)
-    return priority_of(workload), decision.at, decision.order, since, leaves, ends
+    claimed = NEVER if decision.claimed is None else decision.claimed
+    return priority_of(workload), decision.at, decision.order, since, leaves, ends, claimed
 
 
 def priority_of(workload: Workload) -> int:

@@ -12,6 +12,7 @@ from global_sched.core.quota import fits
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName, PodSetName, QueueName, TenantName
+from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Running
@@ -97,6 +98,8 @@ class Rights:
         self._entitlement: Entitlements = statement.ledger.entitlements
         self._bounds = statement.ledger.bounds(claimant.queue, claimant.tenant)
         self._distances: dict[QueueName, int] = {}
+        self.lately: Mask = np.zeros(0, dtype=np.bool_)
+        """Holders that may not leave yet: they came where others had left."""
 
     def holders(self, field: Field, gone: Mask) -> Mask:
         """The holders that may leave for the claimant, as far as one looks at each alone.
@@ -110,9 +113,21 @@ class Rights:
         if self._entitlement.may_reclaim(self.claimant.queue, self.amount):
             others = self._giving(field, lower)
         found: Mask = (lower | others[field.queue]) & field.may_leave & ~gone
+        self.lately = found & self._lately(field)
+        found &= ~self.lately
         for at in field.holders_of(self.claimant.key):  # one that grows does not leave for itself
             found[at] = False
         return found
+
+    def _lately(self, field: Field) -> Mask:
+        """Those for which others were told to leave lately, while the claimant waited already.
+
+        Else a gang would leave for a second that leaves for a third before it has done anything.
+        """
+        rest = self._statement.policy.hold_seconds * SECOND
+        new: Mask = field.claimed > self._statement.now - rest
+        new &= field.claimed >= self.claimant.created
+        return new
 
     def _giving(self, field: Field, lower: Mask) -> Mask:
         """The queues that would give anything, at best with all of its own lower ones gone."""

@@ -80,6 +80,8 @@ class Search:
     def run(self) -> Found | Nothing:
         """The cheapest proved victims, or why there are none."""
         if not self.may.any():
+            if self.rights.lately.any():
+                return Nothing(self._too_early())
             return Nothing(
                 "nobody may leave for it: nothing of lower priority runs in its queue, and no "
                 "other queue that holds more than it deserves gives to it",
@@ -108,6 +110,13 @@ class Search:
                 "whom its queue may take from"
             )
         return Nothing("those who may leave do not free room that it can be placed in")
+
+    def _too_early(self) -> str:
+        seconds = self._statement.policy.hold_seconds
+        return (
+            f"the {int(self.rights.lately.sum())} gangs that may leave for it came where others "
+            f"had left less than {seconds} s ago, and stay so long"
+        )
 
     # --- candidates -----------------------------------------------------------------------
 

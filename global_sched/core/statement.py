@@ -5,8 +5,9 @@ the actions. `mark` and `rollback` undo a trial; `plan` is the committed stateme
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from global_sched.core.deciding import new_decision, reduced
 from global_sched.core.fairness import Amount, ShareKey
 from global_sched.core.ledger import Charge, Ledger
 from global_sched.core.offer import Offer, Part, Refusal, targets_of
@@ -15,7 +16,7 @@ from global_sched.core.ranking import Ranking
 from global_sched.core.rooms import Rooms, RoomsMark
 from global_sched.core.sharing import Ratio
 from global_sched.core.standing import Standing, Standings
-from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id
+from global_sched.shared.model.decision import Backoff, Decision, Grant
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
@@ -268,18 +269,19 @@ class Statement:
         """A new decision, next in the order in which room is given."""
         if len(grants) > 1:
             grants = tuple(sorted(grants, key=lambda grant: grant.cluster))
-        order, self._order = self._order, self._order + 1
-        priority = workload.priority if grants else None
-        return Decision(
-            id=decision_id(workload.binding_id, grants, self.now, order, None, priority),
+        return new_decision(
+            workload,
+            grants,
+            (self.now, self.next_order()),
             epoch=self.snapshot.epoch,
-            at=self.now,
-            order=order,
-            grants=grants,
             pending=self._pending(workload, grants),
             backoffs=self.backoffs(workload) if backoffs is None else backoffs,
-            priority=priority,
         )
+
+    def next_order(self) -> int:
+        """The next place in the order in which this cycle gives room."""
+        order, self._order = self._order, self._order + 1
+        return order
 
     def _pending(self, workload: Workload, grants: tuple[Grant, ...]) -> Amounts:
         """Growth that these grants leave out; most leave out nothing."""
@@ -289,23 +291,8 @@ class Statement:
         return lacking(workload.demand, grants)
 
     def redecide(self, workload: Workload, grants: tuple[Grant, ...]) -> Decision:
-        """The decision with fewer grants, at its old place in the order in which room was given.
-
-        A new place would let those that came later take the room first. A claim for their growth
-        ends.
-        """
-        old = workload.decision
-        assert old is not None
-        made = decision_id(workload.binding_id, grants, old.at, old.order, None, old.priority)
-        pending = lacking(workload.demand, grants)
-        return replace(
-            old,
-            id=made,
-            epoch=self.snapshot.epoch,
-            grants=grants,
-            pending=pending,
-            claim=None,
-        )
+        """The decision with fewer grants (`deciding.reduced`)."""
+        return reduced(workload, grants, self.snapshot.epoch)
 
     def backoffs(self, workload: Workload) -> tuple[Backoff, ...]:
         """The back-offs that still count: a failure is forgotten one longest back-off after it."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from global_sched.core.divided import resized, shrink_divided
 from global_sched.core.filters import trust_micros
+from global_sched.core.holds import live
 from global_sched.core.move import rebalance
 from global_sched.core.statement import Statement, outcome_of
 from global_sched.shared.api.reasons import Reason
@@ -273,7 +274,9 @@ def _settle_status(workload: Workload, decision: Decision, statement: Statement)
         return
     pending = workload.lacking()
     if pending != decision.pending or not workload.placement_applied:
-        same = replace(decision, pending=pending)
+        # Room that growth no longer needs is given to others in this cycle: agents must know.
+        claim = decision.claim if live(workload, statement) else None
+        same = replace(decision, pending=pending, claim=claim)
         statement.write(workload, same, workload.observed_affinity)
         return
     unsaid = not workload.scheduled or workload.last_scheduled is None or workload.reschedule_due()

@@ -6,6 +6,7 @@ from global_sched.core.spread import minimum_clusters
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
@@ -84,12 +85,15 @@ def grow_whole(
 ) -> Offer | Refusal:
     """More pods beside those that it has, in the clusters where it is, under its constraint.
 
-    As many as fit, at least one; with `least` at least those.
+    As many as fit, at least one; with `least` at least those, and never less than its minimum
+    lacks: of a gang that is not whole the agent starts no further pod.
     """
     decision, gang = workload.decision, workload.demand.gang
     assert decision is not None
     assert gang is not None
     lacking = workload.lacking()
+    if least is None and (lacked := needs_more(workload)).entries:
+        least = lacked
     places = [grant.cluster for grant in decision.grants]
     bounds = statement.ledger.bounds(
         workload.queue, workload.tenant, places[0] if len(places) == 1 else None

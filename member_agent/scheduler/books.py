@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId
-from global_sched.shared.model.pods import PodShape
 from global_sched.shared.placement import SpecError
 from member_agent.cache import ClusterCache, Directed, PodRecord, Unit, count_pods
 from member_agent.scheduler.demand import Demand, allowed_pods, directed_demand
@@ -29,7 +28,6 @@ from member_agent.scheduler.round import (
     Rollback,
     Round,
     Situation,
-    Slot,
     Wait,
     Where,
 )
@@ -60,12 +58,14 @@ class Books:
             if unit.binding is not None:
                 self.by_binding.setdefault(unit.binding, []).append(unit)
         self.holds = holds_of(cache.entries().values(), situation.now)
-        closed = closed_nodes(self.holds, cache.entries(), self.by_binding)
-        self.ground = Ground(cache, units, situation.closed | closed, situation.label_keys)
+        self._closed = closed_nodes(self.holds, cache.entries(), self.by_binding)
+        self.ground = Ground(cache, units, situation.closed, situation.label_keys)
         self.pins: dict[str, dict[str, str]] = {}
         """By unit key: waiting pods (by uid) whose node an earlier plan names."""
         self.reservations: dict[BindingId, Reservation] = {}
         self.reached: dict[BindingId, DecisionId] = {}
+        self.held_before: dict[BindingId, frozenset[str]] = {}
+        """Nodes with room that was held for a workload which is admitted by now."""
         self._demands: dict[BindingId, Demand | None] = {}
         self._placements: list[Placement] = []
         self._waits: list[Wait] = []
@@ -262,8 +262,31 @@ class Books:
         return frozenset(node for unit in units for node in memory_of(unit).avoided(now))
 
     def barred(self, entry: Directed | None) -> frozenset[str]:
-        """Nodes that drain for somebody else; without an entry all that drain."""
-        return self.ground.nodes_in(draining_for(self.holds, entry, self.ground.lies_in))
+        """Nodes that drain or are closed for somebody else; without an entry all of those."""
+        draining = draining_for(self.holds, entry, self.ground.lies_in)
+        return self.ground.nodes_in(draining) | self.closed(entry)
+
+    def closed(self, entry: Directed | None) -> frozenset[str]:
+        """Nodes on which pods are leaving for somebody else.
+
+        What was admitted before that was decided, and has not started since, was counted there:
+        it may go there, and so may what had room there before its admission. Pods of what has
+        started may not when they start again.
+        """
+        if entry is None or self._has_started(entry):
+            return frozenset(self._closed)
+        own = self.held_before.get(entry.binding, frozenset())
+        shut = [name for name, turn in self._closed.items() if turn <= entry.turn]
+        return frozenset(shut) - own
+
+    def closed_before(self, entry: Directed) -> frozenset[str]:
+        """Nodes on which pods are leaving for somebody else since before its admission."""
+        return frozenset([name for name, turn in self._closed.items() if turn[0] < entry.at])
+
+    def _has_started(self, entry: Directed) -> bool:
+        if self.situation.reached.get(entry.binding) == entry.decision:
+            return True
+        return any(noted(one, entry.decision) for one in self.by_binding.get(entry.binding, ()))
 
     def left(self, entry: Directed) -> Amounts:
         """Admitted pods that are not bound and not being bound."""
@@ -309,29 +332,3 @@ def plan_of(unit: Unit) -> BindPlan | None:
 def _begun(plan: BindPlan, unit: Unit) -> bool:
     """Whether some of the plan is bound."""
     return any(plan.node_of(pod.uid) for pod in unit.staying())
-
-
-def seat(pods: Sequence[PodRecord], slots: Sequence[Slot]) -> tuple[dict[str, str], set[Slot]]:
-    """Pods on places of their set and shape, lower index first; and the places that are used.
-
-    A pod whose index is a free position takes that, so that groups of a partition stay together.
-    """
-    open_: dict[tuple[str, PodShape], dict[int, Slot]] = {}
-    named = {slot.pod: slot for slot in slots if slot.pod}
-    for slot in slots:
-        if not slot.pod:
-            pod_set = slot.lot.partition("~")[0]
-            open_.setdefault((pod_set, slot.shape), {})[slot.position] = slot
-    seated: dict[str, str] = {}
-    used: set[Slot] = set()
-    for pod in pods:
-        places = open_.get((pod.pod_set, pod.shape))
-        if pod.uid in named:
-            slot = named[pod.uid]
-        elif places:
-            slot = places.pop(pod.index if pod.index in places else min(places))
-        else:
-            continue
-        seated[pod.uid] = slot.node
-        used.add(slot)
-    return seated, used

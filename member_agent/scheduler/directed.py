@@ -8,29 +8,26 @@ from global_sched.shared.model.growth import growth_of
 from global_sched.shared.model.ids import PodSetName
 from member_agent.cache import SERVICES, Directed, PodRecord, Unit
 from member_agent.scheduler.beside import near_enough
-from member_agent.scheduler.books import Books, Origin, seat
+from member_agent.scheduler.books import Books, Origin
 from member_agent.scheduler.demand import Demand, Lot, allowed_pods
-from member_agent.scheduler.ground import Seats, Wish
+from member_agent.scheduler.holding import kept_elsewhere, leaving_pods
 from member_agent.scheduler.memory import noted
 from member_agent.scheduler.minimum import have_of, lacking, reached
 from member_agent.scheduler.round import HELD, Reservation, Slot, Where
+from member_agent.scheduler.seats import Seats, Wish, seat
 
 
 def keep_reservation(books: Books, entry: Directed) -> None:
     """Hold what was reserved before, as far as it is still needed and still fits.
 
     Reserved places that no longer make up the minimum are given up as a whole: the gang is
-    placed anew, perhaps elsewhere.
+    placed anew, perhaps elsewhere. They were chosen before whoever makes pods leave now from the
+    same nodes, and counted by it.
     """
     old = _kept_before(books, entry)
     demand = books.demand(entry)
-    if demand is None or old is None or old.decision not in (entry.decision, HELD):
+    if demand is None or old is None or old.decision != entry.decision:
         return
-    if old.decision == HELD:
-        there = entry.domain is None or books.ground.lies_in(old.domain, entry.domain)
-        old = replace(old, decision=entry.decision)
-        if not there:
-            return
     wanted = {lot.name: lot for lot in demand.lots}
     kept: list[Slot] = []
     counts: dict[str, int] = {}
@@ -95,9 +92,25 @@ def _joins(books: Books, slot: Slot, lot: Lot) -> bool:
     return near_enough(lot, around, books.cache.tree().domains)
 
 
-def hold_room(books: Books, hold: Directed) -> None:
-    """Keep places for a workload that is not admitted yet: as many as are free in its domain.
+def hold_until_its_turn(books: Books, entry: Directed) -> None:
+    """Keep what was kept for it before its admission from all whose turn comes before its own.
 
+    Then it is placed with everything else there, as the leader placed it.
+    """
+    old, demand = _kept_before(books, entry), books.demand(entry)
+    if demand is None or old is None or old.decision != HELD:
+        return
+    inside = books.ground.nodes_in(frozenset({old.domain}))
+    outside = books.ground.nodes_in(frozenset({None})) - inside
+    wish = Wish(prefer=old.domain, never=outside | books.closed_before(entry))
+    nodes = books.ground.keep_until_turn(demand, old.amounts(), wish, entry.binding)
+    books.held_before[entry.binding] = nodes
+
+
+def hold_room(books: Books, hold: Directed) -> None:
+    """Keep places for a workload that is not admitted yet, of those that are free in its domain.
+
+    As many as the nodes on which pods leave for it will not have.
     They are chosen anew in every round, in the order of the decisions; with the admission they
     become its own.
     """
@@ -109,9 +122,11 @@ def hold_room(books: Books, hold: Directed) -> None:
     inside = books.ground.nodes_in(frozenset({hold.domain}))
     outside = books.ground.nodes_in(frozenset({None})) - inside
     wish = Wish(prefer=hold.domain, never=outside | books.barred(hold))
-    seats = books.ground.place(
-        demand, demand.amounts(), wish, least=Amounts(), binding=hold.binding
-    )
+    leaving = leaving_pods(hold, books.cache.entries(), books.by_binding)
+    amounts = kept_elsewhere(books.cache, demand, leaving, inside)
+    if not amounts.entries:
+        return
+    seats = books.ground.place(demand, amounts, wish, least=Amounts(), binding=hold.binding)
     if isinstance(seats, Seats) and seats.slots:
         kept = _reservation(books, hold, seats)
         books.reservations[hold.binding] = replace(kept, decision=HELD)
@@ -119,6 +134,7 @@ def hold_room(books: Books, hold: Directed) -> None:
 
 def place_directed(books: Books, entry: Directed) -> None:
     """Reserve what is still lacking, then start the units that may start."""
+    books.ground.give_back_at_turn(entry.binding)
     units = books.by_binding.get(entry.binding, [])
     before = books.situation.reached.get(entry.binding) == entry.decision
     known = any(noted(unit, entry.decision) for unit in units)

@@ -6,15 +6,15 @@ from typing import Final
 
 from global_sched.shared.placement import SpecError
 from member_agent.cache import PodRecord, Unit, owner_of
-from member_agent.scheduler.books import Books, Origin, seat
+from member_agent.scheduler.books import Books, Origin
 from member_agent.scheduler.demand import (
     Demand,
     least_of,
     lots_of,
     unit_constraint,
 )
-from member_agent.scheduler.ground import Seats, Wish
 from member_agent.scheduler.minimum import by_kind, choices, in_whole_groups, reached
+from member_agent.scheduler.seats import Seats, Wish, seat
 from member_agent.scheduler.subgroups import cut, oversized
 
 _TRIES: Final = 8

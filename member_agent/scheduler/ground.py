@@ -1,7 +1,7 @@
 """The nodes of a round: held amounts first, then one `Space` from which everything is placed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from global_sched.shared.model.gang import Amounts
@@ -13,36 +13,10 @@ from member_agent.cache import Asked, ClusterCache, Unit, live_room
 from member_agent.scheduler.beside import all_at_once, gang_beside
 from member_agent.scheduler.demand import Demand
 from member_agent.scheduler.round import Slot
+from member_agent.scheduler.seats import Seats, Wish
 
 _MOST_RETRIES: Final = 256
 """So many further ways to make up a minimum are tried in one round, for all units together."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seats:
-    """Places for pods of a demand, and the smallest domain around all pods."""
-
-    slots: tuple[Slot, ...] = ()
-    domain: DomainId | None = None
-    tier: int | None = None
-    short: str = ""
-    """Why surplus pods have no place, empty when all have one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """Where a demand should lie, besides its own constraint.
-
-    `prefer` is tried first, then with `nearby` the domains around it. `around` are nodes with pods
-    of the unit already: under a constraint the others lie in one allowed domain with them. Nodes to
-    `avoid` are only used when it does not fit without them, those of `never` not at all.
-    """
-
-    prefer: DomainId | None = None
-    nearby: bool = False
-    around: tuple[str, ...] = ()
-    avoid: frozenset[str] = frozenset()
-    never: frozenset[str] = frozenset()
 
 
 class Ground:
@@ -69,6 +43,9 @@ class Ground:
         self.unproven = 0
         """Answers that the search limit ended before they were certain."""
         self._retries = _MOST_RETRIES
+        self._taken: list[Placed] = []
+        """What the last `place` took."""
+        self._until_turn: dict[BindingId, tuple[Placed, ...]] = {}
 
     # --- single nodes -----------------------------------------------------------------------
 
@@ -107,6 +84,21 @@ class Ground:
         self._retries -= 1
         return self._retries >= 0
 
+    def keep_until_turn(
+        self, demand: Demand, amounts: Amounts, wish: Wish, binding: BindingId
+    ) -> frozenset[str]:
+        """Take as many of the amounts as fit, until `give_back_at_turn`; the nodes."""
+        seats = self.place(demand, amounts, wish, least=Amounts(), binding=binding)
+        if isinstance(seats, str):
+            return frozenset()
+        self._until_turn[binding] = tuple(self._taken)
+        return frozenset(slot.node for slot in seats.slots)
+
+    def give_back_at_turn(self, binding: BindingId) -> None:
+        """Nothing of what was kept for a binding is kept from it itself."""
+        for placed in self._until_turn.pop(binding, ()):
+            self._opened().give_back(placed)
+
     def place(
         self,
         demand: Demand,
@@ -137,6 +129,7 @@ class Ground:
         least = asked[0]
         space = self._opened()
         mark = space.mark()
+        self._taken = []
         shut = space.shut(shut_nodes)
         if shut.takes:
             space.take(shut)
@@ -152,6 +145,7 @@ class Ground:
         if shut.takes:
             space.give_back(shut)
         space.take(placed)
+        self._taken.append(placed)
         seats = self._seats(demand, amounts, beside, placed)
         if placed.amounts.pods() or not beside:
             return seats
@@ -173,6 +167,7 @@ class Ground:
         beside = self._beside_mates(demand, amounts, least, binding)
         if isinstance(beside, NotPlaced):
             space.rollback(mark)
+            self._taken = []
             return beside
         placed = space.place(
             demand.gang(),
@@ -189,6 +184,7 @@ class Ground:
         if beside and not rest.pods():
             return beside, Placed(Amounts(), None, None, "", ())
         space.rollback(mark)
+        self._taken = []
         return placed
 
     def _at_once(
@@ -239,6 +235,7 @@ class Ground:
                     return placed
                 continue
             space.take(placed)
+            self._taken.append(placed)
             nodes = self._nodes(placed)
             slots += [
                 Slot(lot.name, at, node, lot.shape, pod.uid)

@@ -5,15 +5,19 @@ already is kept. Without any it is a reservation: the domain drains, and only wh
 may start there, or who is sent there on purpose.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
-from member_agent.cache import Directed, Unit
+from global_sched.shared.placement import class_takes
+from member_agent.cache import ClusterCache, Directed, PodRecord, Unit
+from member_agent.scheduler.demand import Demand
 from member_agent.scheduler.giving import pods_to_give_up
 
 Entries = Mapping[BindingId, Directed]
+Turn = tuple[Instant, int, BindingId]
 LiesIn = Callable[[DomainId | None, DomainId | None], bool]
 """Whether the first domain is the second or within it; None is the whole cluster."""
 
@@ -30,26 +34,64 @@ def holds_of(entries: Iterable[Directed], now: Instant) -> list[Directed]:
     ]
 
 
-def closed_nodes(
-    holds: Iterable[Directed], entries: Entries, by_binding: Mapping[BindingId, Sequence[Unit]]
-) -> frozenset[str]:
-    """Nodes that take no pod now: one is leaving there for a claim.
+def leaving_pods(
+    hold: Directed, entries: Entries, by_binding: Mapping[BindingId, Sequence[Unit]]
+) -> Iterator[PodRecord]:
+    """The pods on nodes here that are leaving for a claim.
 
     All pods of a binding without an entry leave; of one that gives up surplus only those.
     """
-    closed: set[str] = set()
-    for binding in sorted({one for hold in holds for one in hold.leaving}):
+    for binding in hold.leaving:
         entry, units = entries.get(binding), by_binding.get(binding, ())
         stays = entry is not None and bool(entry.admitted.entries)
         given = pods_to_give_up(entry, units) if entry is not None else ()
         going = {pod.uid for giving in given for pod in giving.pods}
-        closed.update(
-            pod.node
-            for unit in units
-            for pod in unit.placed
-            if pod.node and (not stays or pod.deleting or pod.uid in going)
-        )
-    return frozenset(closed)
+        for pod in (pod for unit in units for pod in unit.placed):
+            if pod.node and (not stays or pod.deleting or pod.uid in going):
+                yield pod
+
+
+def closed_nodes(
+    holds: Iterable[Directed], entries: Entries, by_binding: Mapping[BindingId, Sequence[Unit]]
+) -> Mapping[str, Turn]:
+    """Nodes on which a pod is leaving for a claim, with the turn from which they take no pod."""
+    closed: dict[str, Turn] = {}
+    for hold in holds:
+        for pod in leaving_pods(hold, entries, by_binding):
+            closed[pod.node] = min(hold.turn, closed.get(pod.node, hold.turn))
+    return closed
+
+
+def kept_elsewhere(
+    cache: ClusterCache, demand: Demand, leaving: Iterable[PodRecord], inside: Collection[str]
+) -> Amounts:
+    """By lot the places to keep now: all but those that nodes inside have once these pods left.
+
+    The leader counts the same: what it does not keep elsewhere it gives to others at once.
+    """
+    left = {lot.name: lot.count for lot in demand.lots}
+    free: dict[str, dict[str, int]] = {}
+    for pod in leaving:
+        if pod.node in inside:
+            there = free.setdefault(pod.node, _free_on(cache, pod.node))
+            for name, amount in pod.shape.requests:
+                there[name] = there.get(name, 0) + amount
+    for node, room in sorted(free.items()):
+        for lot in demand.lots:
+            if not class_takes(cache.nodes[node].node_class, lot.shape):
+                continue
+            asked = lot.shape.requests
+            cap = min(room.get(name, 0) // amount for name, amount in asked)
+            pods = min(left[lot.name], max(0, min(cap, 1) if lot.shape.anti_affine else cap))
+            left[lot.name] -= pods
+            for name, amount in asked:
+                room[name] = room.get(name, 0) - amount * pods
+    return Amounts.of(left)
+
+
+def _free_on(cache: ClusterCache, node: str) -> dict[str, int]:
+    used = cache.used(node)
+    return {name: has - used.get(name, 0) for name, has in cache.nodes[node].room.items()}
 
 
 def draining_for(

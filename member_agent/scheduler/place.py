@@ -1,17 +1,23 @@
 """One round: which waiting pods go to which nodes now, and why the others wait. Pure.
 
 Order of claims on the room: pods that are being bound; plans that a crash or a failed bind left;
-places reserved in earlier rounds; directed workloads without one, in the order in which the
-leader admitted them, those that room is only held for among them; then everybody else, by priority
-and age. A directed workload keeps its reservation until its pods are bound, so that the order in
-which pods arrive does not matter.
+places reserved in earlier rounds; what was held for workloads that are admitted by now, until their
+turn; directed workloads without places, in the order in which the leader admitted them, those that
+room is only held for among them; then everybody else, by priority and age. A directed workload
+keeps its reservation until its pods are bound, so that the order in which pods arrive does not
+matter.
 """
 
 from collections.abc import Sequence
 
 from member_agent.cache import ClusterCache, Unit
 from member_agent.scheduler.books import Books
-from member_agent.scheduler.directed import hold_room, keep_reservation, place_directed
+from member_agent.scheduler.directed import (
+    hold_room,
+    hold_until_its_turn,
+    keep_reservation,
+    place_directed,
+)
 from member_agent.scheduler.free import free_order, place_free
 from member_agent.scheduler.giving import pods_to_give_up
 from member_agent.scheduler.round import Round, Situation
@@ -32,6 +38,9 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     for entry in entries:
         if entry.binding not in holds:
             keep_reservation(books, entry)
+    for entry in entries:
+        if entry.binding not in holds:
+            hold_until_its_turn(books, entry)
     for entry in entries:
         if entry.binding in holds:
             hold_room(books, holds[entry.binding])

@@ -43,7 +43,7 @@ def _end(town, key):
     """A job ends, and its pods go."""
     one = town.workloads.pop(key)
     for member in town.members.values():
-        member.cut(one.binding_id, Amounts())
+        member.remove(one.binding_id)
 
 
 def _check(ledger, workloads, plan):

@@ -285,6 +285,7 @@ class ClaimRecord(Wire, frozen=True):
     victims: list[LeaverRecord] | None = None
     since: str = ""
     until: str = ""
+    order: Count = 0
 
 
 class GiveUpRecord(Wire, frozen=True):
@@ -308,3 +309,4 @@ class DecisionRecord(Wire, frozen=True):
     give_up: list[GiveUpRecord] | None = None
     evicted: str = ""
     priority: Annotated[int, Limits(ge=-(2**31), lt=2**31)] | None = None
+    claimed: str = ""

@@ -52,7 +52,8 @@ class Claim:
 
     `amounts` are the pods that it is kept for, under `domain` (None: anywhere in the cluster).
     With `victims` it is a wave: they leave, and their room goes to nobody else. Without any it is a
-    reservation: the whole domain drains. It ends with the admission, or at `until`.
+    reservation: the whole domain drains. It ends with the admission, or at `until`. (since, order)
+    is its place in the order in which room was given.
     """
 
     cluster: ClusterName
@@ -62,6 +63,7 @@ class Claim:
     victims: tuple[Leaver, ...] = ()
     since: Instant
     until: Instant
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,9 @@ class Decision:
     priority: int | None = None
     """The job priority that it was admitted with, which counts while it runs: its PriorityClass may
     go. None: not known, or not admitted."""
+    claimed: Instant | None = None
+    """When others were told to leave for what it runs with. For `Policy.hold_seconds` from then on
+    it leaves for nobody who waited already."""
 
     def grant(self, cluster: ClusterName) -> Grant | None:
         """What was admitted in that cluster."""
@@ -105,6 +110,7 @@ def decision_id(
     order: int,
     claim: Claim | None = None,
     priority: int | None = None,
+    claimed: Instant | None = None,
 ) -> DecisionId:
     """The id that a decision with this content has: 20 hex digits of a SHA-256.
 
@@ -116,6 +122,8 @@ def decision_id(
         parts.append(claim)
     if priority is not None:
         parts.append({"priority": priority})
+    if claimed is not None:
+        parts.append({"claimed": claimed})
     return DecisionId(hashlib.sha256(to_json(parts)).hexdigest()[:20])
 
 
@@ -126,6 +134,6 @@ def is_whole(decision: Decision, binding: BindingId) -> bool:
     """
     grants, at, order, claim = decision.grants, decision.at, decision.order, decision.claim
     return decision.id in (
-        decision_id(binding, grants, at, order, claim, decision.priority),
+        decision_id(binding, grants, at, order, claim, decision.priority, decision.claimed),
         decision_id(binding, grants, at, order, claim),
     )

@@ -56,6 +56,7 @@ def render_decision(decision: Decision) -> str:
         or None,
         evicted="" if decision.evicted is None else format_micro(decision.evicted),
         priority=decision.priority,
+        claimed="" if decision.claimed is None else format_micro(decision.claimed),
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -83,6 +84,7 @@ def _claim_record(claim: Claim) -> ClaimRecord:
         or None,
         since=format_micro(claim.since),
         until=format_micro(claim.until),
+        order=claim.order,
     )
 
 
@@ -107,6 +109,7 @@ def parse_decision(text: str) -> Decision:
         backoffs = tuple(_backoff(one) for one in record.backoffs or ())
         claim = None if record.claim is None else _claim(record.claim)
         evicted = parse_instant(record.evicted) if record.evicted else None
+        claimed = parse_instant(record.claimed) if record.claimed else None
     except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
         raise DecisionError(f"it cannot be read: {error}") from error
     if not record.id:
@@ -125,6 +128,7 @@ def parse_decision(text: str) -> Decision:
         ),
         evicted=evicted,
         priority=record.priority,
+        claimed=claimed,
     )
 
 
@@ -170,4 +174,5 @@ def _claim(record: ClaimRecord) -> Claim:
         ),
         since=parse_instant(record.since),
         until=parse_instant(record.until),
+        order=record.order,
     )

@@ -53,8 +53,8 @@ class Policy:
     """At most so many searches for victims per cycle, in the order of the line and one for each
     equal shape; the others wait for a later cycle."""
     hold_seconds: int = 300
-    """How long room is kept for a workload for which others leave, and how long a victim evicts
-    nobody itself."""
+    """How long room is kept for a workload for which others leave, how long a victim evicts nobody
+    itself, and how long nobody who waited already evicts the one that came in its place."""
     patience_seconds: int = 7200
     """A gang without room for so long gets a domain reserved that drains for it; 0: none does."""
     reservations: int = 4

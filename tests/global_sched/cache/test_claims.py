@@ -32,6 +32,7 @@ CLAIM = Claim(
     ),
     since=NOW,
     until=Instant(NOW + 300 * SECOND),
+    order=2,
 )
 
 
@@ -195,7 +196,7 @@ def test_a_directive_holds_room_for_growth():
     """
     one = workload("high", pods=4, on="m1", admitted=2, bound=2)
     later = Instant(NOW + 60 * SECOND)
-    claim = replace(CLAIM, amounts=Amounts.of({"main": 2}), since=later)
+    claim = replace(CLAIM, amounts=Amounts.of({"main": 2}), since=later, order=5)
     grown = replace(one, decision=replace(one.decision, claim=claim))
 
     [before] = directive_specs("m1", [one], label_keys=(), epoch=1)
@@ -204,7 +205,7 @@ def test_a_directive_holds_room_for_growth():
 
     assert [runs] == before.entries
     assert (held.binding, held.admitted, held.held) == ("id-high/growth", None, {"main": 2})
-    assert held.at == "2026-01-31T12:01:00.000000Z"
+    assert (held.at, held.order) == ("2026-01-31T12:01:00.000000Z", 5)
     assert [(p["name"], p["count"], p["minimum"]) for p in held.gang["pod_sets"]] == [
         ("main", 2, 2)
     ]

@@ -86,7 +86,7 @@ def test_nodes_that_are_half_free_are_kept():
     assert sorted(ids(plan.withdrawals)) == ["one", "two"]
     town.execute(plan, linger=True)
     first = town.workloads[plan.withdrawals[0].workload]
-    town.members[M].cut(first.binding_id, Amounts())
+    town.members[M].remove(first.binding_id)
     town.add(_job("small", 1, queue="b"))
 
     waiting = _cycle(town)
@@ -255,7 +255,7 @@ def test_room_that_surplus_leaves_is_not_given_twice():
     town = _town(_job("low", 2, minimum=1), racks=(2,))
     town.add(_job("first", priority=10))
     town.execute(_cycle(town), linger=True)
-    town.add(_job("second", 2, priority=20))
+    town.add(_job("second", 2, priority=20, created=3602))
 
     waiting = _cycle(town)
 
@@ -312,3 +312,32 @@ def test_who_was_looked_at_is_looked_at_again():
     plans.append(_cycle(town, policy))
 
     assert "j0" in ids(plans[0].claims) + ids(plans[1].claims)
+
+
+@pytest.mark.parametrize(
+    ("created", "seconds", "want"),
+    [
+        pytest.param(0, 299, [], id="who waited then has to wait on"),
+        pytest.param(0, 300, ["first"], id="until the claim would have ended"),
+        pytest.param(3602, 1, ["first"], id="who came later has not"),
+    ],
+)
+def test_whom_others_left_for_stays_a_while(created, seconds, want):
+    """What others lost their place for is not lost at once to somebody who could have had it."""
+    town = _town(_job("low", 2), racks=(3,))
+    town.add(_job("first", 3, priority=10))
+    town.execute(_cycle(town))
+    town.execute(_cycle(town))
+    first = town.workloads["jobs/first"]
+    assert (first.decision.claimed, len(first.targets)) == (town.now, 1)
+    town.add(_job("second", 3, priority=20, created=created))
+    town.now = Instant(town.now + seconds * SECOND)
+
+    plan = _cycle(town)
+
+    assert ids(plan.withdrawals) == want
+    if not want:
+        assert _verdict(plan, "second").detail.endswith(
+            "the 1 gangs that may leave for it came where others had left less than 300 s ago, "
+            "and stay so long"
+        )

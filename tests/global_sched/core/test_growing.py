@@ -196,6 +196,39 @@ def test_shrunk_again():
     assert cycle(found).empty()
 
 
+def test_what_a_gang_needs_comes_whole():
+    """Pods that a raised minimum lacks come all or not at all: alone they would not start."""
+    found = town(
+        workload("grows", cpu=1, pods=2, queue="a"), workload("b1", cpu=1, pods=1, queue="b")
+    )
+    edit(found, "grows", 4)
+    recorded(found)
+
+    plan = cycle(found)
+
+    assert plan.empty(), "one node is free, and two are needed"
+    assert outcome(plan, "grows").detail == (
+        "in place; 2 more pods wait: 2 more pods find no room beside the others"
+    )
+
+
+def test_the_place_of_a_claim_in_the_order():
+    """Room that growth claims comes after what was given before it in the same cycle."""
+    found = town(
+        workload("low", cpu=1, pods=2, queue="a"),
+        workload("high", cpu=1, pods=1, queue="a", priority=10),
+    )
+    edit(found, "high", 3)
+    recorded(found)
+    found.add(workload("first", cpu=1, pods=1, queue="a", priority=20))
+
+    plan = cycle(found)
+
+    first = next(one.decision for one in plan.admissions if one.workload == "jobs/first")
+    claim = found.workloads["jobs/high"].decision.claim
+    assert (claim.since, claim.order) > (first.at, first.order)
+
+
 def test_searches_are_counted():
     """Growth has its part of the searches of a cycle, and no more."""
     found = town(

@@ -123,7 +123,7 @@ def test_between_brothers():
         p_b={"parent": QueueName("p")},
     )
     assert pods(found) == {"other": 4, "early": 4}
-    found.add(elastic("late", "p-a"))
+    found.add(elastic("late", "p-a", created=7200))
 
     settle(found)
 

@@ -7,7 +7,6 @@ import pytest
 from global_sched.core import explain, run_cycle
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Change
-from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
@@ -74,7 +73,7 @@ def test_a_service_makes_room_for_a_gang(division):
     assert (pods_of(town, "gang"), pods_of(town, "web")) == ({"m": 4}, {})
     assert cycle(town).empty()
     gang = town.workloads.pop("jobs/gang")
-    town.members[ClusterName("m")].cut(gang.binding_id, Amounts())
+    town.members[ClusterName("m")].remove(gang.binding_id)
     cycle(town)
     assert pods_of(town, "web") == {"m": 4}
 

@@ -62,10 +62,48 @@ def test_a_node_with_a_leaving_pod_takes_nobody():
         gang_objects("v", pods=1, gpus=4, binding="victim", nodes=["r0-0"]),
         pod("small", gpus=1),
         pod("large", gpus=8),
-        directive(hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])),
+        directive(hold("claim", {"worker": 2}, gang=workers(2), domain="r0", leaving=["victim"])),
     )
 
     assert nodes_of(round_of(cache, at(0))) == {}
+
+
+def test_what_the_nodes_of_victims_will_hold_is_kept_nowhere_else():
+    """The leader gives the room beside them to others at once, and so does the agent."""
+    cache = member(
+        racks(1, 2, gpus=8),
+        gang_objects("v", pods=1, gpus=4, binding="victim", nodes=["r0-0"]),
+        pod("small", gpus=1),
+        pod("large", gpus=8),
+        directive(hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])),
+    )
+
+    assert nodes_of(round_of(cache, at(0))) == {"large": "r0-1"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "reached", "want"),
+    [
+        pytest.param(-1, {}, {"g-worker-0": "r0-0"}, id="admitted before, it was counted there"),
+        pytest.param(1, {}, {}, id="admitted after, it was counted elsewhere"),
+        pytest.param(
+            -1, {"g": "decision-g"}, {}, id="a pod that starts again takes no room of a claim"
+        ),
+    ],
+)
+def test_who_may_go_where_a_victim_leaves(seconds, reached, want):
+    """What is free beside a leaving pod belongs to those that the leader counted there."""
+    cache = member(
+        racks(1, 1, gpus=8),
+        gang_objects("v", pods=1, gpus=4, binding="victim", nodes=["r0-0"]),
+        gang_objects("g", pods=1, gpus=4, binding="g"),
+        directive(
+            entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=seconds),
+            hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"]),
+        ),
+    )
+
+    assert nodes_of(round_of(cache, at(2, reached=reached))) == want
 
 
 def test_only_the_leaving_pods_of_an_elastic_gang_close_their_nodes():
