@@ -102,13 +102,15 @@ def print_clusters(found: Explanation, *, every_domain: bool = False) -> None:
             "table",
         )
     for cluster in found.domains:
+        if not cluster.domains:
+            continue
         shown = cluster.domains if every_domain else cluster.domains[:_SHOWN_DOMAINS]
         click.echo(f"\nDomains of {cluster.cluster}, nearest first:")
         show_rows(
             [
                 {
-                    "domain": f"  {one.domain}",
-                    "tier": one.tier,
+                    "domain": f"  {one.domain or 'the cluster'}",
+                    "tier": one.tier if one.domain else "-",
                     "holds": f"{one.holds} of {one.wants}",
                     "detail": one.detail,
                 }

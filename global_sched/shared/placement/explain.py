@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.verdict import DomainVerdict
 from global_sched.shared.placement.freeing import Freeing
 from global_sched.shared.placement.refusal import Holding
@@ -13,7 +15,10 @@ from global_sched.shared.placement.units import Task
 
 
 def domain_verdicts(rows: Rows, task: Task, tables: Sequence[Table]) -> tuple[DomainVerdict, ...]:
-    """Every domain of the allowed tiers, nearest miss first, then by tier and name."""
+    """Every domain of the allowed tiers, nearest miss first, then by tier and name.
+
+    Where there is no tree, the cluster itself, without a name.
+    """
     index, wants = rows.index, task.least
     holding, freeing = Holding(rows, task, tables), Freeing(rows, task, tables)
     ceiling = task.limit.tier
@@ -21,6 +26,8 @@ def domain_verdicts(rows: Rows, task: Task, tables: Sequence[Table]) -> tuple[Do
     found = [
         (-holding.pods(at), index.domains[at].tier, index.domains[at].name, at) for at in allowed
     ]
+    if not index.domains and ceiling is None:
+        found = [(-holding.pods(index.root), 0, DomainId(""), index.root)]
     result = []
     for missed, tier, name, at in sorted(found):
         detail = ""
@@ -41,35 +48,58 @@ def _why_not_more(rows: Rows, task: Task, tables: Sequence[Table], domain: int) 
     )
     shape = task.units[scarcest].key[0]
     reasons: dict[str, int] = {}
+    most: dict[str, tuple[int, int, str]] = {}
     for at in rows.index.subtree(domain):
         for _, row in rows.ordered(at):
-            why = _why_row(rows, tables[scarcest], row, shape)
+            why, short = _why_row(rows, tables[scarcest], row, shape)
             reasons[why] = reasons.get(why, 0) + rows.count[row]
+            if short is not None:
+                most[why] = max(most.get(why, short), short)
     if not reasons:
         return "no usable nodes"
     ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return "; ".join(f"{nodes} {'node' if nodes == 1 else 'nodes'}: {why}" for why, nodes in ranked)
+    return "; ".join(
+        f"{nodes} {'node' if nodes == 1 else 'nodes'}: {why}{_at_most(most.get(why))}"
+        for why, nodes in ranked
+    )
 
 
-def _why_row(rows: Rows, table: Table, row: int, shape: PodShape) -> str:
+def _at_most(short: tuple[int, int, str] | None) -> str:
+    """The most that any of the nodes has free of what they have too little of."""
+    if short is None:
+        return ""
+    free, amount, name = short
+    shown = [format_quantity(value, name) for value in (max(free, 0), amount)]
+    return f" (at most {shown[0]} of {shown[1]} free)"
+
+
+def _why_row(
+    rows: Rows, table: Table, row: int, shape: PodShape
+) -> tuple[str, tuple[int, int, str] | None]:
+    """Why a node takes no more pods; of what it has too little: free, asked, and the name."""
     kind = rows.ground.classes[rows.kind[row]]
     problem = class_problem(kind, shape)
     if problem:
-        return problem
+        return problem, None
     if not kind.schedulable:
-        return "cordoned"
+        return "cordoned", None
     cap = table.cap(row)
     axis = rows.ground.topology.axis
     if table.request is None:
         lacking = next(name for name, _ in shape.requests if name not in axis)
-        return f"has no {lacking}"
+        return f"has no {lacking}", None
     if cap == 0 and shape.most_per_node():
         fits = all(rows.free[row][p] >= amount for p, amount in table.request)
         if fits:
-            return "already has a pod of this pod set"
-    short = min(
-        ((rows.free[row][p] // amount, axis[p]) for p, amount in table.request if amount),
-        default=(0, "room"),
+            return "already has a pod of this pod set", None
+    _, name, free, asked = min(
+        (
+            (rows.free[row][p] // amount, axis[p], rows.free[row][p], amount)
+            for p, amount in table.request
+            if amount
+        ),
+        default=(0, "room", 0, 0),
     )
-    pods = "pod" if cap == 1 else "pods"
-    return f"too little {short[1]}" if cap == 0 else f"{short[1]} for {cap} {pods}"
+    if cap == 0:
+        return f"too little {name}", (free, asked, name) if asked > free else None
+    return f"{name} for {cap} {'pod' if cap == 1 else 'pods'}", None

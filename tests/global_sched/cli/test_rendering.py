@@ -41,7 +41,7 @@ Domains of b, nearest first:
   DOMAIN   TIER    HOLDS   WHY NOT MORE
   b-10        1   1 of 5   1 node: nvidia.com/gpu for 1 pod; to free for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at all)
   b-2         1   1 of 5   1 node: nvidia.com/gpu for 1 pod; to free for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at all)
-  b-1         1   0 of 5   4 nodes: too little nvidia.com/gpu; to free for 5 more of worker: 32 nvidia.com/gpu on 4 nodes (1 have no node at all)
+  b-1         1   0 of 5   4 nodes: too little nvidia.com/gpu (at most 0 of 8 free); to free for 5 more of worker: 32 nvidia.com/gpu on 4 nodes (1 have no node at all)
 
 (policy 0123456789ab)
 """  # noqa: E501 - a table is as wide as it is
@@ -91,6 +91,31 @@ def test_explanations(capsys, job, want):
     print_explanation(workload, found, view)
 
     assert capsys.readouterr().out == want
+
+
+def test_free_room_is_told_node_by_node_and_never_as_a_sum(capsys):
+    """Kueue's M6: 3 CPUs are free in each of two clusters, so 6 fit in neither."""
+    view = scenario_view(
+        """
+scenario: free room in two clusters is never added up
+world:
+  clusters:
+  - {name: left, nodes: [{allocatable: {cpu: 10}}]}
+  - {name: right, nodes: [{allocatable: {cpu: 10}}]}
+  jobs:
+  - {name: j1, created: 1, tasks: [{requests: {cpu: 7}}]}
+  - {name: j2, created: 2, tasks: [{requests: {cpu: 7}}]}
+  - {name: j3, created: 3, tasks: [{requests: {cpu: 6}}]}
+"""
+    )
+    workload = find_job(view.state, "j3", None)
+
+    found = explain(view.snapshot, view.policy, view.now, workload.key)
+    print_explanation(workload, found, view)
+
+    shown = capsys.readouterr().out
+    assert shown.count("the cluster      -   0 of 1   1 node: too little cpu (at most 3 of 6") == 2
+    assert "quota" not in shown
 
 
 def test_tables_of_a_world(capsys):

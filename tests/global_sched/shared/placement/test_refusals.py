@@ -211,12 +211,23 @@ def test_explain_lists_domains_nearest_first():
             1,
             4,
             (
-                "2 nodes: too little gpu; 1 node: cpu for 1 pod; "
+                "2 nodes: too little gpu (at most 0 of 1 free); 1 node: cpu for 1 pod; "
                 "to free for 3 more of worker: 1m cpu and 2 gpu on 3 nodes"
             ),
         ),
         ("c", 0, 4, "1 node: cordoned"),
     ]
+
+
+def test_explain_of_a_cluster_without_a_tree():
+    """The cluster itself is told about, with the most that any node has free, never the sum."""
+    world = topology([], [leaf(None, free(3), node="a"), leaf(None, free(2), node="b")])
+
+    (found,) = Space(world).explain(workers(2, cpu=4))
+
+    assert (found.domain, found.holds, found.wants) == ("", 0, 2)
+    assert found.detail.startswith("2 nodes: too little cpu (at most 3m of 4m free); to free")
+    assert Space(world).explain(workers(2, cpu=4, constraint=hard(1))) == ()
 
 
 FOUR_RACKS = topology(
