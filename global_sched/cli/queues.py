@@ -90,7 +90,7 @@ def tree_rows(view: View) -> list[Row]:
                 "depth": one.depth,
                 "exists": one.exists,
                 "state": _state(one, counted),
-                "problem": one.frozen,
+                "problem": one.problem,
                 "priority": queue.priority,
                 "weight": queue.weight,
                 "reclaimable": queue.reclaimable,

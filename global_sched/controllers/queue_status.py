@@ -57,10 +57,10 @@ class QueueReport:
         return QueueState.CLOSING if busy else QueueState.CLOSED
 
     def trouble(self) -> str:
-        """What is wrong with its place in the tree; empty for one that only is below such."""
-        frozen = self.view.frozen
-        said = frozen and not frozen.startswith("above it, ")
-        return f"Queue {self.name}: {frozen}" if said else ""
+        """What is wrong with it or its place; empty for one that only is below such."""
+        problem = self.view.problem
+        said = problem and not problem.startswith("above it, ")
+        return f"Queue {self.name}: {problem}" if said else ""
 
 
 def queue_reports(snapshot: Snapshot, workloads: Iterable[Workload]) -> list[QueueReport]:
@@ -118,8 +118,8 @@ def usage_text(report: QueueReport) -> str:
         "share": report.share,
         "clusters": {str(name): _amounts(held) for name, held in view.clusters},
     }
-    if view.frozen:
-        found["problem"] = view.frozen[:1024]
+    if view.problem:
+        found["problem"] = view.problem[:1024]
     text = _json(found)
     if len(text) > LONGEST:
         found["clusters"], found["omitted"] = {}, len(view.clusters)

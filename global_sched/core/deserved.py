@@ -40,6 +40,7 @@ class Deserved:
         names = set(totals)
         for node in tree.order:
             names.update(name for name, _ in node.queue.deserved)
+            names.update(node.guarantee)
             self.deserved[node.queue.name] = {}
             self.shares[node.queue.name] = {}
         for name in sorted(names):
@@ -99,8 +100,8 @@ class Deserved:
     ) -> tuple[dict[QueueName, int], dict[QueueName, int], dict[QueueName, int]]:
         """For each queue the least and the most that its weight gives, or what it says itself.
 
-        A queue that says nothing has at least what those below it say together. One that is frozen
-        deserves what it holds.
+        A queue that says nothing has at least what those below it say together, one that says less
+        than is guaranteed deserves what is guaranteed. One that is frozen deserves what it holds.
         """
         floors: dict[QueueName, int] = {}
         ceilings: dict[QueueName, int] = {}
@@ -111,7 +112,7 @@ class Deserved:
             if node.problem:
                 said[key] = node.held.get(name, 0)
             elif node.queue.deserved:
-                amount = dict(node.queue.deserved).get(name, 0)
+                amount = max(dict(node.queue.deserved).get(name, 0), node.guarantee.get(name, 0))
                 said[key] = amount if limit is None else min(amount, limit)
             below = sum(
                 said.get(child.queue.name, floors.get(child.queue.name, 0))

@@ -1,10 +1,11 @@
 """What every queue is entitled to, and who may take back from whom.
 
-*Deserved.* A queue deserves what its `deserved` says; resources that this does not name it does not
-deserve at all. Without one, what its parent deserves and its brothers' own words leave is divided
-by weight: each gets at least its guarantee and at most what it asks for (pending and held) and its
-capability allows. The root deserves what the member clusters really have. Exact whole numbers,
-level by level, the same for a whole cycle: admitting moves an amount from asked to held.
+*Deserved.* A queue deserves what its `deserved` says, and at least its guarantee; resources that
+neither names it does not deserve at all. Without one, what its parent deserves and its brothers'
+own words leave is divided by weight: each gets at least its guarantee and at most what it asks for
+(pending and held) and its capability allows. The root deserves what the member clusters really
+have. Exact whole numbers, level by level, the same for a whole cycle: admitting moves an amount
+from asked to held.
 
 *Excess.* By resource: what a queue holds over its deserved, as a part of the federation's total,
 divided by its weight. Only resources count that its deserved names, or that of the nearest queue
@@ -17,7 +18,7 @@ than `top`, and so up to its own queue every queue on its path is over its deser
 resource. A workload with nothing in common with its queue's deserved goes at once. A claimant
 within its deserved has `top` 0, so it takes from whoever is over; one that is over takes only
 from those who are further over, and only as long as they do not fall below their deserved.
-Guarantees are never touched.
+Guarantees are never touched, nor what a queue on that path says is not reclaimable.
 
 *Why it ends.* Sort the excess of all brothers where two queues part, largest first
 (`potential`). A step raises only entries that end at `top` or less and lowers one that was more, so
@@ -171,7 +172,7 @@ class Entitlements:
     ) -> bool:
         """Whether the victim's queue has to give that amount for what the claimant asks."""
         giver = self._tree.node(victim)
-        if victim == claimant or giver.frozen or not giver.queue.reclaimable:
+        if victim == claimant or giver.frozen:
             return False
         taker, other = self._part(claimant, giver)
         top = self.top(taker, asked)
@@ -180,6 +181,8 @@ class Entitlements:
         common = [name for name, _ in asked.entries if amount.get(name)]
         node = giver
         while True:
+            if not node.queue.reclaimable:
+                return False
             if not self._over(node, amount, common, top if node is other else NOTHING):
                 return False
             if node is other:
@@ -193,7 +196,7 @@ class Entitlements:
         False is sure; whether a workload really has to go, `gives` says.
         """
         giver = self._tree.node(victim)
-        if victim == claimant or giver.frozen or not giver.queue.reclaimable:
+        if victim == claimant or giver.frozen:
             return False
         taker, other = self._part(claimant, giver)
         top = self.top(taker, asked)
@@ -202,7 +205,7 @@ class Entitlements:
         node: Node | None = giver
         while node is not None:
             least = top if node is other else NOTHING
-            if not any(
+            if not node.queue.reclaimable or not any(
                 node.held.get(name, 0)
                 and (not self.counts(node, name) or least < self.excess(node, name))
                 for name, _ in asked.entries

@@ -48,7 +48,7 @@ class Ledger:
         totals = Resources.total(
             cluster.capacity.total for cluster in snapshot.clusters if cluster.capacity is not None
         )
-        self.tree = Tree(snapshot.queues)
+        self.tree = Tree(snapshot.queues, dict(totals.entries))
         self.opened: dict[QueueName, Amount] = {}
         """What each queue held itself at the start."""
         self.entitlements = Entitlements(snapshot, self.tree, totals, self.opened)

@@ -87,7 +87,7 @@ class Reserve:
             if limit is not None:
                 room = max(0, limit - inner) + own
                 least = room if least is None else min(least, room)
-            own += max(0, node.guarantee.get(name, 0) - inner)
+            own += max(0, node.kept.get(name, 0) - inner)
         return least
 
     def refusal(self, name: str, amount: int) -> Verdict:

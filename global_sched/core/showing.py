@@ -36,6 +36,7 @@ def view_of(node: Node, ledger: Ledger, places: _ByCluster | None = None) -> Que
         depth=node.depth,
         leaf=not node.children and node.parent is not None,
         frozen=node.frozen,
+        notice=node.notice,
         held=Resources.of(held),
         asked=Resources.of(dict(entitlements.asked(node.queue.name))),
         deserved=Resources.of(deserved),

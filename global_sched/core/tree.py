@@ -5,7 +5,7 @@ be right (a cycle, a parent that is not there, a guarantee that is more than its
 frozen: it keeps what it holds, takes nothing, gives nothing, and everything else goes on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from global_sched.core.fairness import Amount, add
 from global_sched.shared.model.ids import ClusterName, QueueName
@@ -30,7 +30,9 @@ class Node:
         "guarantee",
         "held",
         "inner",
+        "kept",
         "named",
+        "notice",
         "occupied",
         "parent",
         "problem",
@@ -49,19 +51,24 @@ class Node:
         self.cluster_capability = {name: dict(named) for name, named in queue.cluster_capability}
         self.guarantee = dict(queue.guarantee)
         """Its own, or what its children have together where that is more."""
+        self.kept: Amount = {}
+        """What of its own guarantee is kept free for it: nothing of a frozen queue, nor of what
+        all clusters together do not have."""
         self.named: frozenset[str] | None = None
-        """The resources that its deserved speaks of, or else that of the nearest queue above it;
-        None: all that there are."""
+        """The resources that its deserved speaks of, or else that of the nearest queue above it,
+        and those that it guarantees; None: all that there are."""
         self.problem = queue.problem
         self.frozen = ""
         """Why nothing is admitted here: its own problem or that of a queue above it."""
+        self.notice = ""
+        """What is wrong with it and freezes nothing."""
         self.held: Amount = {}
         self.cluster_held: dict[ClusterName, Amount] = {}
         """By cluster, kept only where it or somebody above or below has a limit there."""
         self.inner: Amount = {}
         """What its children occupy and what it holds itself, kept while guarantees count."""
         self.occupied: Amount = {}
-        """The larger of `inner` and its guarantee."""
+        """The larger of `inner` and what is kept for it."""
 
     def __repr__(self) -> str:
         return f"Node({self.queue.name})"
@@ -87,9 +94,12 @@ class Node:
 
 
 class Tree:
-    """All queues by name; `root` is above them, with an object or without."""
+    """All queues by name; `root` is above them, with an object or without.
 
-    def __init__(self, queues: Iterable[Queue]) -> None:
+    `totals` is what all clusters have together; where a resource is not in it, nobody knows.
+    """
+
+    def __init__(self, queues: Iterable[Queue], totals: Mapping[str, int] | None = None) -> None:
         self.nodes: dict[QueueName, Node] = {
             queue.name: Node(queue, exists=True) for queue in queues
         }
@@ -100,6 +110,7 @@ class Tree:
         self.order = self._walk()
         """Every node, parents before their children, siblings by name."""
         self._check_guarantees()
+        self._name()
         self._freeze()
         self.guaranteed = any(node.guarantee for node in self.order)
         """Whether anybody has a guarantee."""
@@ -109,6 +120,7 @@ class Tree:
         """Clusters in which any queue has a limit of its own."""
         if self.guaranteed:
             for node in reversed(self.order):
+                self._keep(node, totals or {})
                 self._occupy(node)
 
     def node(self, name: QueueName) -> Node:
@@ -187,14 +199,20 @@ class Tree:
         """Every node from the root down, with its depth."""
         order = [self.root]
         for node in order:  # grows while it is walked
-            if node.queue.deserved:
-                node.named = frozenset(name for name, _ in node.queue.deserved)
-            elif node.parent is not None:
-                node.named = node.parent.named
             for child in node.children:
                 child.depth = node.depth + 1
                 order.append(child)
         return order
+
+    def _name(self) -> None:
+        """Which resources each is entitled to: what is guaranteed is deserved, named or not."""
+        for node in self.order:
+            if node.queue.deserved:
+                node.named = frozenset(name for name, _ in node.queue.deserved)
+            elif node.parent is not None:
+                node.named = node.parent.named
+            if node.named is not None and node.guarantee:
+                node.named = node.named.union(node.guarantee)
 
     def _check_guarantees(self) -> None:
         """A guarantee that its parent cannot keep is a problem: the child's, or the parent's."""
@@ -240,13 +258,31 @@ class Tree:
     # --- guarantees -----------------------------------------------------------------------
 
     @staticmethod
+    def _keep(node: Node, totals: Mapping[str, int]) -> None:
+        """Keep its guarantee free, if that can be done at all.
+
+        One mistaken amount would keep everything there is from everybody else.
+        """
+        for name, amount in node.queue.guarantee:
+            total = totals.get(name, amount)
+            if amount > total:
+                shown = [format_quantity(v, name) for v in (amount, total)]
+                text = (
+                    f"spec.guarantee.resource[{name}]: {shown[0]} is more than {shown[1]}, which "
+                    "all clusters have together; nothing is kept free for it; lower it"
+                )
+                node.notice = f"{node.notice}; {text}" if node.notice else text
+            elif not node.frozen:
+                node.kept[name] = amount
+
+    @staticmethod
     def _occupy(node: Node) -> None:
         """What is kept for a node while nobody holds anything."""
         for child in node.children:
             for name, amount in child.occupied.items():
                 node.inner[name] = node.inner.get(name, 0) + amount
         node.occupied = dict(node.inner)
-        for name, amount in node.guarantee.items():
+        for name, amount in node.kept.items():
             node.occupied[name] = max(node.occupied.get(name, 0), amount)
 
     @staticmethod
@@ -255,7 +291,7 @@ class Tree:
         for one in node.path:
             one.inner[name] = inner = one.inner.get(name, 0) + more
             before = one.occupied.get(name, 0)
-            one.occupied[name] = now = max(inner, one.guarantee.get(name, 0))
+            one.occupied[name] = now = max(inner, one.kept.get(name, 0))
             more = now - before
             if not more:
                 break

@@ -14,7 +14,8 @@ class QueueView:
 
     `share` is the largest part of its deserved that it holds (`held` of `total`, 1 or more: it has
     what it deserves). `borrowed` is what it holds over its deserved, `lent` what of its deserved it
-    does not use. `frozen` says why nothing is admitted, empty when all is well.
+    does not use. `frozen` says why nothing is admitted, `notice` what else is wrong; empty when all
+    is well.
     """
 
     queue: Queue
@@ -22,6 +23,7 @@ class QueueView:
     depth: int = 0
     leaf: bool = True
     frozen: str = ""
+    notice: str = ""
     held: Resources = Resources()
     asked: Resources = Resources()
     """Held, and what waits."""
@@ -35,3 +37,8 @@ class QueueView:
     """The largest part of the federation that it holds over its deserved, and its weight."""
     clusters: tuple[tuple[ClusterName, Resources], ...] = ()
     """What it holds in each cluster."""
+
+    @property
+    def problem(self) -> str:
+        """What somebody has to mend, whether it freezes the queue or not."""
+        return self.frozen or self.notice

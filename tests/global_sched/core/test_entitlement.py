@@ -145,6 +145,12 @@ def test_kueue_tables(queues, running, claimant, asked, want):
             [q("a", deserved=50, capability=20)], {}, {"a": 20}, id="never over its limit"
         ),
         pytest.param(
+            [q("a", deserved=10, guarantee=30), q("b")],
+            {"b": [90]},
+            {"a": 30, "b": 60},
+            id="at least its guarantee",
+        ),
+        pytest.param(
             [q("a", "gone"), q("b")], {"a": [20], "b": [90]}, {"a": 20, "b": 70}, id="frozen"
         ),
     ],
@@ -222,6 +228,17 @@ def test_who_gives_nothing():
     assert [world.view.gives(name, amount(1), "a", amount(1)) for name in ("shut", "b", "a")] == [
         False
     ] * 3
+
+
+def test_what_a_queue_above_does_not_give_back():
+    """Nothing below it leaves for those outside; brothers inside take what is their own."""
+    org = Queue(name="org", reclaimable=False)
+    world = World([org, q("x", "org"), q("y", "org"), q("a", deserved=9)], {"x": [amount(9)]})
+
+    gives = [world.view.gives("x", amount(1), name, amount(1)) for name in ("a", "y")]
+    could = [world.view.could_give("x", name, amount(1)) for name in ("a", "y")]
+
+    assert gives == could == [False, True]
 
 
 def test_distance_and_path():

@@ -114,6 +114,63 @@ def test_occupied_absorbs_what_is_guaranteed():
     assert found == steps
 
 
+@pytest.mark.parametrize(
+    ("queues", "want"),
+    [
+        pytest.param([q("a", guarantee=5)], 5, id="all is well"),
+        pytest.param([q("a", guarantee=5, capability=3, problem="no")], 0, id="a frozen one"),
+        pytest.param([q("o", problem="no"), q("a", "o", guarantee=5)], 0, id="below a frozen one"),
+        pytest.param([q("a", guarantee=9), q("b", guarantee=2)], 2, id="more than there is"),
+        pytest.param([q("o"), q("a", "o", guarantee=9)], 0, id="more than there is, further down"),
+        pytest.param([q("a", guarantee=5), q("b", guarantee=5)], 10, id="only together more"),
+    ],
+)
+def test_what_is_kept_free(queues, want):
+    """Nothing is kept for a frozen queue, nor what all clusters together do not have: 8 here."""
+    tree = Tree(queues, {CPU: 8})
+
+    assert tree.root.inner.get(CPU, 0) == want
+    assert [node.queue.name for node in tree.order if node.notice] == [
+        one.queue.name for one in tree.order if dict(one.queue.guarantee).get(CPU, 0) > 8
+    ]
+
+
+def test_an_amount_that_nobody_has_is_told():
+    """It freezes nothing: the queue is admitted from, and others use what is there."""
+    tree = Tree([q("a", guarantee=9000)], {CPU: 8000})
+
+    node = tree.node("a")
+
+    assert (node.frozen, node.kept) == ("", {})
+    assert node.notice == (
+        "spec.guarantee.resource[cpu]: 9 is more than 8, which all clusters have together; "
+        "nothing is kept free for it; lower it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("queues", "want"),
+    [
+        pytest.param([q("a")], None, id="nothing said: all that there is"),
+        pytest.param([q("a", deserved=1)], {CPU}, id="its own words"),
+        pytest.param([q("o", deserved=1), q("a", "o")], {CPU}, id="those of the nearest above"),
+        pytest.param(
+            [Queue(name="a", deserved=((CPU, 1),), guarantee=(("gpu", 1),))],
+            {CPU, "gpu"},
+            id="and what it is guaranteed",
+        ),
+        pytest.param(
+            [q("o", deserved=1), Queue(name="a", parent="o", guarantee=(("gpu", 1),))],
+            {CPU, "gpu"},
+            id="under words of one above",
+        ),
+    ],
+)
+def test_which_resources_it_is_entitled_to(queues, want):
+    """What its deserved names, or that of the nearest queue above, and what is guaranteed."""
+    assert Tree(queues).node("a").named == want
+
+
 def test_a_thousand_levels():
     """Depth is no trouble: no recursion, and a charge is one sum per level."""
     depth = 1000
