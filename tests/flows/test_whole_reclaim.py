@@ -80,6 +80,8 @@ async def test_surplus_pods_make_room_before_a_whole_gang_must(tmp_path):
             for c in pod["status"].get("conditions") or ()
             if c["type"] == "PodScheduled"
         }
+        assert len(waiting) == 2
+        assert messages
         assert all("growth not admitted" in text for text in messages)
 
 

@@ -89,10 +89,12 @@ def test_ties_between_resources_end_in_the_name():
     assert scale.share({"a": 1, "b": 2}, 1).resource == "a"
 
 
-def _tasks(name, count, **shape):
+def _tasks(name, count, created=0, **shape):
     """One-pod jobs of a tenant; older first."""
     return [
-        workload(f"{name}{i}", tenant=name, created=i, needs=gang(pod_set(shape=pod(**shape))))
+        workload(
+            f"{name}{i}", tenant=name, created=created + i, needs=gang(pod_set(shape=pod(**shape)))
+        )
         for i in range(count)
     ]
 
@@ -126,6 +128,20 @@ def test_drf_order_from_equal_shares():
 
     # a 2/9, b 3/9, a 4/9 (b holds more), b 6/9, a 6/9
     assert [one[0] for one in ids(plan.admissions)] == ["a", "b", "a", "b", "a"]
+
+
+def test_drf_order_of_the_paper():
+    """NSDI'11 begins with B: B A A B A."""
+    older = _tasks("b", 9, created=-100, cpu=3, memory=1)
+    world = snapshot(
+        clusters=[_node(cpu=9, memory=18)],
+        pending=_tasks("a", 9, cpu=1, memory=4) + older,
+    )
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    # b 3/9, a 2/9, a 4/9, b 6/9, a 6/9
+    assert [one[0] for one in ids(plan.admissions)] == ["b", "a", "a", "b", "a"]
 
 
 def test_drf_weights():
