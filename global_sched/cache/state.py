@@ -314,6 +314,13 @@ class State:
         entry = self._bindings.get(key)
         return () if entry is None else entry.facts.conditions()
 
+    def agent_binds(self, cluster: ClusterName, scheduler: str) -> bool | None:
+        """Whether the member's agent binds pods of that schedulerName; None: nobody knows."""
+        found = self.world.cluster(cluster)
+        if found is None or found.capacity is None:
+            return None
+        return scheduler in found.capacity.scheduler_names
+
     def workloads(self) -> tuple[Workload, ...]:
         """All that we answer for, in no order that matters."""
         return tuple(e.workload for e in self._bindings.entries() if e.workload is not None)

@@ -17,6 +17,7 @@ from global_sched.dispatch.patches import (
 from global_sched.dispatch.reasons import ReasonWrite
 from global_sched.dispatch.results import Result
 from global_sched.dispatch.source import Source
+from global_sched.dispatch.unheld import not_held_back
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.names import DECISION
 from global_sched.shared.api.reasons import Reason
@@ -210,6 +211,7 @@ class BindingWriter:
                 generation=generation,
                 now=self._stamp(binding),
                 affinity=affinity if affinity or known else None,
+                unheld=not_held_back(binding, self._source.workload(key), self._source),
             )
             try:
                 await self._patch(key, body, status=True)

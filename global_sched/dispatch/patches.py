@@ -96,24 +96,32 @@ def success_status(
     generation: int,
     now: Instant,
     affinity: str | None,
+    unheld: str = "",
 ) -> Body:
     """Step two: Scheduled=True, the generation that step one returned, and when.
 
-    `affinity` None leaves the observed group as it is.
+    `affinity` None leaves the observed group as it is. `unheld` says what runs though it is not
+    admitted.
     """
+    scheduled = Condition(
+        type=ConditionType.SCHEDULED, status="True", reason=KarmadaReason.SUCCESS, message=SUCCESS
+    )
+    kind = ConditionType.GROWTH_NOT_HELD_BACK
+    listed = _back_in_place(conditions, now)
+    said = [one for one in listed if one.type == kind]
+    found = with_scheduled([one for one in listed if one.type != kind], scheduled, now)
+    if said or unheld:
+        growth = Condition(
+            type=kind,
+            status="True" if unheld else "False",
+            reason="BoundByAnotherScheduler" if unheld else "Admitted",
+            message=unheld[:_MESSAGE_LIMIT] or "nothing runs that is not admitted",
+        )
+        found += with_scheduled(said, growth, now)
     status: Body = {
         "schedulerObservedGeneration": generation,
         "lastScheduledTime": format_instant(now),
-        "conditions": with_scheduled(
-            _back_in_place(conditions, now),
-            Condition(
-                type=ConditionType.SCHEDULED,
-                status="True",
-                reason=KarmadaReason.SUCCESS,
-                message=SUCCESS,
-            ),
-            now,
-        ),
+        "conditions": found,
     }
     if affinity is not None:
         status["schedulerObservingAffinityName"] = affinity

@@ -22,6 +22,10 @@ class Source(Protocol):
         """All conditions of a binding, other writers' included."""
         ...
 
+    def agent_binds(self, cluster: ClusterName, scheduler: str) -> bool | None:
+        """Whether the member's agent binds pods of that schedulerName; None: nobody knows."""
+        ...
+
     def assume(self, action: Admission | Withdrawal | Claiming, now: Instant) -> None:
         """Count a write as done before it is sent."""
         ...

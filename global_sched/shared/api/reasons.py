@@ -131,6 +131,9 @@ class ConditionType(StrEnum):
     EVICTED = "Evicted"
     """On a binding: it had to leave for another workload; the message says for which queue and
     priority, and why. False once it is admitted again."""
+    GROWTH_NOT_HELD_BACK = "GrowthNotHeldBack"
+    """On a binding: pods that are not admitted are bound all the same, since a scheduler other than
+    the agent binds them; the message says which and where. False once that is over."""
     ACCEPTED = "Accepted"
     """On a CapacityReport: the leader uses it; else the message says why not."""
     TREE_VALID = "TreeValid"
