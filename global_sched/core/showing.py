@@ -70,11 +70,15 @@ def _excess(over: dict[str, int], ledger: Ledger, weight: int) -> Share:
 
 
 def _share(held: dict[str, int], deserved: dict[str, int], counted: set[str]) -> Share:
-    """The largest part of its deserved that it holds; ties end in the name."""
+    """The largest part of its deserved that it holds; ties end in the name.
+
+    Something of which it deserves nothing is all of it, as in Volcano: it has what it deserves.
+    """
     best = Share()
     for name in sorted(counted):
-        has, total = held.get(name, 0), deserved.get(name, 0)
-        if has and has * max(best.total, 1) > best.held * max(total, 1):
+        has = held.get(name, 0)
+        total = deserved.get(name, 0) or has
+        if has and has * max(best.total, 1) > best.held * total:
             best = Share(resource=name, held=has, total=total)
     return best
 

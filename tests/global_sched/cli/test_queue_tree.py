@@ -1,5 +1,7 @@
 """`gsched queues --tree`."""
 
+import pytest
+
 from global_sched.cli import queues
 from global_sched.cli.output import show_rows
 from tests.global_sched.cli.worlds import scenario_view
@@ -42,6 +44,30 @@ def test_the_tree_shows_what_each_deserves_holds_and_borrows(capsys):
     }
     assert [row["of_deserved"] for row in rows if row["name"] == "red"] == [1.5]
     assert "spec.parent: queue gone does not exist" in lines[3]
+
+
+@pytest.mark.parametrize(
+    ("deserved", "cpu", "want"),
+    [
+        pytest.param("{cpu: 4}", 1, 0.25, id="a part of it"),
+        pytest.param("{cpu: 4}", 6, 1.5, id="more than it deserves"),
+        pytest.param("{cpu: 0}", 2, 1.0, id="anything of which it deserves nothing is all of it"),
+        pytest.param("{memory: 4Gi}", 2, 0.0, id="what its deserved does not name is not counted"),
+    ],
+)
+def test_the_share_of_what_is_deserved(deserved, cpu, want):
+    """Whoever holds something and deserves none of it is not shown as one that holds nothing."""
+    text = f"""
+scenario: one queue
+world:
+  clusters: [{{name: m1, nodes: [{{name: n, allocatable: {{cpu: 8, memory: 8Gi}}}}]}}]
+  queues: [{{name: q, deserved: {deserved}}}]
+  jobs: [{{name: one, queue: q, tasks: [{{requests: {{cpu: {cpu}}}}}]}}]
+"""
+
+    rows = {row["name"]: row for row in queues.tree_rows(scenario_view(text))}
+
+    assert rows["q"]["of_deserved"] == want
 
 
 def test_without_anything_special_the_tree_is_narrow():
