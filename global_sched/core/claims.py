@@ -150,7 +150,7 @@ class Claims:
         if any(one.workload.queue == workload.queue for one in there):
             return None
         self._attempts -= 1
-        reserved = reserve(workload, self._whole(), statement)
+        reserved = reserve(workload, self._whole(), statement, others=there)
         if reserved is None or reserved.decision is None or reserved.decision.claim is None:
             return None
         held = hold(reserved, reserved.decision.claim, statement)

@@ -2,11 +2,12 @@
 
 Nobody is evicted. The domain is the one where the gang can start first by the run-time limits of
 what runs there, or else the one that lacks least. While it drains, another workload goes there only
-when its own limit says that it ends before that start; without limits nothing goes there.
+when its own limit says that it ends before that start; without limits nothing goes there. A
+domain that drains for another one already is chosen only where there is no other.
 At most one gang of a queue has a reservation, and at most `Policy.reservations` in the federation.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -35,21 +36,26 @@ def is_patient(workload: Workload, statement: Statement) -> bool:
     return patience > 0 and statement.now >= workload.created + patience * SECOND
 
 
-def reserve(workload: Workload, field: Field, statement: Statement) -> Workload | None:
-    """Plan a reservation; the workload with it, or None where no domain would hold it drained."""
+def reserve(
+    workload: Workload, field: Field, statement: Statement, *, others: Sequence[Held]
+) -> Workload | None:
+    """Plan a reservation; the workload with it, or None where no domain would hold it drained.
+
+    `others` are the reservations that stand: of two in one domain only the first would come in.
+    """
     gang = workload.demand.gang
     assert gang is not None
     case = statement.standings.case(workload)
     names = [room.cluster.name for room in statement.rooms.rooms]
     usable = {name for name, ok in zip(names, case.allowed.tolist(), strict=True) if ok}
     allowed = np.array([part.cluster in usable for part in field.parts], dtype=np.bool_)
-    found: list[tuple[Instant, int, Place]] = []
+    found: list[tuple[bool, Instant, int, Place]] = []
     for number, place in enumerate(field.drained(gang, allowed, PLACES)):
         start = start_in(gang, place.occupancy.cluster, place.domain, statement)
-        found.append((start, number, place))
+        found.append((_drains(place, others, statement), start, number, place))
     if not found:
         return None
-    start, _, place = min(found, key=lambda one: one[:2])
+    _, start, _, place = min(found, key=lambda one: one[:3])
     wait = statement.policy.patience_seconds * SECOND
     until = statement.now + wait if start == NEVER else start + _grace(statement)
     claim = Claim(
@@ -61,6 +67,20 @@ def reserve(workload: Workload, field: Field, statement: Statement) -> Workload 
         until=Instant(max(until, statement.now + _grace(statement))),
     )
     return write_claim(workload, claim, statement)
+
+
+def _drains(place: Place, others: Iterable[Held], statement: Statement) -> bool:
+    """Whether the domain, a part of it or one around it drains for somebody already."""
+    cluster = place.occupancy.cluster
+    domains = [held.claim.domain for held in others if held.claim.cluster == cluster]
+    capacity = statement.rooms.rooms[statement.rooms.position[cluster]].cluster.capacity
+    assert capacity is not None
+    under = below(capacity.topology, place.domain)
+    around = [below(capacity.topology, one) for one in domains]
+    return any(
+        under is None or names is None or one in under or place.domain in names
+        for one, names in zip(domains, around, strict=True)
+    )
 
 
 def _grace(statement: Statement) -> int:
