@@ -58,8 +58,10 @@ class Books:
             if unit.binding is not None:
                 self.by_binding.setdefault(unit.binding, []).append(unit)
         self.holds = holds_of(cache.entries().values(), situation.now)
-        self._closed = closed_nodes(self.holds, cache.entries(), self.by_binding)
         self.ground = Ground(cache, units, situation.closed, situation.label_keys)
+        self._closed = closed_nodes(
+            self.holds, cache.entries(), self.by_binding, self.ground.nodes_in
+        )
         self.pins: dict[str, dict[str, str]] = {}
         """By unit key: waiting pods (by uid) whose node an earlier plan names."""
         self.reservations: dict[BindingId, Reservation] = {}
@@ -273,7 +275,7 @@ class Books:
         it may go there, and so may what had room there before its admission. Pods of what has
         started may not when they start again.
         """
-        if entry is None or self._has_started(entry):
+        if entry is None or self.has_started(entry):
             return frozenset(self._closed)
         own = self.held_before.get(entry.binding, frozenset())
         shut = [name for name, turn in self._closed.items() if turn <= entry.turn]
@@ -283,7 +285,8 @@ class Books:
         """Nodes on which pods are leaving for somebody else since before its admission."""
         return frozenset([name for name, turn in self._closed.items() if turn[0] < entry.at])
 
-    def _has_started(self, entry: Directed) -> bool:
+    def has_started(self, entry: Directed) -> bool:
+        """Whether its minimum was bound under its present decision, as was noted before."""
         if self.situation.reached.get(entry.binding) == entry.decision:
             return True
         return any(noted(one, entry.decision) for one in self.by_binding.get(entry.binding, ()))

@@ -8,10 +8,9 @@ from global_sched.shared.model.growth import growth_of
 from global_sched.shared.model.ids import PodSetName
 from member_agent.cache import SERVICES, Directed, PodRecord, Unit
 from member_agent.scheduler.beside import near_enough
-from member_agent.scheduler.books import Books, Origin
+from member_agent.scheduler.books import Books, Origin, plan_of
 from member_agent.scheduler.demand import Demand, Lot, allowed_pods
 from member_agent.scheduler.holding import kept_elsewhere, leaving_pods
-from member_agent.scheduler.memory import noted
 from member_agent.scheduler.minimum import have_of, lacking, reached
 from member_agent.scheduler.round import HELD, Reservation, Slot, Where
 from member_agent.scheduler.seats import Seats, Wish, seat
@@ -132,13 +131,45 @@ def hold_room(books: Books, hold: Directed) -> None:
         books.reservations[hold.binding] = replace(kept, decision=HELD)
 
 
+def keep_own_places(books: Books, entry: Directed) -> None:
+    """Reserve the nodes that its own pods had for those that are made anew.
+
+    Room that others leave for a claim is somebody else's, but what its own pods leave is not.
+    Groups of a partition have their places by position, which the plan does not tell.
+    """
+    demand = books.demand(entry)
+    if demand is None or entry.binding in books.reservations:
+        return
+    lone = [lot for lot in demand.lots if lot.partition is None and not lot.mates]
+    wanted = [lot for lot in lone for _ in range(lot.count)]
+    inside = books.ground.nodes_in(frozenset({entry.domain}))
+    slots: list[Slot] = []
+    for unit in books.by_binding.get(entry.binding, ()):
+        plan = plan_of(unit)
+        uids = [pod.uid for pod in (*unit.placed, *unit.waiting)]
+        for uid, node in sorted(plan.nodes.items()) if plan is not None else ():
+            if node not in inside or any(one.startswith(uid) for one in uids):
+                continue
+            lot = next((one for one in wanted if books.ground.fits(node, one.shape)), None)
+            if lot is not None:
+                wanted.remove(lot)
+                books.ground.hold(node, lot.shape)
+                slots.append(Slot(lot.name, len(slots), node, lot.shape))
+    if slots:
+        books.reservations[entry.binding] = Reservation(
+            decision=entry.decision,
+            slots=tuple(slots),
+            where=Where.DIRECTED,
+            domain=entry.domain,
+            tier=entry.tier,
+        )
+
+
 def place_directed(books: Books, entry: Directed) -> None:
     """Reserve what is still lacking, then start the units that may start."""
     books.ground.give_back_at_turn(entry.binding)
     units = books.by_binding.get(entry.binding, [])
-    before = books.situation.reached.get(entry.binding) == entry.decision
-    known = any(noted(unit, entry.decision) for unit in units)
-    if before or known or _all_reached(entry, units):
+    if books.has_started(entry) or _all_reached(entry, units):
         books.reached[entry.binding] = entry.decision
     demand = books.demand(entry)
     why = _reserve(books, entry, units, demand) if demand is not None else ""

@@ -52,13 +52,21 @@ def leaving_pods(
 
 
 def closed_nodes(
-    holds: Iterable[Directed], entries: Entries, by_binding: Mapping[BindingId, Sequence[Unit]]
+    holds: Iterable[Directed],
+    entries: Entries,
+    by_binding: Mapping[BindingId, Sequence[Unit]],
+    nodes_in: Callable[[frozenset[DomainId | None]], frozenset[str]],
 ) -> Mapping[str, Turn]:
-    """Nodes on which a pod is leaving for a claim, with the turn from which they take no pod."""
+    """Nodes on which a pod is leaving for a claim, with the turn from which they take no pod.
+
+    What victims leave outside of the claim's domain is not for the claimant.
+    """
     closed: dict[str, Turn] = {}
     for hold in holds:
+        inside = nodes_in(frozenset({hold.domain})) if hold.leaving else frozenset[str]()
         for pod in leaving_pods(hold, entries, by_binding):
-            closed[pod.node] = min(hold.turn, closed.get(pod.node, hold.turn))
+            if pod.node in inside:
+                closed[pod.node] = min(hold.turn, closed.get(pod.node, hold.turn))
     return closed
 
 

@@ -3,18 +3,20 @@
 Order of claims on the room: pods that are being bound; plans that a crash or a failed bind left;
 places reserved in earlier rounds; what was held for workloads that are admitted by now, until their
 turn; directed workloads without places, in the order in which the leader admitted them, those that
-room is only held for among them; then everybody else, by priority and age. A directed workload
-keeps its reservation until its pods are bound, so that the order in which pods arrive does not
-matter.
+room is only held for among them; then everybody else, by priority and age. What a workload that
+runs lacks (pods that are made anew, surplus that comes late) comes after the room that others leave
+for a claim, but for the places that its own pods had. A directed workload keeps its reservation
+until its pods are bound, so that the order in which pods arrive does not matter.
 """
 
 from collections.abc import Sequence
 
-from member_agent.cache import ClusterCache, Unit
+from member_agent.cache import ClusterCache, Directed, Unit
 from member_agent.scheduler.books import Books
 from member_agent.scheduler.directed import (
     hold_room,
     hold_until_its_turn,
+    keep_own_places,
     keep_reservation,
     place_directed,
 )
@@ -38,10 +40,13 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     for entry in entries:
         if entry.binding not in holds:
             keep_reservation(books, entry)
+    running = _running(books, entries)
+    for entry in running:
+        keep_own_places(books, entry)
     for entry in entries:
         if entry.binding not in holds:
             hold_until_its_turn(books, entry)
-    for entry in entries:
+    for entry in _in_turn(books, entries, running):
         if entry.binding in holds:
             hold_room(books, holds[entry.binding])
             continue
@@ -54,3 +59,24 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     for unit in free_order(units):
         place_free(books, unit)
     return books.result()
+
+
+def _running(books: Books, entries: Sequence[Directed]) -> list[Directed]:
+    """The entries that ran before others began to leave for a claim, and lack something."""
+    waves = [hold.turn for hold in books.holds if hold.leaving]
+    if not waves:
+        return []
+    before = (one for one in entries if one.admitted.entries and one.turn < waves[-1])
+    return [entry for entry in before if books.has_started(entry)]
+
+
+def _in_turn(
+    books: Books, entries: Sequence[Directed], running: Sequence[Directed]
+) -> list[Directed]:
+    """The entries, those that run behind the room that others leave."""
+    if not running:
+        return list(entries)
+    wave = max(hold.turn for hold in books.holds if hold.leaving)
+    late = {entry.binding for entry in running}
+    before = [one for one in entries if one.turn <= wave and one.binding not in late]
+    return [*before, *running, *(one for one in entries if one.turn > wave)]

@@ -2,7 +2,11 @@
 
 import pytest
 
+from global_sched.shared.api import names
+from global_sched.shared.model.ids import DecisionId
 from global_sched.shared.model.instant import SECOND, Instant
+from member_agent.cache import PodUid
+from member_agent.scheduler.plan import BindPlan, render_plan
 from member_agent.scheduler.round import Situation
 from tests.builders import gang, hard
 from tests.builders import pod_set as model_pod_set
@@ -81,6 +85,18 @@ def test_what_the_nodes_of_victims_will_hold_is_kept_nowhere_else():
     assert nodes_of(round_of(cache, at(0))) == {"large": "r0-1"}
 
 
+def test_what_victims_leave_outside_of_the_claims_domain_is_for_all():
+    """Only nodes of the domain that the claimant gets are closed."""
+    cache = member(
+        racks(2, 1, gpus=8),
+        gang_objects("v", pods=2, gpus=4, binding="victim", nodes=["r0-0", "r1-0"]),
+        pod("small", gpus=1),
+        directive(hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])),
+    )
+
+    assert nodes_of(round_of(cache, at(0))) == {"small": "r1-0"}
+
+
 @pytest.mark.parametrize(
     ("seconds", "reached", "want"),
     [
@@ -104,6 +120,56 @@ def test_who_may_go_where_a_victim_leaves(seconds, reached, want):
     )
 
     assert nodes_of(round_of(cache, at(2, reached=reached))) == want
+
+
+@pytest.mark.parametrize(
+    ("pods", "want"),
+    [
+        pytest.param(2, {"r0-0"}, id="a pod that its controller makes anew after a crash"),
+        pytest.param(3, {"r0-0", "r0-1"}, id="surplus that was admitted"),
+    ],
+)
+def test_pods_of_a_gang_that_runs_do_not_start_on_kept_places(pods, want):
+    """Its minimum runs beside the kept rack; what it lacks waits for the claim to end."""
+    cache = member(
+        racks(2, 2),
+        gang_objects("g", pods=pods, minimum=1, binding="g", nodes=["r1-0"]),
+        pod("busy", gpus=8, node="r1-1", scheduler="default-scheduler"),
+        directive(
+            entry("g", {"worker": pods}, gang=workers(pods), at=-9),
+            hold("claim", {"worker": 2}, gang=workers(2), domain="r0", leaving=["victim"]),
+        ),
+    )
+
+    ran = {"g": "decision-g"}
+    assert nodes_of(round_of(cache, at(599, reached=ran))) == {}
+    assert set(nodes_of(round_of(cache, at(600, reached=ran))).values()) == want
+
+
+@pytest.mark.parametrize(
+    ("old", "want"),
+    [
+        pytest.param("r0-1", {"g-worker-1": "r0-1"}, id="the node that its own pod had is its own"),
+        pytest.param("r1-0", {}, id="any other one is kept for the claim"),
+    ],
+)
+def test_a_pod_that_is_made_anew_has_the_place_of_the_old_one(old, want):
+    """While victims leave its rack for a claim, a gang that lost a pod there goes on."""
+    gang_of_g = gang_objects("g", pods=2, minimum=1, binding="g", nodes=["r0-0"])
+    plan = BindPlan(decision=DecisionId("decision-g"), nodes={PodUid("uid-old"): old})
+    gang_of_g[1]["metadata"].setdefault("annotations", {})[names.PLAN] = render_plan(plan)
+    cache = member(
+        racks(2, 4),
+        gang_of_g,
+        gang_objects("v", pods=2, binding="victim", nodes=["r0-2", "r0-3"]),
+        [pod(f"busy-{n}", gpus=8, node=f"r1-{n}", scheduler="default-scheduler") for n in range(4)],
+        directive(
+            entry("g", {"worker": 2}, gang=workers(2), at=-9),
+            hold("claim", {"worker": 3}, gang=workers(3), domain="r0", leaving=["victim"]),
+        ),
+    )
+
+    assert nodes_of(round_of(cache, at(0, reached={"g": "decision-g"}))) == want
 
 
 def test_only_the_leaving_pods_of_an_elastic_gang_close_their_nodes():
