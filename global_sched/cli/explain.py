@@ -19,7 +19,7 @@ from global_sched.shared.kube.errors import Forbidden
 from global_sched.shared.model.explanation import Explanation, Holding
 from global_sched.shared.model.gang import Mode, PodSet, TopologyConstraint
 from global_sched.shared.model.instant import SECOND, format_instant
-from global_sched.shared.model.quantity import format_quantity
+from global_sched.shared.model.quantity import counted, format_quantity
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Workload
 
@@ -159,10 +159,11 @@ def _placed(workload: Workload, view: View) -> Iterator[str]:
             at = format_instant(decision.at)
             yield f"admitted  {pods} in {grant.cluster}{where}, at {at} after {after}"
         if decision.pending.pods():
-            yield f"growth    {decision.pending.pods()} more pods are not admitted yet"
+            pods = counted(decision.pending.pods(), "more pod")
+            yield f"growth    {pods} wait{'s' if decision.pending.pods() == 1 else ''}"
     for progress in workload.progress:
         said = f"; {progress.reason}" if progress.reason else ""
-        yield f"agent     {progress.cluster}: {progress.bound.pods()} pods bound{said}"
+        yield f"agent     {progress.cluster}: {counted(progress.bound.pods(), 'pod')} bound{said}"
     if decision is not None:
         for backoff in decision.backoffs:
             if backoff.until > view.now:
@@ -189,25 +190,32 @@ def _standing(found: Explanation) -> Iterator[str]:
     if verdict.code != Code.FIT:
         yield f"verdict   {verdict.code} {verdict.reason}: {verdict.detail}"
     elif found.admission is not None:
-        yield f"verdict   FIT: it would be admitted now. {verdict.detail}"
+        yield "verdict   FIT: it would be admitted now"
+    else:
+        yield f"verdict   FIT {verdict.reason}: {verdict.detail}"
     if found.position:
         yield f"in line   {found.position} of {found.length} in queue {found.outcome.queue}"
     if found.outcome.queue:
         yield f"queue     {_holding(found.queue)}"
         yield f"entitled  {_entitled(found.queue)}"
         yield f"tenant    {_holding(found.tenant)}"
+    yield from _victims(found)
+    for remedy in found.remedies:
+        yield f"{'runs when' if remedy.enough else 'also needs'} {remedy.text}"
+
+
+def _victims(found: Explanation) -> Iterator[str]:
+    """Who leaves or would have to, or why nobody does."""
     for one in found.victims:
-        pods = f"all {one.pods} pods" if one.whole else f"{one.pods} surplus pods"
+        pods = counted(one.pods, "pod" if one.whole else "surplus pod")
         why = "over its deserved" if one.reclaim else "of lower priority"
         name = one.workload or "a gang"
         yield (
-            f"victim    {pods} of {name} in {one.cluster}, queue {one.queue}, "
-            f"priority {one.priority}: {why}"
+            f"{'leaving' if one.leaves else 'victim '}   {'all ' if one.whole else ''}{pods} of "
+            f"{name} in {one.cluster}, queue {one.queue}, priority {one.priority}: {why}"
         )
     if found.no_victims:
-        yield f"victims   none: {found.no_victims}"
-    for remedy in found.remedies:
-        yield f"{'runs when' if remedy.enough else 'also needs'} {remedy.text}"
+        yield f"victims   {'' if found.victims else 'none: '}{found.no_victims}"
 
 
 def _entitled(queue: Holding) -> str:
@@ -224,6 +232,8 @@ def _holding(holding: Holding) -> str:
     share = holding.share
     part = share.held / share.total if share.total else 0.0
     text = f"{holding.name}: weight {share.weight}, holds {holding.held.text()}"
+    if holding.kept:
+        text += f", {holding.kept.text()} of it kept for jobs that wait"
     if share.resource and share.held:
         text += f"; dominant share {percent(part)} ({share.resource})"
     if holding.capability:

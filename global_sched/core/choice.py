@@ -1,12 +1,20 @@
-"""Why a gang goes to one of the clusters that have room: what parts each of them from the best."""
+"""Why a workload goes to one of the clusters that have room: what parts each of them from the best.
+
+A gang goes to the best one: of each cluster the one score in which it is furthest ahead of the next
+or behind the best is said. Of what several clusters share it is said what each of them gets.
+"""
 
 from typing import NamedTuple
 
+from global_sched.core.admission import offer_for
+from global_sched.core.offer import Offer
+from global_sched.core.plugins import CLUSTER_SCORES
 from global_sched.core.rooms import Ask, Mask
-from global_sched.core.scores import Fill, fill_of, idle_devices
+from global_sched.core.scores import Fill, Subject, fill_of, idle_devices, used_of
 from global_sched.core.statement import Statement
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.workload import Workload
+from global_sched.shared.model.workload import Division, Workload
+from global_sched.shared.placement import NO_TIER
 
 
 class _Points(NamedTuple):
@@ -14,65 +22,124 @@ class _Points(NamedTuple):
 
     shape: int
     locality: int
-    balance: int
+    tier: int
+    tightness: int
+    fullness: int
+    evenness: int
     room: int
+    """All of the last four where they could not be told apart."""
+    balance: int
+
+
+class _Ranked(NamedTuple):
+    """A cluster that fits: its whole score, the parts of it, and the tier that it offers."""
+
+    score: int
+    points: _Points
+    tier: int | None
 
 
 def reasons(workload: Workload, ask: Ask, fits: Mask, statement: Statement) -> dict[int, str]:
-    """A few words for each cluster that fits, by position; nothing where only one does.
-
-    Of the best it says what puts it before the next, of the others what puts the best before them.
-    """
-    ranking = statement.ranking
-    ranked = [at for at, _ in ranking.ranked(workload, ask, fits)]
+    """A few words for each cluster that fits, by position; nothing where only one does."""
+    if workload.demand.division != Division.WHOLE:
+        return _parts(workload, fits, statement)
+    ranked = statement.ranking.ranked(workload, ask, fits)
     if len(ranked) < 2:
         return {}
-    shape = ranking.shape(workload, ask, fits)
-    balance = ranking.balance(workload)
-    points = {
-        at: _Points(
-            shape=int(shape[at]),
-            locality=ranking.local(workload, statement.rooms.rooms[at].cluster),
-            balance=int(balance[at]),
-            room=int(ask.base[at]),
-        )
-        for at in ranked
+    shape = statement.ranking.shape(workload, ask, fits)
+    found = {
+        at: _Ranked(score, *_points(workload, ask, at, int(shape[at]), statement))
+        for at, score in ranked
     }
-    best, following = ranked[0], ranked[1]
-    lead = _lead(points[best], points[following])
-    found = {best: f"chosen: {_AHEAD[lead] if lead else 'as good as others, first by name'}"}
-    if lead == "room" and ask.gang.constraint is not None:
-        found[best] = "chosen: a lower tier, a tighter domain or fuller"
-    for at in ranked[1:]:
-        lead = _lead(points[best], points[at])
+    (best, _), (following, _) = ranked[:2]
+    lead = _lead(found[best], found[following])
+    told = {best: f"chosen: {_ahead(lead, found[best], found[following])}"}
+    for at, _ in ranked[1:]:
+        lead = _lead(found[best], found[at])
         if lead == "shape":
             requests, total = ask.gang.requests(ask.minimum), statement.rooms.rooms[at].total
-            found[at] = _misfit(requests, total, fill_of(requests, total))
-        elif lead == "room" and ask.gang.constraint is not None:
-            found[at] = "a higher tier, a wider domain or less full"
+            told[at] = _misfit(requests, total, fill_of(requests, total))
         else:
-            found[at] = _BEHIND[lead] if lead else "as good, later by name"
-    return found
+            told[at] = _behind(lead, found[best], found[at])
+    return told
+
+
+def _points(
+    workload: Workload, ask: Ask, at: int, shape: int, statement: Statement
+) -> tuple[_Points, int | None]:
+    """A cluster's score in its parts, and its tier."""
+    room = statement.rooms.rooms[at]
+    placed = ask.placed(at)
+    tier, base = None, int(ask.base[at])
+    if ask.gang.constraint is not None:
+        tier = NO_TIER if placed.tier is None else placed.tier
+    fill = fill_of(ask.gang.requests(ask.minimum), room.total)
+    holds = room.space.holds(ask.gang, placed.domain)
+    subject = Subject(tier, ask.pods, holds, fill, room.free.get(fill.resource, 0))
+    weights = statement.policy.score_weights
+    each = {
+        name: getattr(weights, name) * int(score(subject, statement))
+        for name, score in CLUSTER_SCORES.items()
+    }
+    packing = each["packing"]
+    fullness = min(packing, weights.packing * int(used_of(subject)) // 2)
+    told = sum(each.values()) == base
+    return _Points(
+        shape=shape,
+        locality=statement.ranking.local(workload, room.cluster),
+        tier=each["topology"] if told else 0,
+        tightness=each["tightness"] if told else 0,
+        fullness=fullness if told else 0,
+        evenness=packing - fullness if told else 0,
+        room=0 if told else base,
+        balance=int(statement.ranking.balance(workload)[at]),
+    ), tier
+
+
+def _lead(one: _Ranked, other: _Ranked) -> str:
+    """In which part one is furthest ahead; empty where it is no better in all."""
+    if one.score == other.score:
+        return ""
+    pairs = zip(_Points._fields, one.points, other.points, strict=True)
+    leads = {name: a - b for name, a, b in pairs}
+    name = max(leads, key=lambda part: leads[part])
+    return name if leads[name] > 0 else ""
 
 
 _AHEAD = {
+    "": "as good as others, first by name",
     "shape": "its resources go with what the job asks for",
     "locality": "the job is there",
+    "tightness": "a tighter domain",
+    "fullness": "fuller",
+    "evenness": "its resources go better with the job",
+    "room": "a lower tier, a tighter domain or fuller",
     "balance": "the tenant holds less there",
-    "room": "fuller, or its resources go better with the job",
 }
 _BEHIND = {
+    "": "as good, later by name",
     "locality": "the job is elsewhere",
+    "tightness": "a wider domain",
+    "fullness": "less full",
+    "evenness": "its resources go less well with the job",
+    "room": "a higher tier, a wider domain or less full",
     "balance": "the tenant holds more there",
-    "room": "less full, or its resources go less well with the job",
 }
 
 
-def _lead(one: _Points, other: _Points) -> str:
-    """In which part one is furthest ahead; empty where it is nowhere ahead."""
-    leads = {name: a - b for name, a, b in zip(_Points._fields, one, other, strict=True)}
-    name = max(leads, key=lambda part: leads[part])
-    return name if leads[name] > 0 else ""
+def _ahead(lead: str, best: _Ranked, following: _Ranked) -> str:
+    if lead != "tier":
+        return _AHEAD[lead]
+    other = "none" if following.tier == NO_TIER else following.tier
+    return f"a lower tier ({best.tier}, elsewhere {other})"
+
+
+def _behind(lead: str, best: _Ranked, other: _Ranked) -> str:
+    if lead != "tier":
+        return _BEHIND[lead]
+    if other.tier == NO_TIER:
+        return "no HyperNode holds it, only the cluster as a whole"
+    return f"a higher tier ({other.tier}, not {best.tier})"
 
 
 def _misfit(requests: Resources, total: Resources, fill: Fill) -> str:
@@ -83,3 +150,17 @@ def _misfit(requests: Resources, total: Resources, fill: Fill) -> str:
     if not fill.resource:
         return "nothing is known of what its nodes have"
     return f"its {fill.resource} would be used up long before the rest"
+
+
+def _parts(workload: Workload, fits: Mask, statement: Statement) -> dict[int, str]:
+    """What each cluster that fits gets of a divided or duplicated workload."""
+    gang = workload.demand.gang
+    offer = offer_for(workload, statement)
+    if gang is None or not isinstance(offer, Offer):
+        return {}
+    gets = {part.at: part.amounts().pods() for part in offer.parts}
+    wanted = gang.all_amounts().pods()
+    return {
+        at: f"chosen: {gets[at]} of {wanted} replicas" if at in gets else "gets no replicas"
+        for at in fits.nonzero()[0].tolist()
+    }

@@ -6,6 +6,7 @@ from global_sched.core.holds import Held
 from global_sched.core.offer import Refusal
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.instant import format_instant
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.verdict import Code, Verdict
 
 
@@ -19,9 +20,10 @@ def told(held: Held, verdict: Verdict) -> Verdict:
         return replace(verdict, code=Code.WAIT, reason=Reason.ROOM_RESERVED, detail=text)
     gangs = sum(1 for one in claim.victims if one.whole)
     pods = sum(one.amounts.pods() for one in claim.victims if not one.whole)
-    parts = [f"{gangs} gangs"] if gangs else []
-    parts += [f"{pods} surplus pods"] if pods else []
-    text = f"{' and '.join(parts)} leave {where} for it; the room is kept until {until}"
+    parts = [counted(gangs, "gang")] if gangs else []
+    parts += [counted(pods, "surplus pod")] if pods else []
+    verb = "leave" if gangs + pods > 1 else "leaves"
+    text = f"{' and '.join(parts)} {verb} {where} for it; the room is kept until {until}"
     return Verdict(code=Code.WAIT, reason=Reason.ROOM_BEING_MADE, detail=text, missing=1)
 
 

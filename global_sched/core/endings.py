@@ -1,21 +1,24 @@
 """Whose ending would let a workload in, whether anybody may be made to leave or not.
 
-The search for victims with all rights given: the same domains, the same costs, the same proof.
+The search for victims with all rights given: the same domains, the same costs, the same proof. For
+what several clusters share one replica more is looked for, or all of them in one more cluster.
 """
 
 from collections.abc import Iterable, Sequence
 
+from global_sched.core.admission import growth_for, offer_for
 from global_sched.core.claims import Claims
 from global_sched.core.field import Field, Mask
 from global_sched.core.grown_search import GrownSearch
+from global_sched.core.offer import Offer, Refusal
 from global_sched.core.reservation import NEVER, ends_at
 from global_sched.core.rights import Rights, Unit
 from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.statement import Statement
-from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.workload import Workload
+from global_sched.shared.model.workload import Division, Workload
 
 
 class _AllRights(Rights):
@@ -24,8 +27,10 @@ class _AllRights(Rights):
     takes_surplus = False
 
     def holders(self, field: Field, gone: Mask) -> Mask:
-        """All gangs that have not left in this cycle."""
+        """All gangs that have not left in this cycle, but for the workload itself."""
         found: Mask = field.ends & ~gone
+        for at in field.holders_of(self.claimant.key):
+            found[at] = False
         return found
 
     def permits(self, unit: Unit) -> bool:  # noqa: ARG002
@@ -46,6 +51,21 @@ class _Endings(Search):
 
     rights_of = _AllRights
 
+    def needed(self, workload: Workload) -> Gang:
+        """Its minimum: one replica where they are divided, all where each cluster gets all."""
+        gang, division = workload.demand.gang, workload.demand.division
+        assert gang is not None
+        if division == Division.WHOLE:
+            return gang
+        every = division == Division.DUPLICATED and not workload.targets
+        name = gang.pod_sets[0].name
+        return gang.only(gang.all_amounts() if every else Amounts.of({name: 1}))
+
+    def ask(self) -> Offer | Refusal:
+        """What it would get, or get in addition."""
+        asked = growth_for if self._workload.targets else offer_for
+        return asked(self._workload, self._statement)
+
 
 class _GrownEndings(GrownSearch):
     """The same for pods beside those that it has."""
@@ -61,7 +81,7 @@ def endings(
     `lacks` are the pods that one which runs wants in addition.
     """
     search: Search
-    if workload.targets:
+    if workload.targets and workload.demand.division == Division.WHOLE:
         search = _GrownEndings(workload, lacks, claims, statement)
     else:
         search = _Endings(workload, *claims.whole(), statement)

@@ -1,5 +1,6 @@
 """One workload's turn in full: the same cycle, stopped just before it and looked at from there."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -7,29 +8,30 @@ import numpy as np
 
 from global_sched.core.admission import FITS, growth_for, offer_for
 from global_sched.core.choice import reasons
-from global_sched.core.claims import HEALED
 from global_sched.core.cycle import Cycle, settled
 from global_sched.core.group_remedies import GroupRemedies
-from global_sched.core.growing import claimable, who_leaves
+from global_sched.core.holds import Held, give_back
 from global_sched.core.offer import Offer
 from global_sched.core.remedies import Remedies
-from global_sched.core.rights import Unit
 from global_sched.core.rooms import Ask
-from global_sched.core.search import Nothing
+from global_sched.core.shown_victims import GROUP, victims_of
 from global_sched.core.standing import Case
 from global_sched.core.statement import Statement
+from global_sched.core.variants import claimants
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import (
     ClusterDomains,
     Explanation,
+    Holding,
     Remedy,
     Victim,
 )
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.ids import QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import ClusterVerdict, Code
 from global_sched.shared.model.workload import Division, Workload
@@ -48,25 +50,50 @@ def explain(
     position, queue, tenant, look = 0, None, None, _Look()
     if turn is not None:
         position, workload = turn
-        queue = statement.ledger.shown_queue(workload.queue)
-        tenant = statement.ledger.shown_tenant(workload.tenant)
-        look = _look(workload, cycle)
+        queue, tenant = _holdings(workload.queue, workload.tenant, cycle)
+        look = _look_with_its_room(workload, cycle)
         cycle.resume(position, workload)
     outcome = next((one for one in statement.outcomes if one.workload == key), None)
     if outcome is None:
         return None
+    if queue is None or tenant is None:
+        queue, tenant = _holdings(outcome.queue, outcome.tenant, cycle)
     return Explanation(
         outcome=replace(outcome, clusters=_fuller(outcome, look.clusters)),
         domains=look.domains,
         admission=next((one for one in statement.admissions if one.workload == key), None),
         position=position,
         length=cycle.line.length(outcome.queue),
-        queue=queue or statement.ledger.shown_queue(outcome.queue),
-        tenant=tenant or statement.ledger.shown_tenant(outcome.tenant),
+        queue=queue,
+        tenant=tenant,
         victims=look.victims,
         no_victims=look.why,
         remedies=look.remedies if _waits(outcome) else (),
     )
+
+
+def _holdings(queue: QueueName, tenant: TenantName, cycle: Cycle) -> tuple[Holding, Holding]:
+    """What queue and tenant hold, and what of that is room which is kept for those who wait."""
+    ledger = cycle.statement.ledger
+    of_queue, of_tenant = [], []
+    for held in _held(cycle):
+        one = held.workload
+        if queue in ledger.entitlements.path(one.queue):
+            of_queue.append(held.charged)
+        if one.tenant == tenant:
+            of_tenant.append(held.charged)
+    return (
+        replace(ledger.shown_queue(queue), kept=Resources.total(of_queue)),
+        replace(ledger.shown_tenant(tenant), kept=Resources.total(of_tenant)),
+    )
+
+
+def _held(cycle: Cycle) -> Iterator[Held]:
+    """The room that is kept for those who wait, at this point of the cycle."""
+    for one in claimants(cycle.statement.snapshot):
+        held = cycle.claims.kept_for(one.key)
+        if held is not None:
+            yield held
 
 
 class _Look(NamedTuple):
@@ -79,6 +106,18 @@ class _Look(NamedTuple):
     remedies: tuple[Remedy, ...] = ()
 
 
+def _look_with_its_room(workload: Workload, cycle: Cycle) -> _Look:
+    """With what a reservation keeps for it given back, as in its turn."""
+    held = cycle.claims.kept_for(workload.key)
+    if held is None or held.claim.victims:
+        return _look(workload, cycle)
+    mark = cycle.statement.mark()
+    give_back(held, cycle.statement)
+    found = _look(workload, cycle)
+    cycle.statement.rollback(mark)
+    return found
+
+
 def _look(workload: Workload, cycle: Cycle) -> _Look:
     """Nothing of it stays in the cycle."""
     statement = cycle.statement
@@ -88,13 +127,13 @@ def _look(workload: Workload, cycle: Cycle) -> _Look:
         clusters, domains = _ask_all(workload, statement)
     grouped = workload.group and workload.demand.division != Division.COPIED
     if grouped and not workload.targets:  # perhaps decided in another member's turn
-        why = "nobody leaves for a group of bindings: it waits until room is free"
         remedies = tuple(GroupRemedies(workload, cycle).find())
-        return _Look(clusters, domains, (), why, remedies)
+        return _Look(clusters, domains, (), GROUP, remedies)
     if workload.key in statement.decided:
         return _Look()
-    victims, why = _victims(workload, cycle)
-    return _Look(clusters, domains, victims, why, _remedies(workload, cycle, victims))
+    victims, why = victims_of(workload, cycle)
+    remedies = _remedies(workload, cycle, () if why else victims)
+    return _Look(clusters, domains, victims, why, remedies)
 
 
 def _waits(outcome: Outcome) -> bool:
@@ -122,33 +161,6 @@ def _turn(
     return cycle, turn
 
 
-def _victims(workload: Workload, cycle: Cycle) -> tuple[tuple[Victim, ...], str]:
-    """Who would have to leave for it now, or why nobody may."""
-    if workload.demand.division != Division.WHOLE or workload.demand.gang is None:
-        return (), ""
-    if workload.targets:
-        return _victims_of_growth(workload, cycle)
-    offered = offer_for(workload, cycle.statement)
-    if isinstance(offered, Offer) or offered.verdict.reason not in HEALED:
-        return (), ""
-    found = cycle.claims.search(workload)
-    if isinstance(found, Nothing):
-        return (), found.why
-    return tuple(_victim(unit, workload) for unit in found.units), ""
-
-
-def _victims_of_growth(workload: Workload, cycle: Cycle) -> tuple[tuple[Victim, ...], str]:
-    """The same for pods that it lacks beside those that run."""
-    statement = cycle.statement
-    asked = claimable(workload, statement)
-    if not asked.entries or isinstance(growth_for(workload, statement), Offer):
-        return (), ""
-    found, _ = who_leaves(workload, asked, cycle.claims, statement)
-    if isinstance(found, Nothing):
-        return (), found.why
-    return tuple(_victim(unit, workload) for unit in found.units), ""
-
-
 def _remedies(workload: Workload, cycle: Cycle, victims: tuple[Victim, ...]) -> tuple[Remedy, ...]:
     """What would let it run; nothing where it runs, or where room is being made for it already."""
     claim = None if workload.decision is None else workload.decision.claim
@@ -164,19 +176,6 @@ def _remedies(workload: Workload, cycle: Cycle, victims: tuple[Victim, ...]) -> 
     case = statement.standings.case(workload)
     ask = None if runs else _ask(workload, case, statement, everywhere=True)
     return tuple(Remedies(workload, cycle, refusal).find(ask, victims))
-
-
-def _victim(unit: Unit, claimant: Workload) -> Victim:
-    victim = unit.holder.workload
-    return Victim(
-        cluster=unit.cluster,
-        queue=victim.queue,
-        priority=victim.priority,
-        pods=unit.holder.grant.amounts.pods() if unit.whole else unit.pods,
-        whole=unit.whole,
-        reclaim=unit.reclaim,
-        workload=victim.key if victim.tenant == claimant.tenant else None,
-    )
 
 
 def _fuller(outcome: Outcome, asked: tuple[ClusterVerdict, ...]) -> tuple[ClusterVerdict, ...]:
@@ -197,7 +196,7 @@ def _ask_all(
     fits = case.allowed if ask is None else ask.fitting(case.allowed)
     scores = None if ask is None else statement.ranking.scores(workload, ask, fits)
     why: dict[int, str] = {}
-    if ask is not None and workload.demand.division == Division.WHOLE:
+    if ask is not None and workload.demand.division != Division.COPIED:
         why = reasons(workload, ask, fits, statement)
     clusters, domains = [], []
     for at, room in enumerate(statement.rooms.rooms):

@@ -10,15 +10,17 @@ from global_sched.core.admission import offer_for
 from global_sched.core.cycle import Cycle
 from global_sched.core.endings import endings
 from global_sched.core.offer import Refusal
-from global_sched.core.remedies import QUOTA, Remedies, ending_text
+from global_sched.core.remedies import QUOTA, Remedies
+from global_sched.core.remedy_text import ending_text, open_text
 from global_sched.core.rights import Unit
 from global_sched.core.search import vacate
-from global_sched.core.variants import lent, only_these, opened, raised
+from global_sched.core.variants import ended, lent, only_these, opened, raised
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Change, Remedy
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.snapshot import Snapshot
-from global_sched.shared.model.workload import Division, Workload
+from global_sched.shared.model.workload import Workload
 
 _LATER = "; then still: those of its group that come after it need a place, too"
 
@@ -48,7 +50,9 @@ class GroupRemedies:
         yield from own
 
     def _incomplete(self, missing: int, failed: tuple[Workload, Refusal] | None) -> Remedy:
-        text = f"{missing} more bindings of group {self._workload.group} are there"
+        bindings = counted(missing, "more binding")
+        verb = "is" if missing == 1 else "are"
+        text = f"{bindings} of group {self._workload.group} {verb} there"
         if failed is not None:
             text += f"; then still: {failed[0].key}: {failed[1].verdict.detail}"
         return Remedy(change=Change.GROUP, text=text, enough=False)
@@ -72,8 +76,8 @@ class GroupRemedies:
         if reason == Reason.QUEUE_CLOSED:
             path = self._statement.ledger.node(member.queue).path
             names = [node.queue.name for node in path if not node.queue.open]
-            text = " and ".join(f"queue {name}" for name in names) + " open"
-            yield self._judged(Change.QUEUE_OPEN, opened(self._snapshot, frozenset(names)), text)
+            changed = opened(self._snapshot, frozenset(names))
+            yield self._judged(Change.QUEUE_OPEN, changed, open_text(names))
         elif reason in QUOTA:
             asked = gang.requests(gang.minimum_amounts())
             changed, lacks = raised(member, asked, self._statement)
@@ -95,30 +99,32 @@ class GroupRemedies:
         """The gangs whose ending gives every member its place."""
         _, gone = self._cycle.claims.whole()
         before, mark = gone.copy(), self._statement.mark()
-        ended = self._ended()
+        units = self._ended()
         self._statement.rollback(mark)
         gone[:] = before
-        if ended:
-            text = ending_text(ended, self._workload.tenant)
-            yield Remedy(change=Change.ENDING, text=text, cluster=ended[0].cluster)
+        if units:
+            text = ending_text(units, self._workload.tenant)
+            vacant = ended(self._snapshot, [one.holder.workload for one in units])
+            if self._verdict(vacant, self._statement.policy) is None:
+                yield Remedy(change=Change.ENDING, text=text, cluster=units[0].cluster)
 
     def _ended(self) -> list[Unit]:
         """Member by member in the statement; nobody where one still has no place."""
-        ended: list[Unit] = []
+        gone: list[Unit] = []
         for member in self._members:
             found = offer_for(member, self._statement)
             if isinstance(found, Refusal):
-                ended += self._end(member)
+                gone += self._end(member)
                 found = offer_for(member, self._statement)
             if isinstance(found, Refusal):
                 return []
             self._statement.admit(member, found)
-        return ended
+        return gone
 
     def _end(self, member: Workload) -> tuple[Unit, ...]:
         """Those whose ending gives one member its place, gone from the statement."""
         gang, claims = member.demand.gang, self._cycle.claims
-        if gang is None or member.demand.division != Division.WHOLE:
+        if gang is None:
             return ()
         units = endings(member, claims, self._statement, gang.minimum_amounts())
         field, gone = claims.whole()

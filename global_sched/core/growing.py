@@ -26,7 +26,8 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
 
-_ENDED_BY_LEAVING = HEALED | {Reason.GROWTH_PENDING}
+ENDED_BY_LEAVING = HEALED | {Reason.GROWTH_PENDING}
+"""Refusals of growth that end when others leave."""
 
 
 def consider_growing(keeping: Keeping, position: int, claims: Claims, statement: Statement) -> None:
@@ -71,7 +72,7 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
     """What it waits for when others leave for it; None when nobody does."""
     workload, decision = keeping.now, keeping.now.decision
     assert decision is not None
-    if why.code != Code.NO_FIT or why.reason not in _ENDED_BY_LEAVING or not may_claim(workload):
+    if why.code != Code.NO_FIT or why.reason not in ENDED_BY_LEAVING or not may_claim(workload):
         return None
     # What else has to be written about it goes first.
     unsaid = keeping.before.decision != decision or decision.pending != workload.lacking()

@@ -2,8 +2,8 @@
 
 Asked by `explain` only, in the workload's turn. What changes the workload alone is tried in the
 statement as it is then; what changes others is tried in a cycle of its own on a changed snapshot.
-So many of each are tried at most: two cycles, one search for those whose ending would help,
-`TIERS` tiers, and as many smaller minimums as halving takes.
+So many of each are tried at most: four cycles, one search for those whose ending would help,
+`TIERS` tiers, `QUEUES` queues, and as many smaller minimums as halving takes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,23 +14,52 @@ import numpy as np
 from global_sched.core.admission import growth_for, offer_for
 from global_sched.core.cycle import Cycle
 from global_sched.core.endings import endings, latest_end
+from global_sched.core.holds import give_back
 from global_sched.core.offer import Offer, Refusal
-from global_sched.core.rights import Unit
+from global_sched.core.remedy_text import (
+    ending_text,
+    enough_text,
+    instead_of,
+    leaving_text,
+    open_text,
+    placed,
+    remedy_of,
+)
 from global_sched.core.rooms import Ask
-from global_sched.core.variants import lent, only_these, opened, raised, with_gang
+from global_sched.core.variants import (
+    claimants,
+    ended,
+    existing,
+    leaves_of,
+    lent,
+    older_of,
+    only_these,
+    opened,
+    raised,
+    raised_in,
+    waiting,
+    with_gang,
+    without_claims,
+)
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Change, Remedy, Victim
 from global_sched.shared.model.gang import Amounts, Gang, Mode
 from global_sched.shared.model.growth import needs_more
-from global_sched.shared.model.ids import TenantName
+from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
 
 TIERS = 4
 """So many further tiers are tried, the next ones first."""
+QUEUES = 3
+"""So many other queues are tried, by name."""
+FIRST = "it is the first in line"
+_UNKNOWN = "; what then still stands against it is not known"
 QUOTA = frozenset({Reason.QUEUE_CAPABILITY, Reason.TENANT_LIMIT})
 _ROOM = frozenset({Reason.CAPACITY_DOES_NOT_FIT, Reason.TOPOLOGY_DOES_NOT_FIT})
 _HOLDS = _ROOM | QUOTA | {Reason.GUARANTEE_RESERVED, Reason.GROWTH_PENDING}
@@ -46,6 +75,8 @@ class Remedies:
         self._policy: Policy = cycle.statement.policy
         self._variants: list[Workload] = []
         """Kept as long as the statement is asked: it knows demands by their identity."""
+        self._alone: str | None = None
+        """In which line it has room already, of `_lines`."""
         self._offer_for = growth_for if workload.targets else offer_for
 
     def find(self, ask: Ask | None, victims: tuple[Victim, ...]) -> Iterator[Remedy]:
@@ -59,10 +90,10 @@ class Remedies:
             return
         whole, runs = self._workload.demand.division == Division.WHOLE, self._workload.targets
         lacks_room = reason in _HOLDS and (not runs or self._refusal.verdict.code == Code.NO_FIT)
-        yield from self._first()
-        yield from self._queue_open(reason)
+        yield from self._first(reason)
+        yield from self._in_order(reason)
         yield from self._quota(reason, gang)
-        if lacks_room and whole:
+        if lacks_room:
             yield from self._others_go(victims)
         if not runs:
             yield from self.own(ask)
@@ -88,28 +119,81 @@ class Remedies:
         lacks, more = needs_more(self._workload), self._workload.lacking()
         return lacks if lacks.entries else Amounts.of({more.entries[0][0]: 1})
 
+    def _asked(self, gang: Gang) -> Resources:
+        return gang.requests(self._lacks(gang)) or gang.requests(gang.all_amounts())
+
     # --- others ---------------------------------------------------------------------------
 
-    def _first(self) -> Iterator[Remedy]:
-        if self._admitted(only_these(self._snapshot, [self._workload])) is not None:
-            yield Remedy(change=Change.TURN, text="it is the first in line: there is room now")
-
-    def _queue_open(self, reason: Reason) -> Iterator[Remedy]:
-        if reason != Reason.QUEUE_CLOSED:
+    def _first(self, reason: Reason) -> Iterator[Remedy]:
+        if reason == Reason.TENANT_PENDING_LIMIT:
+            yield from self._may_wait()
             return
-        names = [
-            node.queue.name
-            for node in self._statement.ledger.node(self._workload.queue).path
-            if not node.queue.open
-        ]
-        text = " and ".join(f"queue {name}" for name in names) + " open"
-        yield self._judged(Change.QUEUE_OPEN, opened(self._snapshot, frozenset(names)), text)
+        for first, world in self._lines(self._snapshot):
+            if first and self._admitted(world) is not None:
+                change = Change.TURN if first == FIRST else Change.HELD
+                self._alone = first
+                yield Remedy(change=change, text=f"{first}: there is room now")
+                return
+
+    def _lines(self, snapshot: Snapshot) -> Iterator[tuple[str, Snapshot]]:
+        """The line as it is, without those before it, and without room that is kept for them."""
+        yield "", snapshot
+        yield FIRST, only_these(snapshot, [self._workload])
+        own, claims = self._workload.key, self._cycle.claims
+        others = (one.key for one in claimants(snapshot) if one.key != own)
+        kept = sum(claims.kept_for(key) is not None for key in others)
+        if kept:
+            text = f"{FIRST} and no room is kept for {counted(kept, 'other job')}"
+            unkept = without_claims(snapshot, self._workload)
+            yield text, only_these(unkept, [self._workload])
+
+    def _may_wait(self) -> Iterator[Remedy]:
+        """Its tenant may have as many waiting as are older, and itself."""
+        tenant = self._statement.ledger.tenant(self._workload.tenant)
+        older = older_of(self._workload, self._snapshot)
+        text = f"tenant {tenant.name} may have {older + 1} waiting (now {tenant.pending_limit})"
+        yield self._judged(Change.TENANT, waiting(self._snapshot, tenant.name, older + 1), text)
+
+    def _in_order(self, reason: Reason) -> Iterator[Remedy]:
+        """What is wrong with its queue or tenant is put right, or it names others."""
+        workload, ledger = self._workload, self._statement.ledger
+        queue, tenant = workload.queue, ledger.tenant(workload.tenant)
+        match reason:
+            case Reason.QUEUE_CLOSED:
+                shut = [one.queue.name for one in ledger.node(queue).path if not one.queue.open]
+                changed = opened(self._snapshot, frozenset(shut))
+                yield self._judged(Change.QUEUE_OPEN, changed, open_text(shut))
+            case Reason.QUEUE_MISSING:
+                changed = existing(self._snapshot, queue)
+                yield self._judged(Change.QUEUE, changed, f"there is a queue {queue}")
+            case Reason.QUEUE_INVALID:
+                text = f"queue {queue} is put right: {ledger.node(queue).frozen}{_UNKNOWN}"
+                yield Remedy(change=Change.QUEUE, text=text, enough=False)
+            case Reason.TENANT_INVALID:
+                text = f"tenant {tenant.name} is put right: {tenant.problem}{_UNKNOWN}"
+                yield Remedy(change=Change.TENANT, text=text, enough=False)
+            case Reason.QUEUE_NOT_LEAF:
+                yield from self._other_queue(leaves_of(ledger.node(queue)))
+            case Reason.QUEUE_NOT_ALLOWED:
+                yield from self._other_queue(sorted(tenant.queues))
+            case Reason.PRIORITY_CLASS_NOT_ALLOWED:
+                names = sorted(tenant.priority_classes)
+                other = replace(workload, priority_class=names[0])
+                text = f"its PriorityClass is {' or '.join(names)}"
+                yield self._with(other, Change.TENANT, text)
+            case _:
+                return
+
+    def _other_queue(self, names: Sequence[QueueName]) -> Iterator[Remedy]:
+        """It names a queue from which it may be admitted."""
+        for name in names[:QUEUES]:
+            other = replace(self._workload, queue=name)
+            yield self._with(other, Change.QUEUE, f"it names queue {name}")
 
     def _quota(self, reason: Reason, gang: Gang) -> Iterator[Remedy]:
         """The limits that are too small, by how much; or guarantees of others."""
         if reason in QUOTA:
-            asked = gang.requests(self._lacks(gang)) or gang.requests(gang.all_amounts())
-            changed, lacks = raised(self._workload, asked, self._statement)
+            changed, lacks = raised(self._workload, self._asked(gang), self._statement)
             if lacks:
                 yield self._judged(Change.QUOTA, changed, "; ".join(lacks))
         elif reason == Reason.GUARANTEE_RESERVED:
@@ -119,9 +203,7 @@ class Remedies:
     def _others_go(self, victims: tuple[Victim, ...]) -> Iterator[Remedy]:
         """Those that would have to leave do, or else those whose ending helps."""
         if victims:
-            gone = [(one.pods, one.whole, one.queue, one.workload) for one in victims]
-            where = sorted({str(one.cluster) for one in victims})
-            text = f"{_counted(gone)} {'leave' if len(gone) > 1 else 'leaves'} {', '.join(where)}"
+            text = leaving_text(victims)
             yield Remedy(change=Change.LEAVING, text=text, cluster=victims[0].cluster)
             return
         gang = self._workload.demand.gang
@@ -129,12 +211,18 @@ class Remedies:
         units = endings(self._workload, self._cycle.claims, self._statement, self._lacks(gang))
         if not units:
             return
-        own = self._workload.tenant
-        text = ending_text(units, own)
+        text = ending_text(units, self._workload.tenant)
         end = latest_end(units)
         if end is not None:
             text += f", at {format_instant(end)} at the latest by their run-time limits"
-        yield Remedy(change=Change.ENDING, text=text, cluster=units[0].cluster)
+        gone = ended(self._snapshot, [unit.holder.workload for unit in units])
+        for first, world in self._lines(gone):
+            if first and first == self._alone:
+                return
+            if self._admitted(world) is not None:
+                said = f"{first}, and {text}" if first else text
+                yield Remedy(change=Change.ENDING, text=said, cluster=units[0].cluster)
+                return
 
     def _cluster(self, ask: Ask) -> Iterator[Remedy]:
         """Clusters that are left out and would hold it."""
@@ -142,9 +230,19 @@ class Remedies:
         fits = ask.fitting(np.ones_like(case.allowed))
         for at in (fits & ~case.allowed).nonzero()[0].tolist():
             refusal = case.refusals[at]
-            if refusal is not None and refusal.verdict.reason != Reason.CLUSTER_TERMINATING:
+            if refusal is None or refusal.verdict.reason == Reason.CLUSTER_TERMINATING:
+                continue
+            if refusal.verdict.reason in QUOTA:
+                yield from self._quota_in(refusal.cluster, ask.gang)
+            else:
                 text = f"{refusal.cluster} may be used, where it fits: {refusal.verdict.detail}"
                 yield Remedy(change=Change.CLUSTER, text=text, cluster=refusal.cluster)
+
+    def _quota_in(self, cluster: ClusterName, gang: Gang) -> Iterator[Remedy]:
+        """The limits in a cluster that are too small, by how much."""
+        changed, lacks = raised_in(self._workload, self._asked(gang), cluster, self._statement)
+        if lacks:
+            yield self._judged(Change.QUOTA, changed, "; ".join(lacks), cluster=cluster)
 
     # --- the workload itself --------------------------------------------------------------
 
@@ -167,12 +265,12 @@ class Remedies:
             wider = replace(constraint, highest_tier=tier, highest_tier_name="")
             found = self._offer(replace(gang, constraint=wider))
             if found is not None:
-                text = f"highestTierAllowed is {tier}{_instead(gang)}"
-                yield _placed(found, Change.TIER, text)
+                text = f"highestTierAllowed is {tier}{instead_of(gang)}"
+                yield placed(found, Change.TIER, text)
                 return
         found = self._offer(replace(gang, constraint=None))
         if found is not None:
-            yield _placed(found, Change.TIER, f"it has no topology constraint{_instead(gang)}")
+            yield placed(found, Change.TIER, f"it has no topology constraint{instead_of(gang)}")
 
     def _minimum(self, gang: Gang) -> Iterator[Remedy]:
         """The largest smaller minimum that fits."""
@@ -188,7 +286,7 @@ class Remedies:
             else:
                 low, best = middle, found
         if best is not None:
-            yield _placed(best, Change.MINIMUM, f"{low} pods are enough to start (now {least})")
+            yield placed(best, Change.MINIMUM, enough_text(low, least))
 
     # --- trials ---------------------------------------------------------------------------
 
@@ -203,63 +301,29 @@ class Remedies:
         """What it would get in its turn in another world; None: nothing is decided about it."""
         cycle = Cycle(snapshot, policy, self._statement.now)
         turn = cycle.run(until=self._workload.key)
-        return None if turn is None else self._offer_for(turn[1], cycle.statement)
+        if turn is None:
+            return None
+        held = cycle.claims.kept_for(self._workload.key)
+        if held is not None:
+            give_back(held, cycle.statement)
+        return self._offer_for(turn[1], cycle.statement)
 
     def _admitted(self, snapshot: Snapshot) -> Offer | None:
         found = self._tried(snapshot, self._policy)
         return found if isinstance(found, Offer) else None
 
     def _judged(
-        self, change: Change, snapshot: Snapshot, text: str, policy: Policy | None = None
+        self,
+        change: Change,
+        snapshot: Snapshot,
+        text: str,
+        policy: Policy | None = None,
+        cluster: ClusterName | None = None,
     ) -> Remedy:
         """The change, and what still stands against the workload with it."""
         found = self._tried(snapshot, policy or self._policy)
-        if isinstance(found, Refusal):
-            rest = found.verdict.detail
-            return Remedy(change=change, text=f"{text}; then still: {rest}", enough=False)
-        return Remedy(change=change, text=text)
+        return remedy_of(found, change, text, cluster)
 
-
-def ending_text(units: Sequence[Unit], own: TenantName) -> str:
-    """`2 gangs of queue c (12 pods) end in member1`."""
-    ended = [
-        (
-            unit.holder.grant.amounts.pods(),
-            True,
-            unit.holder.workload.queue,
-            unit.holder.workload.key if unit.holder.workload.tenant == own else None,
-        )
-        for unit in units
-    ]
-    places = sorted({str(unit.cluster) for unit in units})
-    return f"{_counted(ended)} {'end' if len(ended) > 1 else 'ends'} in {', '.join(places)}"
-
-
-def _counted(gone: Sequence[tuple[int, bool, object, object]]) -> str:
-    """`2 gangs of queue b (16 pods)`, with the names of one's own tenant's."""
-    parts = []
-    for queue in sorted({str(one[2]) for one in gone}):
-        those = [one for one in gone if str(one[2]) == queue]
-        gangs = sum(1 for one in those if one[1])
-        pods = sum(one[0] for one in those)
-        surplus = sum(one[0] for one in those if not one[1])
-        words = [f"{gangs} gang{'s' if gangs > 1 else ''}"] if gangs else []
-        words += [f"{surplus} surplus pod{'s' if surplus > 1 else ''}"] if surplus else []
-        names = sorted({str(one[3]) for one in those if one[3] is not None})
-        named = f": {', '.join(names)}" if names else ""
-        parts.append(f"{' and '.join(words)} of queue {queue} ({pods} pods{named})")
-    return ", ".join(parts)
-
-
-def _instead(gang: Gang) -> str:
-    constraint = gang.constraint
-    assert constraint is not None
-    now = constraint.highest_tier_name or constraint.highest_tier
-    return "" if now is None else f" (now {now})"
-
-
-def _placed(offer: Offer, change: Change, text: str) -> Remedy:
-    part = offer.parts[0]
-    domain = part.placed.domain if part.placed is not None else None
-    where = f"{part.cluster} holds it" + (f" in {domain}" if domain is not None else "")
-    return Remedy(change=change, text=f"{text}: {where}", cluster=part.cluster, domain=domain)
+    def _with(self, variant: Workload, change: Change, text: str) -> Remedy:
+        """The same for a change of the workload itself."""
+        return remedy_of(self._offer_for(variant, self._statement), change, text)

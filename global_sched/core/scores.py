@@ -121,11 +121,17 @@ def packing(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score'
     Full by the resource of which the gang takes the largest part there. The second matters between
     unequal clusters: pods that need memory go where there is much of it for each CPU. Half each.
     """
+    known = np.greater(subject.fill.total, 0)
+    score: Ints = (used_of(subject) + subject.fill.evenness) // 2 * known
+    return score
+
+
+def used_of(subject: Subject) -> Numbers:
+    """How much of 100 is used of the resource by which a cluster is measured."""
     total = subject.fill.total
     free = np.minimum(subject.free, total)
     used: Ints = BEST * (total - free) // np.maximum(total, 1)
-    score: Ints = (used + subject.fill.evenness) // 2 * np.greater(total, 0)
-    return score
+    return used
 
 
 def shape(evenness: Ints, fits: Mask) -> Ints:

@@ -125,7 +125,8 @@ class Search:
         standings, rooms = self._statement.standings, self._statement.rooms
         case = standings.case(self._workload)
         if not self.rights.has_quota():
-            ask = rooms.ask(self._gang, case.standing.minimum, case.standing.minimum)
+            least = self._gang.minimum_amounts()
+            ask = rooms.ask(self._gang, least, least)
             if ask.fitting(case.allowed).any():
                 return [None], 1
         names = [room.cluster.name for room in rooms.rooms]

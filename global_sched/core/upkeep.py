@@ -261,7 +261,8 @@ def say(keeping: Keeping, statement: Statement, why: Verdict | None) -> None:
         verdict = replace(verdict, detail=detail)
     elif growing and why is not None:
         lacks = now.lacking().pods()
-        detail = f"in place; {lacks} more pods wait: {why.detail}"
+        wait = "1 more pod waits" if lacks == 1 else f"{lacks} more pods wait"
+        detail = f"in place; {wait}: {why.detail}"
         verdict = Verdict(
             code=Code.FIT, reason=Reason.GROWTH_PENDING, detail=detail, missing=why.missing
         )

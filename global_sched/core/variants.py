@@ -1,17 +1,21 @@
 """Worlds that differ from a snapshot in one thing, for trials."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from global_sched.core.occupancy import freed_by
 from global_sched.core.statement import Statement
+from global_sched.core.tree import Node
+from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, TenantName
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.queue import Named, Queue
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
-from global_sched.shared.model.workload import Workload
+from global_sched.shared.model.topology import Leaf
+from global_sched.shared.model.workload import Division, Workload
 
 
 def only_these(snapshot: Snapshot, workloads: Iterable[Workload]) -> Snapshot:
@@ -26,6 +30,116 @@ def only_these(snapshot: Snapshot, workloads: Iterable[Workload]) -> Snapshot:
         if there:
             kept.append(replace(bucket, workloads=there))
     return replace(snapshot, pending=tuple(kept))
+
+
+def without_claims(snapshot: Snapshot, own: Workload) -> Snapshot:
+    """No room is kept for anybody but for this workload."""
+
+    def free(one: Workload) -> Workload:
+        decision = one.decision
+        if one.key == own.key or decision is None or decision.claim is None:
+            return one
+        return replace(one, decision=replace(decision, claim=None))
+
+    return replace(
+        snapshot,
+        pending=tuple(
+            replace(bucket, workloads=tuple(map(free, bucket.workloads)))
+            for bucket in snapshot.pending
+        ),
+        unsettled=tuple(map(free, snapshot.unsettled)),
+    )
+
+
+def ended(snapshot: Snapshot, gone: Iterable[Workload]) -> Snapshot:
+    """These gangs have ended: their nodes and quotas are free, and nobody knows them any more."""
+    gangs: dict[BindingId, Gang] = {}
+    less: dict[tuple[QueueName, TenantName, ClusterName], list[Resources]] = {}
+    for one in gone:
+        gang, decision = one.demand.gang, one.decision
+        if gang is None or decision is None:
+            continue
+        gangs[one.binding_id] = gang
+        for grant in decision.grants:
+            amount = gang.requests(grant.amounts)
+            less.setdefault((one.queue, one.tenant, grant.cluster), []).append(amount)
+    usage = tuple(
+        replace(one, amount=one.amount.minus(Resources.total(less.get(key, ()))))
+        for one in snapshot.usage
+        for key in [(one.queue, one.tenant, one.cluster)]
+    )
+    return replace(
+        snapshot,
+        clusters=tuple(_vacated(one, gangs) for one in snapshot.clusters),
+        usage=usage,
+        unsettled=tuple(one for one in snapshot.unsettled if one.binding_id not in gangs),
+        running=tuple(
+            replace(one, workloads=tuple(w for w in one.workloads if w.binding_id not in gangs))
+            for one in snapshot.running
+        ),
+    )
+
+
+def _vacated(cluster: Cluster, gangs: Mapping[BindingId, Gang]) -> Cluster:
+    """The cluster with the nodes of these gangs given back."""
+    capacity = cluster.capacity
+    if capacity is None:
+        return cluster
+    topology = capacity.topology
+    freed = freed_by(topology.leaves, dict.fromkeys(gangs), gangs)
+
+    def less(leaf: Leaf) -> Leaf:
+        more = freed.get(leaf.occupants)
+        if more is None:
+            return leaf
+        pairs = zip(topology.axis, leaf.free, strict=True)
+        free = tuple(has + more.get(name) for name, has in pairs)
+        stay = tuple(one for one in leaf.occupants if one.binding not in gangs)
+        return replace(leaf, free=free, occupants=stay)
+
+    vacated = replace(topology, leaves=tuple(map(less, topology.leaves)))
+    return replace(cluster, capacity=replace(capacity, topology=vacated))
+
+
+def existing(snapshot: Snapshot, name: QueueName) -> Snapshot:
+    """There is a queue of that name, with defaults."""
+    queues = sorted((*snapshot.queues, Queue(name=name)), key=lambda one: one.name)
+    return replace(snapshot, queues=tuple(queues))
+
+
+def waiting(snapshot: Snapshot, tenant: TenantName, limit: int) -> Snapshot:
+    """So many of the tenant's workloads may wait."""
+    tenants = (
+        replace(one, pending_limit=limit) if one.name == tenant else one for one in snapshot.tenants
+    )
+    return replace(snapshot, tenants=tuple(tenants))
+
+
+def older_of(workload: Workload, snapshot: Snapshot) -> int:
+    """How many of its tenant's that wait are older than it."""
+    mine = (workload.created, workload.uid)
+    return sum(
+        (one.created, one.uid) < mine
+        for bucket in snapshot.pending
+        for one in bucket.workloads
+        if bucket.tenant == workload.tenant
+        and one.problem is None
+        and one.demand.division != Division.COPIED
+    )
+
+
+def claimants(snapshot: Snapshot) -> Iterator[Workload]:
+    """All for whom room may be kept: those that wait, and those that run and want more."""
+    for bucket in snapshot.pending:
+        yield from bucket.workloads
+    yield from snapshot.unsettled
+
+
+def leaves_of(node: Node) -> list[QueueName]:
+    """The queues below one that have none below them, by name."""
+    if not node.children:
+        return [node.queue.name] if node.parent is not None else []
+    return sorted(name for child in node.children for name in leaves_of(child))
 
 
 def opened(snapshot: Snapshot, names: Collection[QueueName]) -> Snapshot:
@@ -72,7 +186,32 @@ def raised(
     return changed, lacks
 
 
-def _enough(limits: Named, held: dict[str, int], asked: dict[str, int]) -> tuple[Named, list[str]]:
+def raised_in(
+    workload: Workload, asked: Resources, cluster: ClusterName, statement: Statement
+) -> tuple[Snapshot, list[str]]:
+    """The same for the limits in one cluster."""
+    lacks: list[str] = []
+    queues: dict[QueueName, Queue] = {}
+    for node in statement.ledger.node(workload.queue).path:
+        limits = dict(node.queue.cluster_capability)
+        if cluster not in limits:
+            continue
+        held = node.cluster_held.get(cluster, {})
+        there = f" in {cluster}"
+        limits[cluster], told = _enough(limits[cluster], held, dict(asked.entries), there)
+        if told:
+            lacks += [f"queue {node.queue.name} may hold {text}" for text in told]
+            queues[node.queue.name] = replace(
+                node.queue, cluster_capability=tuple(sorted(limits.items()))
+            )
+    snapshot = statement.snapshot
+    changed = tuple(queues.get(one.name, one) for one in snapshot.queues)
+    return replace(snapshot, queues=changed), lacks
+
+
+def _enough(
+    limits: Named, held: dict[str, int], asked: dict[str, int], there: str = ""
+) -> tuple[Named, list[str]]:
     """The limits with as much more as is lacking, and what that is."""
     found, told = [], []
     for name, limit in limits:
@@ -83,6 +222,6 @@ def _enough(limits: Named, held: dict[str, int], asked: dict[str, int]) -> tuple
             continue
         left = max(0, limit - has)
         shown = [format_quantity(value, name) for value in (more, left, limit)]
-        told.append(f"{shown[0]} {name} more ({shown[1]} left of {shown[2]})")
+        told.append(f"{shown[0]} {name} more{there} ({shown[1]} left of {shown[2]})")
         found.append((name, limit + more))
     return tuple(found), told

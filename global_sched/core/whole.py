@@ -80,6 +80,10 @@ def _cannot_spread(workload: Workload) -> Verdict:
     )
 
 
+def _more(pods: int) -> str:
+    return "1 more pod finds" if pods == 1 else f"{pods} more pods find"
+
+
 def grow_whole(
     workload: Workload, statement: Statement, least: Amounts | None = None
 ) -> Offer | Refusal:
@@ -126,7 +130,7 @@ def grow_whole(
         Verdict(
             code=Code.NO_FIT,
             reason=Reason.GROWTH_PENDING,
-            detail=f"{lacking.pods()} more pods find no room beside the others",
+            detail=f"{_more(lacking.pods())} no room beside the others",
             missing=lacking.pods(),
         )
     )

@@ -46,6 +46,8 @@ class Holding:
     held: Resources
     share: Share
     capability: tuple[tuple[str, int], ...] = ()
+    kept: Resources = Resources()
+    """What of `held` nobody uses yet: room that is kept for those who wait with a claim."""
     deserved: Resources = Resources()
     unused: Resources = Resources()
     borrowed: Resources = Resources()
@@ -63,7 +65,7 @@ class ClusterDomains:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Victim:
-    """Who would have to leave: `pods` of a workload, all of them when `whole`.
+    """Who would have to leave, or `leaves`: `pods` of a workload, all of them when `whole`.
 
     `workload` is named only to its own tenant; others learn the queue and the priority.
     """
@@ -76,6 +78,8 @@ class Victim:
     reclaim: bool
     """Whether its queue holds more than it deserves; else it has the lower priority."""
     workload: WorkloadKey | None = None
+    leaves: bool = False
+    """It was told to leave, and its room is kept."""
 
 
 class Change(StrEnum):
@@ -84,6 +88,12 @@ class Change(StrEnum):
     TURN = "Turn"
     """It is the first in line."""
     QUEUE_OPEN = "QueueOpen"
+    QUEUE = "Queue"
+    """Its queue is there and in order, or it names another one."""
+    TENANT = "Tenant"
+    """Its tenant is in order, may have more waiting, or it names another PriorityClass."""
+    HELD = "Held"
+    """No room is kept for others."""
     QUOTA = "Quota"
     """Its queue, one above it or its tenant may hold more."""
     LENDING = "Lending"
@@ -123,8 +133,9 @@ class Explanation:
     `outcome` holds every cluster's own verdict, and the score where it fits; `domains` those of
     the clusters that had no room. `admission` is what this cycle would write. `position` of
     `length` is its place in its queue's line, 0 when it does not stand in line. `queue` and
-    `tenant` are as they were when its turn came. `victims` would have to leave for it now;
-    `no_victims` says why nobody may, empty when it needs none. `remedies` would let it run.
+    `tenant` are as they were when its turn came. `victims` would have to leave for it now, or
+    are told to; `no_victims` says why nobody does, also where victims were found and stay; empty
+    when it needs none. `remedies` would let it run.
     """
 
     outcome: Outcome

@@ -74,3 +74,8 @@ def format_quantity(value: int, resource: str) -> str:
             if value and value % unit == 0:
                 return f"{value // unit}{suffix}"
     return str(value)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

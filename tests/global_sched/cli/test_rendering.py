@@ -1,6 +1,7 @@
 """What the commands print of a small world, word for word."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -9,9 +10,14 @@ from global_sched.cli import clusters, jobs, queues, topology
 from global_sched.cli.explain import print_explanation
 from global_sched.cli.find import find_job
 from global_sched.cli.output import show_rows
-from global_sched.core import explain
-from global_sched.shared.model.ids import workload_key
+from global_sched.core import explain, run_cycle
+from global_sched.shared.model.ids import QueueName, workload_key
+from global_sched.shared.model.queue import Queue
+from tests.builders import POLICY, gang, pod_set, workload
 from tests.global_sched.cli.worlds import RACKS, scenario_view
+from tests.towns import Member, Town
+
+QUIET = replace(POLICY, patience_seconds=0)
 
 PENDING = """\
 Job default/too-wide  (binding default/too-wide-job)
@@ -116,6 +122,66 @@ world:
     shown = capsys.readouterr().out
     assert shown.count("the cluster      -   0 of 1   1 node: too little cpu (at most 3 of 6") == 2
     assert "quota" not in shown
+
+
+def printed(capsys, found, now):
+    """The lines about a workload of a town, but for those that say the same of every job."""
+    name, town = found
+    snapshot = town.snapshot()
+    view = SimpleNamespace(now=now, policy_note="policy")
+    shown = explain(snapshot, QUIET, town.now, f"jobs/{name}")
+    print_explanation(town.workloads[f"jobs/{name}"], shown, view)
+    lines = capsys.readouterr().out.splitlines()
+    return [one for one in lines if one.startswith(("growth", "verdict", "queue", "vict", "leav"))]
+
+
+def test_room_that_is_made_for_growth(capsys):
+    """What waits of a job that runs and why, what is kept, and who leaves for it."""
+    town = Town([Member("m", (4,))], [Queue(name=QueueName("q"))])
+    town.run(
+        workload("high", cpu=1, pods=2, queue="q", priority=9),
+        workload("low", cpu=1, pods=2, queue="q"),
+        policy=QUIET,
+    )
+    one = town.workloads["jobs/high"]
+    more = replace(one.demand, gang=gang(pod_set(pods=3, cpu=1)))
+    town.workloads["jobs/high"] = replace(one, demand=more)
+    for searches in (0, 16):
+        policy = replace(QUIET, searches_per_cycle=searches)
+        town.execute(run_cycle(town.snapshot(), policy, town.now), linger=True)
+
+    assert printed(capsys, ("high", town), town.now) == [
+        "growth    1 more pod waits",
+        (
+            "verdict   FIT GrowthPending: in place; 1 more pod waits: 1 gang leaves m r0 for it; "
+            "the room is kept until 2026-01-31T12:05:02Z"
+        ),
+        (
+            "queue     q: weight 1, holds cpu 3, cpu 1 of it kept for jobs that wait; dominant "
+            "share 75.00% (cpu)"
+        ),
+        "leaving   all 2 pods of jobs/low in m, queue q, priority 0: of lower priority",
+    ]
+
+
+def test_victims_that_stay(capsys):
+    """Whom a job would need, and why they do not leave."""
+    town = Town(
+        [Member("m", (1,), cpu=2)],
+        [Queue(name=QueueName(name), deserved=(("cpu", 1000),)) for name in ("p", "q")],
+    )
+    town.run(workload("lent", cpu=1, pods=2, queue="p", tenant="other"), policy=QUIET)
+    town.add(workload("first", cpu=2, queue="q", priority=10), workload("j", cpu=1, queue="q"))
+
+    lines = printed(capsys, ("j", town), town.now)
+
+    assert lines[-2:] == [
+        "victim    all 2 pods of a gang in m, queue p, priority 0: over its deserved",
+        (
+            "victims   they stay: somebody who waits could take the room from it at once, another "
+            "queue that has less, or a higher priority in its own"
+        ),
+    ]
 
 
 def test_tables_of_a_world(capsys):

@@ -3,6 +3,7 @@
 import pytest
 
 from global_sched.core import explain
+from global_sched.shared.model.workload import Division
 from tests.builders import NOW, POLICY, cluster, snapshot, soft, workload
 
 GPUS = cluster("a-gpu", cpu=96, memory=768, gpus=8)
@@ -45,8 +46,8 @@ PAIR = workload("web", pods=2, gpus=1, constraint=soft())
             [OTHERS],
             WEB,
             {
-                "b-plain": "less full, or its resources go less well with the job",
-                "c-plain": "chosen: fuller, or its resources go better with the job",
+                "b-plain": "less full",
+                "c-plain": "chosen: fuller",
             },
             id="alike clusters of which the tenant holds nothing: the fuller one",
         ),
@@ -65,10 +66,41 @@ PAIR = workload("web", pods=2, gpus=1, constraint=soft())
             [],
             PAIR,
             {
-                "a": "a higher tier, a wider domain or less full",
-                "b": "chosen: a lower tier, a tighter domain or fuller",
+                "a": "a higher tier (2, not 1)",
+                "b": "chosen: a lower tier (1, elsewhere 2)",
             },
             id="a gang with a constraint: the tier",
+        ),
+        pytest.param(
+            [cluster("a", racks=2, nodes=4, gpus=1), cluster("b", racks=2, nodes=2, gpus=1)],
+            [],
+            PAIR,
+            {"a": "a wider domain", "b": "chosen: a tighter domain"},
+            id="a gang with a constraint: the domain that it fills more",
+        ),
+        pytest.param(
+            [cluster("a", cpu=16, memory=256), cluster("b", cpu=16, memory=64)],
+            [],
+            workload("web", cpu=16, memory=64, constraint=soft()),
+            {
+                "a": "its resources go less well with the job",
+                "b": "chosen: its resources go better with the job",
+            },
+            id="a gang with a constraint, alike tiers and domains: how even",
+        ),
+        pytest.param(
+            [cluster("a", gpus=1), cluster("b", gpus=4)],
+            [],
+            workload("web", gpus=1, pods=3, division=Division.DIVIDED),
+            {"a": "gets no replicas", "b": "chosen: 3 of 3 replicas"},
+            id="replicas that are divided: how many each gets",
+        ),
+        pytest.param(
+            [cluster("a", nodes=2, gpus=2), cluster("b", nodes=2, gpus=4)],
+            [],
+            workload("web", gpus=1, pods=3, division=Division.DUPLICATED),
+            {"a": "chosen: 3 of 3 replicas", "b": "chosen: 3 of 3 replicas"},
+            id="all replicas in each cluster",
         ),
     ],
 )

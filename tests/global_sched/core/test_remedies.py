@@ -47,7 +47,7 @@ def test_the_first_in_line():
     found = remedies(world, "j")
 
     assert (Change.TURN, "it is the first in line: there is room now") in found
-    assert (Change.MINIMUM, "1 pods are enough to start (now 2): b holds it in rack-0") in found
+    assert (Change.MINIMUM, "1 pod is enough to start (now 2): b holds it in rack-0") in found
     alone = replace(
         world,
         pending=tuple(
@@ -103,7 +103,7 @@ def test_a_closed_queue():
     queues = [queue("org", is_open=False), replace(queue("team"), parent=QueueName("org"))]
     world = snapshot([A], queues, pending=[workload("j", queue="team", gpus=1)])
 
-    assert remedies(world, "j") == [(Change.QUEUE_OPEN, "queue org open")]
+    assert remedies(world, "j") == [(Change.QUEUE_OPEN, "queue org is open")]
 
 
 def test_guarantees_of_others():

@@ -124,11 +124,11 @@ TWO = [cluster("c1", gpus=4), cluster("c2", gpus=4)]
 def test_a_group_that_is_not_complete():
     """How many of its bindings are missing, and what then still stands against those there."""
     assert told(snapshot(TWO, pending=[member("a", 4)]), "a") == [
-        (Change.GROUP, "1 more bindings of group g are there", False)
+        (Change.GROUP, "1 more binding of group g is there", False)
     ]
     ((change, text, enough),) = told(snapshot(TWO, pending=[member("a", 5)]), "a")
     assert (change, enough) == (Change.GROUP, False)
-    assert text.startswith("1 more bindings of group g are there; then still: jobs/a: ")
+    assert text.startswith("1 more binding of group g is there; then still: jobs/a: ")
 
 
 @pytest.mark.parametrize("name", ["a", "b"])

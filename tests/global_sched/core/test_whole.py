@@ -255,13 +255,13 @@ def test_growth_beside_the_others():
         pytest.param(
             None,
             [A],
-            "in place; 1 more pods wait: 1 more pods find no room beside the others",
+            "in place; 1 more pod waits: 1 more pod finds no room beside the others",
             id="the rack is full",
         ),
         pytest.param(
             [queue("default", gpus=3)],
             [B],
-            "in place; 1 more pods wait: queue default: nvidia.com/gpu 1 asked, 3 of 3 in use",
+            "in place; 1 more pod waits: queue default: nvidia.com/gpu 1 asked, 3 of 3 in use",
             id="the queue is full",
         ),
         pytest.param(
@@ -270,7 +270,7 @@ def test_growth_beside_the_others():
                 cluster("a", racks=3, nodes=3, gpus=1, report_age=99),
                 cluster("b", nodes=4, gpus=1, report_age=99),
             ],
-            "in place; 1 more pods wait: the capacity report is 99 s old, more than 30 s",
+            "in place; 1 more pod waits: the capacity report is 99 s old, more than 30 s",
             id="the report is stale",
         ),
     ],
