@@ -286,6 +286,8 @@ class ClaimRecord(Wire, frozen=True):
     since: str = ""
     until: str = ""
     order: Count = 0
+    check: str = ""
+    """Beside grants: ties it to them, since the decision's id says nothing of it."""
 
 
 class GiveUpRecord(Wire, frozen=True):

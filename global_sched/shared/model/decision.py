@@ -115,7 +115,8 @@ def decision_id(
     """The id that a decision with this content has: 20 hex digits of a SHA-256.
 
     Whoever decides writes it, and whoever reads a decision annotation checks it. A claim beside
-    grants is for their growth: what was admitted is the same, and so is the id.
+    grants is for their growth: what was admitted is the same, and so is the id, by which a member
+    knows the gang's plan and places and a status is said. Such a claim has a check of its own.
     """
     parts: list[object] = [binding, grants, at, order]
     if claim is not None and not grants:
@@ -125,6 +126,11 @@ def decision_id(
     if claimed is not None:
         parts.append({"claimed": claimed})
     return DecisionId(hashlib.sha256(to_json(parts)).hexdigest()[:20])
+
+
+def growth_check(id_: DecisionId, claim: Claim) -> str:
+    """What a claim beside grants must carry: it belongs to this decision as it is."""
+    return hashlib.sha256(to_json([id_, claim])).hexdigest()[:20]
 
 
 def is_whole(decision: Decision, binding: BindingId) -> bool:

@@ -10,7 +10,14 @@ from global_sched.shared.api.federation import (
     GrantRecord,
     LeaverRecord,
 )
-from global_sched.shared.model.decision import Backoff, Claim, Decision, Grant, Leaver
+from global_sched.shared.model.decision import (
+    Backoff,
+    Claim,
+    Decision,
+    Grant,
+    Leaver,
+    growth_check,
+)
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import (
     BindingId,
@@ -48,7 +55,7 @@ def render_decision(decision: Decision) -> str:
             for one in decision.backoffs
         ]
         or None,
-        claim=None if decision.claim is None else _claim_record(decision.claim),
+        claim=None if decision.claim is None else _claim_record(decision, decision.claim),
         give_up=[
             GiveUpRecord(cluster=cluster, amounts=amounts_map(amounts))
             for cluster, amounts in decision.give_up
@@ -66,7 +73,7 @@ def amounts_map(amounts: Amounts) -> dict[str, int]:
     return {str(name): pods for name, pods in amounts.entries}
 
 
-def _claim_record(claim: Claim) -> ClaimRecord:
+def _claim_record(decision: Decision, claim: Claim) -> ClaimRecord:
     return ClaimRecord(
         cluster=claim.cluster,
         amounts=amounts_map(claim.amounts),
@@ -85,6 +92,7 @@ def _claim_record(claim: Claim) -> ClaimRecord:
         since=format_micro(claim.since),
         until=format_micro(claim.until),
         order=claim.order,
+        check=growth_check(decision.id, claim) if decision.grants else "",
     )
 
 
@@ -107,7 +115,7 @@ def parse_decision(text: str) -> Decision:
         record = _DECODER.decode(text)
         at = parse_instant(record.at)
         backoffs = tuple(_backoff(one) for one in record.backoffs or ())
-        claim = None if record.claim is None else _claim(record.claim)
+        claim = None if record.claim is None else _claim(record, record.claim)
         evicted = parse_instant(record.evicted) if record.evicted else None
         claimed = parse_instant(record.claimed) if record.claimed else None
     except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
@@ -157,8 +165,9 @@ def _backoff(record: BackoffRecord) -> Backoff:
     )
 
 
-def _claim(record: ClaimRecord) -> Claim:
-    return Claim(
+def _claim(decision: DecisionRecord, record: ClaimRecord) -> Claim | None:
+    """The claim; None beside grants that it was not made for, which stay as they are."""
+    claim = Claim(
         cluster=ClusterName(record.cluster),
         amounts=amounts_of(record.amounts),
         domain=DomainId(record.domain) if record.domain else None,
@@ -176,3 +185,6 @@ def _claim(record: ClaimRecord) -> Claim:
         until=parse_instant(record.until),
         order=record.order,
     )
+    if decision.grants and record.check != growth_check(DecisionId(decision.id), claim):
+        return None
+    return claim

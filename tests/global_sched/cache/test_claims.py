@@ -55,6 +55,28 @@ def test_the_annotation_holds_the_claim():
     assert not authentic(replace(read, claim=wider), one.binding_id)
 
 
+def test_a_claim_beside_grants_belongs_to_them():
+    """What was admitted has the same id with and without it; another claim is not believed there.
+
+    Nor is the same claim beside other grants. What was admitted stays admitted either way.
+    """
+    grants = (Grant(cluster=M1, amounts=Amounts.of({"main": 2})),)
+    decisions = [
+        Decision(
+            id=decision_id(BindingId(name), grants, NOW, 2), epoch=1, at=NOW, order=2, grants=grants
+        )
+        for name in ("id-x", "id-y")
+    ]
+    x, y = (render_decision(replace(one, claim=CLAIM)) for one in decisions)
+
+    assert parse_decision(x) == replace(decisions[0], claim=CLAIM)
+    assert authentic(parse_decision(x), BindingId("id-x"))
+    assert parse_decision(x.replace("rack-0", "rack-1")) == decisions[0]
+    theirs = x.replace(decisions[0].id, decisions[1].id)
+    assert theirs != y
+    assert parse_decision(theirs) == decisions[1]
+
+
 def test_a_directive_holds_room_for_a_claim():
     """What is held, where, until when, and whose pods leave; nothing is admitted."""
     [spec] = directive_specs("m1", [], [claiming()], label_keys=(), epoch=1)
@@ -209,6 +231,21 @@ def test_a_directive_holds_room_for_growth():
     assert [(p["name"], p["count"], p["minimum"]) for p in held.gang["pod_sets"]] == [
         ("main", 2, 2)
     ]
+
+
+def test_a_claim_for_growth_that_changes_is_told():
+    """The Directive's entry for the growth follows the claim, though its decision's id stays."""
+    one = workload("high", pods=4, on="m1", admitted=2, bound=2)
+    specs = []
+    for claim in (CLAIM, replace(CLAIM, domain=DomainId("rack-9"))):
+        grown = replace(one, decision=replace(one.decision, claim=claim))
+        [spec] = directive_specs("m1", [grown], [grown], label_keys=(), epoch=1)
+        specs.append(spec.entries)
+
+    (runs, first), (same, second) = specs
+    assert runs == same
+    assert first.decision == second.decision == runs.decision
+    assert [first.held_domain, second.held_domain] == ["rack-0", "rack-9"]
 
 
 def test_room_for_growth_is_told_and_kept():

@@ -248,6 +248,29 @@ def test_a_draining_domain(entries, want):
     assert nodes_of(round_of(cache, at(0))) == want
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_claim_for_growth_is_followed_by_what_it_says(restarted):
+    """Its decision's id is that of the gang and stays: places move with the entry's content.
+
+    An agent that was restarted in between keeps the same places, from the entry alone.
+    """
+    runs = gang_objects("g", pods=2, gpus=8, minimum=1, binding="g", nodes=["r0-0"])
+    admitted = entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=-9)
+    others = [pod("a", gpus=8), pod("b", gpus=8)]
+
+    def keeps(domain):
+        claim = hold("g/growth", {"worker": 1}, gang=workers(1), domain=domain, leaving=["victim"])
+        world = racks(2, 2)
+        return member(world, runs, *others, directive(admitted, claim | {"decision": "decision-g"}))
+
+    first = round_of(keeps("r0"), at(0))
+    before = at(1) if restarted else at(1, reservations=first.reservations)
+
+    assert nodes_of(first) == {"a": "r1-0", "b": "r1-1"}
+    assert nodes_of(round_of(keeps("r0"), before)) == nodes_of(first)
+    assert nodes_of(round_of(keeps("r1"), before)) == {"a": "r0-1", "b": "r1-1"}
+
+
 def test_room_for_growth():
     """Places that are kept for more of a gang that runs are its own with the admission."""
     runs = gang_objects("g", pods=2, gpus=8, minimum=1, binding="g", nodes=["r0-0"])
