@@ -4,7 +4,8 @@ from global_sched.core.admission import consider, consider_growth, refuse
 from global_sched.core.claims import Claims
 from global_sched.core.groups import Groups, consider_group
 from global_sched.core.growing import consider_growing, end_claim
-from global_sched.core.left_over import Shares, left_over
+from global_sched.core.in_order import fitting
+from global_sched.core.left_over import Shares, give, given, left_over
 from global_sched.core.offer import Refusal
 from global_sched.core.order import Line
 from global_sched.core.statement import Statement
@@ -18,6 +19,8 @@ from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
 
+AGAIN = 2
+"""So often a cycle runs again to give away what is left over."""
 LIMIT_REACHED = Refusal(
     Verdict(
         code=Code.WAIT,
@@ -47,20 +50,40 @@ def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", 
     """The cycle, run to its end with nothing left over, and the shares of surplus it ran with.
 
     Where gangs were held back for the sake of others (`fair_surplus`) and room is left at the end,
-    the cycle runs again and gives it to them in their turn: room is given in the order of the
-    decisions, which is the order that agents follow. The last time nobody is held back.
+    they get it with the decisions that they have. What does not fit in the order of these is given
+    by running the cycle again, in their turn, unless that cost anybody a pod: then it is left to
+    the next cycle, as growth.
     """
     shares: Shares = {}
     cycle = Cycle(snapshot, policy, now)
     cycle.run()
-    for last in (False, False, True):
-        more = left_over(cycle.statement, everything=last)
-        if not more:
+    for left in range(AGAIN, -1, -1):
+        statement = cycle.statement
+        if not statement.ledger.surplus.held_back:
             break
-        shares = {**shares, **more}
-        cycle = Cycle(snapshot, policy, now, shares)
-        cycle.run()
+        mark = statement.mark()
+        more = left_over(statement)
+        fits = fitting(more, statement)
+        statement.rollback(mark)
+        again = None
+        if left and not fits.all:
+            wider = {**shares, **{one.admission.workload: given(one.admission) for one in more}}
+            again = Cycle(snapshot, policy, now, wider)
+            again.run()
+        if again is None or _costs_anybody(cycle, again):
+            give(fits.more, statement)
+            break
+        cycle, shares = again, wider
     return cycle, shares
+
+
+def _costs_anybody(first: "Cycle", second: "Cycle") -> bool:
+    """Whether anybody has less after the second than after the first."""
+    now = {one.workload: given(one) for one in second.statement.admissions}
+    return any(
+        one.workload not in now or not now[one.workload].covers(given(one))
+        for one in first.statement.admissions
+    )
 
 
 class Cycle:

@@ -29,7 +29,7 @@ from global_sched.shared.model.explanation import (
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.plan import Outcome
+from global_sched.shared.model.plan import Admission, Outcome
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
@@ -45,7 +45,7 @@ def explain(
     The same `run_cycle` decides; every cluster is asked, also where the queue or tenant refuses
     already. None when there is nothing to decide about it: it is in place, finished or unknown.
     """
-    cycle, turn = _turn(snapshot, policy, now, key)
+    cycle, turn, written = _turn(snapshot, policy, now, key)
     statement = cycle.statement
     position, queue, tenant, look = 0, None, None, _Look()
     if turn is not None:
@@ -56,12 +56,13 @@ def explain(
     outcome = next((one for one in statement.outcomes if one.workload == key), None)
     if outcome is None:
         return None
+    admission = next((one for one in statement.admissions if one.workload == key), None)
     if queue is None or tenant is None:
         queue, tenant = _holdings(outcome.queue, outcome.tenant, cycle)
     return Explanation(
         outcome=replace(outcome, clusters=_fuller(outcome, look.clusters)),
         domains=look.domains,
-        admission=next((one for one in statement.admissions if one.workload == key), None),
+        admission=None if admission is None else written or admission,
         position=position,
         length=cycle.line.length(outcome.queue),
         queue=queue,
@@ -144,21 +145,25 @@ def _waits(outcome: Outcome) -> bool:
 
 def _turn(
     snapshot: Snapshot, policy: Policy, now: Instant, key: WorkloadKey
-) -> tuple[Cycle, tuple[int, Workload] | None]:
+) -> tuple[Cycle, tuple[int, Workload] | None, Admission | None]:
     """The cycle just before the workload's turn; None instead of a turn where it gets none.
 
-    Shares of what is left over need a whole cycle more, so they are only looked for where surplus
-    was held back, or the workload has some itself.
+    And what is written of it at the end, with what is left over. That needs a whole cycle more, so
+    it is only looked for where surplus was held back, or the workload has some itself.
     """
     cycle = Cycle(snapshot, policy, now)
     turn = cycle.run(until=key)
     statement = cycle.statement
     standing = None if turn is None else statement.standings.of(turn[1])
     elastic = standing is not None and standing.minimum != standing.wanted
-    if elastic or statement.ledger.surplus.held_back:
-        cycle = Cycle(snapshot, policy, now, settled(snapshot, policy, now)[1])
+    if not (elastic or statement.ledger.surplus.held_back):
+        return cycle, turn, None
+    whole, shares = settled(snapshot, policy, now)
+    if shares:
+        cycle = Cycle(snapshot, policy, now, shares)
         turn = cycle.run(until=key)
-    return cycle, turn
+    written = (one for one in whole.statement.admissions if one.workload == key)
+    return cycle, turn, next(written, None)
 
 
 def _remedies(workload: Workload, cycle: Cycle, victims: tuple[Victim, ...]) -> tuple[Remedy, ...]:

@@ -3,8 +3,8 @@
 The line gives every gang its minimum and its surplus in one turn, and a divided workload all its
 replicas, of which one is enough. Without a bound the first elastic
 gang would take all that is free, and the others their minimums only. What is left when everybody
-had a turn is given by running the cycle again with it shared out (`cycle.settled`): nothing stays
-idle, and a second cycle finds nothing to give.
+had a turn is given to those that were held back (`left_over`): nothing stays idle, and a second
+cycle finds nothing to give.
 """
 
 from collections import Counter
@@ -27,8 +27,8 @@ class FairSurplus:
         self._bounds: dict[QueueName, Bounds] = {}
         self.shares: Mapping[WorkloadKey, Amounts] = {}
         """What workloads may have in any case: found to be left over when everybody had a turn."""
-        self.held_back: dict[WorkloadKey, tuple[Workload, Amounts]] = {}
-        """Workloads that got less here than `wanted` in their turn."""
+        self.held_back: dict[WorkloadKey, Workload] = {}
+        """Workloads that got less here than they wanted when they were last asked about."""
 
     def part(self, workload: Workload, minimum: Amounts, wanted: Amounts) -> Amounts:
         """The part of `wanted` that is fair to its queue's brothers; one pod at least."""
@@ -43,7 +43,9 @@ class FairSurplus:
         if not found.entries:
             found = Amounts.of({wanted.entries[0][0]: 1})
         if found != wanted:
-            self.held_back[workload.key] = (workload, wanted)
+            self.held_back[workload.key] = workload
+        elif self.held_back:
+            self.held_back.pop(workload.key, None)  # an earlier trial of this cycle held it back
         return found
 
     def _of_queue(self, queue: QueueName) -> Bounds:

@@ -1,40 +1,62 @@
-"""What is free at the end of a cycle for those that were held back in their turn."""
+"""What is free at the end of a cycle for those that were held back in their turn.
 
-from collections.abc import Mapping
-from dataclasses import replace
+It goes to them with the decisions that they have, in the order of these. Members follow that order,
+so it is only done where everybody who was admitted finds its place then, one after the other.
+"""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from global_sched.core.admission import FITS
 from global_sched.core.divided import offer_divided
-from global_sched.core.offer import Refusal, targets_of
+from global_sched.core.offer import Offer, Refusal, targets_of
 from global_sched.core.statement import Statement
 from global_sched.core.whole import grow_whole
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.ids import WorkloadKey
-from global_sched.shared.model.plan import Admission
+from global_sched.shared.model.ids import ClusterName, WorkloadKey
+from global_sched.shared.model.plan import Admission, Outcome
+from global_sched.shared.model.verdict import ClusterVerdict
 from global_sched.shared.model.workload import Division, Workload
 
 Shares = Mapping[WorkloadKey, Amounts]
 """Pods that workloads may have, whatever their queues' brothers lack."""
 
 
-def left_over(statement: Statement, *, everything: bool = False) -> Shares:
-    """Shares for those that could still grow; empty, and nothing is changed, where none can.
+@dataclass(frozen=True, slots=True)
+class LeftOver:
+    """More for one that was admitted: what it has then, and in which clusters it has more."""
 
-    They take the room that they find, in the order of their admissions: a statement with shares is
-    used up. `everything` gives all that they want to all that were held back, where one can grow.
+    workload: Workload
+    admission: Admission
+    clusters: frozenset[ClusterName]
+
+
+def given(admission: Admission) -> Amounts:
+    """All pods that it grants."""
+    total = Amounts()
+    for grant in admission.decision.grants:
+        total = total.plus(grant.amounts)
+    return total
+
+
+def left_over(statement: Statement) -> list[LeftOver]:
+    """More for those that could still grow, in the order of their admissions.
+
+    They take the room that they find: whoever does not want that rolls the statement back.
     """
-    held_back, shares = statement.ledger.surplus.held_back, {}
-    admitted = [one for one in statement.admissions if one.workload in held_back]
-    for admission in admitted:
-        grown = _grown(held_back[admission.workload][0], admission, statement)
-        if grown is not None:
-            shares[admission.workload] = grown
-    if everything and shares:
-        return {one.workload: held_back[one.workload][1] for one in admitted}
-    return shares
+    held_back = statement.ledger.surplus.held_back
+    found = []
+    for admission in statement.admissions:
+        workload = held_back.get(admission.workload)
+        if workload is not None:
+            more = _grown(workload, admission, statement)
+            if more is not None:
+                found.append(more)
+    return found
 
 
-def _grown(workload: Workload, admission: Admission, statement: Statement) -> Amounts | None:
-    """All that it would have with what is free beside its pods; None where nothing is."""
+def _grown(workload: Workload, admission: Admission, statement: Statement) -> LeftOver | None:
+    """What is free beside its pods; None where nothing is."""
     decision = admission.decision
     now = replace(
         workload,
@@ -42,8 +64,9 @@ def _grown(workload: Workload, admission: Admission, statement: Statement) -> Am
         targets=targets_of(decision.grants),
         observed_affinity=admission.affinity,
     )
-    whole = workload.demand.division == Division.WHOLE
-    found = grow_whole(now, statement) if whole else offer_divided(now, statement)
+    if not now.lacking().entries:
+        return None
+    found = _more(now, statement)
     if isinstance(found, Refusal) or not found.parts:
         return None
     gang = workload.demand.gang
@@ -52,7 +75,29 @@ def _grown(workload: Workload, admission: Admission, statement: Statement) -> Am
         assert part.placed is not None
         amount = gang.requests(part.placed.amounts)
         statement.take(now, part, part.placed, amount)
-    total = Amounts()
-    for grant in found.grants:
-        total = total.plus(grant.amounts)
-    return total
+    grants = tuple(sorted(found.grants, key=lambda grant: grant.cluster))
+    grown = replace(admission, decision=statement.redecide(now, grants), targets=targets_of(grants))
+    return LeftOver(now, grown, frozenset(part.cluster for part in found.parts))
+
+
+def _more(workload: Workload, statement: Statement) -> Offer | Refusal:
+    whole = workload.demand.division == Division.WHOLE
+    return grow_whole(workload, statement) if whole else offer_divided(workload, statement)
+
+
+def give(more: Iterable[LeftOver], statement: Statement) -> None:
+    """Plan it, in place of what was planned for them."""
+    instead = {one.admission.workload: one.admission for one in more}
+    statement.admissions[:] = [instead.get(one.workload, one) for one in statement.admissions]
+    statement.outcomes[:] = [
+        _with_all(one, instead[one.workload]) if one.workload in instead else one
+        for one in statement.outcomes
+    ]
+
+
+def _with_all(outcome: Outcome, admission: Admission) -> Outcome:
+    """The outcome with the clusters that came in addition."""
+    there = {one.cluster for one in outcome.clusters}
+    new = (grant.cluster for grant in admission.decision.grants if grant.cluster not in there)
+    more = tuple(ClusterVerdict(cluster=name, verdict=FITS) for name in new)
+    return replace(outcome, clusters=outcome.clusters + more) if more else outcome
