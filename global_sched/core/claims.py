@@ -109,6 +109,10 @@ class Claims:
                 drop_claim(workload, self._statement, None)
         refuse(workload, position, found, self._statement)
 
+    def tries(self) -> tuple[int, int]:
+        """Changes whenever somebody had a search or a try at a reservation, which are limited."""
+        return len(self._searched), self._attempts
+
     def _continue(self, held: Held, position: int) -> None:
         """The turn of a workload with a claim: nothing of it is kept from the workload itself."""
         statement, workload = self._statement, held.workload

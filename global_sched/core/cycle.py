@@ -1,6 +1,7 @@
 """One cycle: from a snapshot to a plan."""
 
 from global_sched.core.admission import consider, consider_growth, refuse
+from global_sched.core.alike import refuse_alike
 from global_sched.core.claims import Claims
 from global_sched.core.groups import Groups, consider_group
 from global_sched.core.growing import consider_growing, end_claim
@@ -124,7 +125,11 @@ class Cycle:
         for position, workload in self.line:
             if workload.key == until:
                 return position, workload
+            repeats = until is None and self.line.repeats()
+            tries = self.claims.tries() if repeats else None
             self.resume(position, workload)
+            if repeats and self.claims.tries() == tries:
+                refuse_alike(workload, self.line, statement)
         for key, keeping in self.keeping.items():
             if key not in statement.decided:
                 conclude(keeping, statement, None)

@@ -41,6 +41,10 @@ class Free:
         found: Ints = self._amounts[rows, clusters]
         return found
 
+    def one(self, row: int, cluster: int) -> int:
+        """The amount of one resource in one cluster."""
+        return int(self._amounts[row, cluster])
+
     def add(self, at: int, amount: Resources, sign: int) -> None:
         """So much more, or less, in one cluster."""
         for name, value in amount.entries:
@@ -69,7 +73,7 @@ class Fills:
         for total in totals:
             if total not in known:
                 known[total] = fill_of(requests, total)
-        each = [known[total] for total in totals]
+        self._each = each = [known[total] for total in totals]
         largest = max((amount for total in totals for _, amount in total.entries), default=0)
         self._rows: Ints = np.array([free.row(one.resource) for one in each], dtype=np.int64)
         self._totals = _numbers([one.total for one in each], largest)
@@ -77,6 +81,11 @@ class Fills:
         self.unlike = unlike(self.evenness)
         """Whether the request goes better with some clusters than with others."""
         self._free = free
+
+    def one(self, cluster: int) -> tuple[Fill, int]:
+        """In one cluster what filling it is measured by, and how much of that is free."""
+        fill = self._each[cluster]
+        return fill, self._free.one(self._free.row(fill.resource), cluster)
 
     def of(self, clusters: Ints) -> tuple[Fill, Ints]:
         """By cluster what filling it is measured by, and how much of that is free."""

@@ -10,34 +10,16 @@ new place, they and those above them. Old entries stay in the heaps and are drop
 up, recognised by not being the one that counts.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from heapq import heapify, heappop, heappush, heapreplace
-from operator import itemgetter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from heapq import heappop, heappush
 
-from global_sched.core.plugins import MOVING, QUEUE_ORDER, WORKLOAD_ORDER, Place
+from global_sched.core.plugins import QUEUE_ORDER, Place
+from global_sched.core.queue_line import Key, QueueLine
 from global_sched.core.view import View
 from global_sched.shared.model.ids import QueueName, TenantName
 from global_sched.shared.model.workload import Workload
 
-Key = tuple[object, ...]
-
 _BETWEEN = tuple(QUEUE_ORDER.values())
-_NAMES = tuple(WORKLOAD_ORDER)
-_FIRST = min(_NAMES.index(name) for name in MOVING)
-_AFTER = _FIRST + len(MOVING)
-"""The rules that move stand next to each other."""
-assert frozenset(_NAMES[_FIRST:_AFTER]) == MOVING, "WORKLOAD_ORDER"
-_MOVING = tuple([WORKLOAD_ORDER[name] for name in _NAMES[_FIRST:_AFTER]])
-_BEFORE = tuple([WORKLOAD_ORDER[name] for name in _NAMES[:_FIRST]])
-_BEHIND = tuple([WORKLOAD_ORDER[name] for name in _NAMES[_AFTER:]])
-
-
-def fixed_key(workload: Workload, view: View) -> tuple[Key, Key]:
-    """What of a workload's place stays as it is during a cycle: before and behind what may move."""
-    return (
-        tuple([rule(workload, view) for rule in _BEFORE]),
-        tuple([rule(workload, view) for rule in _BEHIND]),
-    )
 
 
 class Line:
@@ -51,11 +33,13 @@ class Line:
         self._spots: dict[QueueName, _Spot] = {}
         self._top: _Spot | None = None
         """The root, once anything waits."""
-        self._lines: dict[QueueName, _QueueLine] = {}
+        self._lines: dict[QueueName, QueueLine] = {}
+        self._turn: QueueLine | None = None
+        """The queue whose turn it is."""
         self._moves = 0
         """How often any share changed."""
         for name, lanes in sorted(found.items()):
-            self._lines[name] = _QueueLine(lanes, view)
+            self._lines[name] = QueueLine(lanes, view)
         above = {one for name in self._lines for one in view.queue_path(name)[1:]}
         for name in self._lines:
             self._stand(name, shares=name in above or view.queues_below(name))
@@ -72,7 +56,7 @@ class Line:
         for name in self._lines:
             self._renew(name)
         while (spot := self._first()) is not None:
-            line = self._lines[spot.name]
+            line = self._turn = self._lines[spot.name]
             changed: set[QueueName] = set()
             while line and not changed:
                 yield line.position + 1, line.take(self._moves)
@@ -82,6 +66,17 @@ class Line:
                 changed.add(spot.name)
             for name in sorted(changed):
                 self._renew(name)
+
+    def repeats(self) -> bool:
+        """Whether the next of the same tenant asks for the same as the one whose turn it is."""
+        return self._turn is not None and self._turn.repeats()
+
+    def take_while(self, wanted: Callable[[Workload], bool]) -> list[tuple[int, Workload]]:
+        """Those that follow the one whose turn it is, with their positions, out of the line.
+
+        Up to the first that is not wanted, or is of another tenant. Nothing has changed since.
+        """
+        return [] if self._turn is None else self._turn.take_while(wanted)
 
     def _stand(self, name: QueueName, *, shares: bool) -> None:
         """Give the queue a spot, and every queue above it.
@@ -179,7 +174,7 @@ class _Spot:
         self.above = above
         self.own: _Spot | None = None
         """The leaf with its own workloads, where there are queues below it."""
-        self.line: _QueueLine | None = None
+        self.line: QueueLine | None = None
         """Its workloads; None for one that has only others below it."""
         self.key: Key | None = None
         """The one that counts; None: nothing waits here."""
@@ -226,91 +221,3 @@ class _Spot:
         below.tells = tuple(wanted)
         for name in below.tells:
             self.wanted[name] = self.wanted.get(name, 0) + 1
-
-
-class _QueueLine:
-    """One queue's workloads: a heap of its tenants' first ones.
-
-    Those of one tenant share all that moves, so their order among each other stays.
-    """
-
-    def __init__(self, lanes: dict[TenantName, list[Workload]], view: View) -> None:
-        self._view = view
-        self.position = 0
-        self.length = sum(len(lane) for lane in lanes.values())
-        self._moves = 0
-        """How often any share had changed at its last turn."""
-        self._fallen = view.shares_fallen()
-        self._lanes: list[list[tuple[tuple[Key, Key], Workload]]] = []
-        """By tenant the fixed key and the workload, last ones first."""
-        self._moving: list[tuple[int, Key]] = []
-        """By tenant how often its amounts had changed, and what of its key moves."""
-        self._heap: list[tuple[Key, int]] = []
-        demands = {id(one.demand): one.demand for lane in lanes.values() for one in lane}
-        self.wanted = sorted(
-            {
-                name
-                for demand in demands.values()
-                if demand.gang is not None
-                for pod_set in demand.gang.pod_sets
-                for name in pod_set.shape.requests.names()
-            }
-        )
-        for _, lane in sorted(lanes.items()):
-            waiting = [(fixed_key(one, view), one) for one in lane]
-            waiting.sort(key=itemgetter(0), reverse=True)
-            self._lanes.append(waiting)
-            self._moving.append((-1, ()))
-            self._heap.append((self._key(len(self._lanes) - 1), len(self._lanes) - 1))
-        heapify(self._heap)
-        self._known = [0] * len(self._lanes)
-        """By lane: how often any share had changed when its entry was made."""
-
-    def __bool__(self) -> bool:
-        return bool(self._heap)
-
-    def _key(self, lane: int) -> Key:
-        """Where the first of a tenant's workloads stands now."""
-        (before, behind), workload = self._lanes[lane][-1]
-        changes = self._view.tenant_changes(workload.tenant)
-        seen, moving = self._moving[lane]
-        if seen != changes:
-            view = self._view
-            moving = tuple([rule(workload, view) for rule in _MOVING])
-            self._moving[lane] = (changes, moving)
-        return before + moving + behind
-
-    def take(self, moves: int) -> Workload:
-        """The next workload, removed; `moves` is how often any share has changed."""
-        if len(self._heap) > 1:
-            self._check(moves)
-        lane = self._heap[0][1]
-        waiting = self._lanes[lane]
-        _, first = waiting.pop()
-        if waiting and len(self._heap) > 1:
-            heapreplace(self._heap, (self._key(lane), lane))
-        elif not waiting:
-            heappop(self._heap)
-        self.position += 1
-        return first
-
-    def _check(self, moves: int) -> None:
-        """Make sure that the first entry is right.
-
-        Shares grow while the line moves, so an entry out of date is too early and goes back with
-        its present key, until the first one is of now. Where a share fell since, all are made anew.
-        """
-        if moves != self._moves:
-            self._moves = moves
-            fallen = self._view.shares_fallen()
-            if fallen != self._fallen:
-                self._fallen = fallen
-                self._heap = [(self._key(lane), lane) for _, lane in self._heap]
-                heapify(self._heap)
-                self._known = [moves] * len(self._lanes)
-        while self._known[(first := self._heap[0])[1]] != moves:
-            key, lane = first
-            self._known[lane] = moves
-            now = self._key(lane)
-            if now != key:
-                heapreplace(self._heap, (now, lane))

@@ -26,10 +26,21 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, NodeClass, Topology
 from global_sched.shared.model.verdict import ClusterVerdict, Verdict
 from global_sched.shared.model.workload import Demand
-from global_sched.shared.placement import NO_TIER, Field, Nearby, NotPlaced, Placed, Space
+from global_sched.shared.placement import (
+    NO_TIER,
+    Field,
+    Near,
+    NotPlaced,
+    Placed,
+    Space,
+    nearby_of,
+)
 
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+
+_FEW = 5
+"""So many clusters are asked and scored one by one faster than as vectors."""
 
 
 class Room:
@@ -105,9 +116,17 @@ class Ask:
         stale = (fits & (self.seen != self._rooms.versions)).nonzero()[0]
         if not len(stale):
             return fits
-        self.seen[stale] = self._rooms.versions[stale]
-        self._answer(stale)
-        return fits & self.may
+        if len(stale) > _FEW:
+            self.seen[stale] = self._rooms.versions[stale]
+            self._answer(stale)
+            return fits & self.may
+        for at, near in zip(stale.tolist(), self._near(stale.tolist()), strict=True):
+            self.seen[at] = self._rooms.versions[at]
+            if near is None:
+                fits[at] = self.may[at] = False
+            else:
+                self.base[at] = self._score(at, near)
+        return fits
 
     def placed(self, at: int) -> Placed:
         """Where it fits in a cluster that `fitting` just named."""
@@ -149,10 +168,38 @@ class Ask:
             self._refusals[at] = None
         self._grown = len(grown)
 
-    def _answer(self, clusters: Ints) -> None:
-        """Ask some clusters, and score those where it fits."""
+    def _near(self, clusters: list[int]) -> list[Near | None]:
+        """How closely it fits in some clusters, asked one by one."""
         if self._question is None:
-            near = self._tried(clusters.tolist())
+            return [self._tried(at) for at in clusters]
+        return self._question.answers(clusters)
+
+    def _tried(self, at: int) -> Near | None:
+        """The same by placing it, where counting does not tell."""
+        found = self._place(at)
+        if isinstance(found, NotPlaced):
+            return None
+        return found.tier, self._rooms.rooms[at].space.holds(self.gang, found.domain)
+
+    def _score(self, at: int, near: Near) -> int:
+        """What depends on room only, in one cluster where it fits."""
+        tier: Numbers | None = NO_TIER if near[0] is None else near[0]
+        fill, free = self._measured_by().one(at)
+        subject = Subject(tier if self._constrained else None, self.pods, near[1], fill, free)
+        return int(self._rooms.base_scores(subject))
+
+    def _measured_by(self) -> Fills:
+        """What filling the clusters with it is measured by, made when it fits somewhere first."""
+        if self._fills is None:
+            self._fills = self._rooms.fills(self._requests)
+            if self._fills.unlike and not self._constrained:
+                self.evenness = self._fills.evenness
+        return self._fills
+
+    def _answer(self, clusters: Ints) -> None:
+        """Ask many clusters, and score those where it fits."""
+        if self._question is None:
+            near = nearby_of(self._near(clusters.tolist()), scatters=not self._constrained)
         else:
             near = self._question.nearby(clusters)
         self.may[clusters] = near.fits
@@ -160,31 +207,9 @@ class Ask:
             clusters, near = clusters[near.fits], near.fitting()
         if not len(clusters):
             return
-        if self._fills is None:
-            self._fills = self._rooms.fills(self._requests)
-            if self._fills.unlike and not self._constrained:
-                self.evenness = self._fills.evenness
-        fill, free = self._fills.of(clusters)
+        fill, free = self._measured_by().of(clusters)
         subject = Subject(near.tier, self.pods, near.holds, fill, free)
         self.base[clusters] = self._rooms.base_scores(subject)
-
-    def _tried(self, clusters: list[int]) -> Nearby:
-        """The same by placing it, where counting does not tell."""
-        fits, tiers, holds = [], [], []
-        for at in clusters:
-            found = self._place(at)
-            tier, pods = None, 0
-            if isinstance(found, Placed):
-                tier = found.tier
-                pods = self._rooms.rooms[at].space.holds(self.gang, found.domain)
-            fits.append(isinstance(found, Placed))
-            tiers.append(NO_TIER if tier is None else tier)
-            holds.append(pods)
-        return Nearby(
-            np.array(fits, dtype=np.bool_),
-            np.array(tiers, dtype=np.int64) if self._constrained else None,
-            np.array(holds, dtype=np.int64),
-        )
 
     def _place(self, at: int) -> Placed | NotPlaced:
         """The engine's own answer, which it remembers while the room does not change."""

@@ -93,6 +93,20 @@ def idle_devices(requests: Resources, total: Resources) -> tuple[str, ...]:
     return devices
 
 
+def _smaller(numbers: Numbers, other: Numbers) -> Numbers:
+    """The smaller of two, in each place where they are arrays: numpy is slow with one number."""
+    if isinstance(numbers, int):
+        return min(other, numbers)
+    return np.minimum(numbers, other)
+
+
+def _larger(numbers: Numbers, other: int) -> Numbers:
+    """The larger of two, in the same way."""
+    if isinstance(numbers, int):
+        return max(other, numbers)
+    return np.maximum(numbers, other)
+
+
 def topology(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
     """The lowest tier of the enclosing domain first.
 
@@ -101,9 +115,8 @@ def topology(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score
     tier = subject.tier
     if tier is None:
         return 0
-    level = np.minimum(np.maximum(tier, 1), _TIERS)
-    score: Ints = (BEST - _STEP * (level - 1)) * np.not_equal(tier, NO_TIER)
-    return score
+    level = _smaller(_larger(tier, 1), _TIERS)
+    return (BEST - _STEP * (level - 1)) * (tier != NO_TIER)
 
 
 def tightness(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
@@ -111,8 +124,7 @@ def tightness(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a scor
     tier, holds = subject.tier, subject.holds
     if tier is None:
         return 0
-    score: Ints = BEST * np.minimum(subject.pods, holds) // np.maximum(holds, 1)
-    return score * np.not_equal(tier, NO_TIER)
+    return BEST * _smaller(holds, subject.pods) // _larger(holds, 1) * (tier != NO_TIER)
 
 
 def packing(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
@@ -121,17 +133,13 @@ def packing(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score'
     Full by the resource of which the gang takes the largest part there. The second matters between
     unequal clusters: pods that need memory go where there is much of it for each CPU. Half each.
     """
-    known = np.greater(subject.fill.total, 0)
-    score: Ints = (used_of(subject) + subject.fill.evenness) // 2 * known
-    return score
+    return (used_of(subject) + subject.fill.evenness) // 2 * (subject.fill.total > 0)
 
 
 def used_of(subject: Subject) -> Numbers:
     """How much of 100 is used of the resource by which a cluster is measured."""
     total = subject.fill.total
-    free = np.minimum(subject.free, total)
-    used: Ints = BEST * (total - free) // np.maximum(total, 1)
-    return used
+    return BEST * (total - _smaller(subject.free, total)) // _larger(total, 1)
 
 
 def shape(evenness: Ints, fits: Mask) -> Ints:

@@ -2,11 +2,10 @@
 
 from unittest.mock import patch
 
-import numpy as np
 from hypothesis import HealthCheck, given, settings
 
 from global_sched.core import run_cycle
-from global_sched.shared.placement import NO_TIER, Field, Nearby
+from global_sched.shared.placement import Field, nearby_of
 from tests.builders import NOW, POLICY
 from tests.strategies import worlds
 
@@ -19,14 +18,12 @@ class Alone:
         glances = [field.space(at).glance(gang) for at in range(len(field.grounds))]
         self.plain = all(one is not None for one in glances)
 
+    def answers(self, clusters):
+        found = [self._space(at).glance(self._gang) for at in clusters]
+        return [(one.tier, one.holds) if one.fits else None for one in found]
+
     def nearby(self, clusters):
-        found = [self._space(at).glance(self._gang) for at in clusters.tolist()]
-        tiers = [NO_TIER if one.tier is None else one.tier for one in found]
-        return Nearby(
-            np.array([one.fits for one in found], dtype=np.bool_),
-            None if self._gang.constraint is None else np.array(tiers, dtype=np.int64),
-            np.array([one.holds for one in found], dtype=np.int64),
-        )
+        return nearby_of(self.answers(clusters.tolist()), scatters=self._gang.constraint is None)
 
     def verdicts(self, clusters):
         return [self._space(at).place(self._gang).verdict for at in clusters]

@@ -7,8 +7,6 @@ clusters never need a Space of their own.
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Topology
@@ -17,7 +15,7 @@ from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.choose import glance
 from global_sched.shared.placement.ground import GROUNDS, Kin
 from global_sched.shared.placement.index import TreeIndex
-from global_sched.shared.placement.levels import NO_TIER, Levels, Mask, Nearby
+from global_sched.shared.placement.levels import Levels, Mask, Near, Nearby, nearby_of
 from global_sched.shared.placement.refusal import too_little
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.space import Space
@@ -30,10 +28,6 @@ _FEW = 4096
 _ROWS = 192
 """All clusters are asked at once where they have at most so many domains for each that is asked.
 Where any domain will do that reads one number of each: worth it for some thousands more."""
-
-Near = tuple[int | None, int]
-"""The lowest tier that holds the minimum (None: only the whole cluster, or nobody cares), and how
-many pods the tightest domain of that tier has room for."""
 
 
 class Field:
@@ -158,7 +152,7 @@ class Question:
         """The same for an array of clusters, as arrays."""
         most = len(clusters) * _ROWS + (_FEW if self._scatters else 0)
         if most < len(self._field.tally.table):
-            return self._one_by_one(clusters)
+            return nearby_of(self.answers(clusters.tolist()), scatters=self._scatters)
         self._field.follow()
         if self._counts is None:
             self._counts = self._make_counts()
@@ -177,16 +171,6 @@ class Question:
         counts = self._field.levels.up_to(highest)
         counts[[at for at, unit in enumerate(self._units) if unit is None]] = False
         return counts
-
-    def _one_by_one(self, clusters: Ints) -> Nearby:
-        answers = self.answers(clusters.tolist())
-        near = [(NO_TIER, 0) if one is None else one for one in answers]
-        tiers = [NO_TIER if tier is None else tier for tier, _ in near]
-        return Nearby(
-            np.array([one is not None for one in answers], dtype=np.bool_),
-            None if self._scatters else np.array(tiers, dtype=np.int64),
-            np.array([holds for _, holds in near], dtype=np.int64),
-        )
 
     def verdicts(self, clusters: Iterable[int]) -> list[Verdict]:
         """Why clusters refuse that do not fit, as `Space.place` says; only where it is `plain`."""

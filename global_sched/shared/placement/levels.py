@@ -20,6 +20,11 @@ NO_TIER = 2**62
 _MANY = 2**62
 
 
+Near = tuple[int | None, int]
+"""The lowest tier that holds the minimum (None: only the whole cluster, or nobody cares), and how
+many pods the tightest domain of that tier has room for."""
+
+
 class Nearby(NamedTuple):
     """By cluster: whether it fits, its lowest tier, and the pods that its tightest domain holds.
 
@@ -34,6 +39,17 @@ class Nearby(NamedTuple):
         """Those alone that fit."""
         fits, tier, holds = self
         return Nearby(fits[fits], None if tier is None else tier[fits], holds[fits])
+
+
+def nearby_of(answers: Sequence[Near | None], *, scatters: bool) -> Nearby:
+    """Answers of single clusters (None: it does not fit) as arrays; `scatters`: nobody cares."""
+    near = [(NO_TIER, 0) if one is None else one for one in answers]
+    tiers = [NO_TIER if tier is None else tier for tier, _ in near]
+    return Nearby(
+        np.array([one is not None for one in answers], dtype=np.bool_),
+        None if scatters else np.array(tiers, dtype=np.int64),
+        np.array([holds for _, holds in near], dtype=np.int64),
+    )
 
 
 class Levels:

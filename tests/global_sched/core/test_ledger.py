@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from global_sched.core.ledger import Charge, Ledger
-from global_sched.core.order import fixed_key
 from global_sched.core.plugins import MOVING, TENANT_SCORES, WORKLOAD_ORDER
+from global_sched.core.queue_line import fixed_keys
 from global_sched.core.scores import BEST
 from global_sched.core.statement import Statement
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
@@ -79,13 +79,13 @@ def test_only_the_moving_rules_see_what_is_held():
     jobs = [workload("a", queue="q", priority=3), workload("b", queue="q", priority=1)]
     world = snapshot([cluster("c1")], queues=[queue("q")], pending=jobs)
     statement = Statement(world, POLICY, NOW)
-    before = [fixed_key(one, statement) for one in jobs]
+    before = list(fixed_keys(jobs, statement))
     moving = [WORKLOAD_ORDER[name] for name in sorted(MOVING)]
     shares = [[rule(one, statement) for rule in moving] for one in jobs]
 
     statement.charge(jobs[0], ClusterName("c1"), Resources.of({CPU: 1000}))
 
-    assert [fixed_key(one, statement) for one in jobs] == before
+    assert list(fixed_keys(jobs, statement)) == before
     after = [[rule(one, statement) for rule in moving] for one in jobs]
     assert all(one == other for one, other in pairwise(after))
     assert all(new > old for new, old in zip(after[0], shares[0], strict=True))
