@@ -76,8 +76,10 @@ class Fills:
         self._each = each = [known[total] for total in totals]
         largest = max((amount for total in totals for _, amount in total.entries), default=0)
         self._rows: Ints = np.array([free.row(one.resource) for one in each], dtype=np.int64)
-        self._totals = _numbers([one.total for one in each], largest)
+        self._every = np.arange(len(each))
+        totals_of = _numbers([one.total for one in each], largest)
         self.evenness: Ints = np.array([one.evenness for one in each], dtype=np.int64)
+        self._all = Fill("", totals_of, self.evenness)
         self.unlike = unlike(self.evenness)
         """Whether the request goes better with some clusters than with others."""
         self._free = free
@@ -87,11 +89,9 @@ class Fills:
         fill = self._each[cluster]
         return fill, self._free.one(self._free.row(fill.resource), cluster)
 
-    def of(self, clusters: Ints) -> tuple[Fill, Ints]:
-        """By cluster what filling it is measured by, and how much of that is free."""
-        rows = self._rows[clusters]
-        fill = Fill("", self._totals[clusters], self.evenness[clusters])
-        return fill, self._free.at(rows, clusters)
+    def every(self) -> tuple[Fill, Ints]:
+        """The same of every cluster, as arrays."""
+        return self._all, self._free.at(self._rows, self._every)
 
 
 def _numbers(listed: object, largest: int) -> Ints:

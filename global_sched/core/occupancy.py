@@ -108,10 +108,13 @@ class Occupancy:
 
 
 class Occupancies:
-    """The latest occupancies, by the identity of what they are made of."""
+    """The latest occupancies, by the identity of what they are made of.
+
+    Where nothing runs only the report counts.
+    """
 
     def __init__(self, most: int = 1024) -> None:
-        self._kept: dict[tuple[int, int], tuple[object, object, Occupancy]] = {}
+        self._kept: dict[tuple[int, int | ClusterName], tuple[object, object, Occupancy]] = {}
         self._most = most
 
     def of(self, cluster: Cluster, running: Running) -> Occupancy | None:
@@ -119,7 +122,7 @@ class Occupancies:
         if cluster.capacity is None:
             return None
         topology = cluster.capacity.topology
-        key = (id(topology), id(running))
+        key = (id(topology), id(running) if running.workloads else cluster.name)
         found = self._kept.pop(key, None)
         if found is None:
             found = (topology, running, occupancy(cluster.name, cluster.capacity, running))

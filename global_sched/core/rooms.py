@@ -32,15 +32,12 @@ from global_sched.shared.placement import (
     Near,
     NotPlaced,
     Placed,
+    Question,
     Space,
-    nearby_of,
 )
 
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-
-_FEW = 5
-"""So many clusters are asked and scored one by one faster than as vectors."""
 
 
 class Room:
@@ -113,19 +110,12 @@ class Ask:
         """Those of the masked clusters which have the room now."""
         self._notice_growth()
         fits = mask & self.may
-        stale = (fits & (self.seen != self._rooms.versions)).nonzero()[0]
-        if not len(stale):
-            return fits
-        if len(stale) > _FEW:
-            self.seen[stale] = self._rooms.versions[stale]
-            self._answer(stale)
-            return fits & self.may
-        for at, near in zip(stale.tolist(), self._near(stale.tolist()), strict=True):
-            self.seen[at] = self._rooms.versions[at]
-            if near is None:
-                fits[at] = self.may[at] = False
-            else:
-                self.base[at] = self._score(at, near)
+        stale = fits & (self.seen != self._rooms.versions)
+        count = int(np.count_nonzero(stale))
+        if self._question is not None and self._question.at_once(count):
+            self._ask_all(self._question, stale, fits)
+        elif count:
+            self._ask_each(stale.nonzero()[0].tolist(), fits)
         return fits
 
     def placed(self, at: int) -> Placed:
@@ -168,14 +158,32 @@ class Ask:
             self._refusals[at] = None
         self._grown = len(grown)
 
-    def _near(self, clusters: list[int]) -> list[Near | None]:
-        """How closely it fits in some clusters, asked one by one."""
+    def _ask_each(self, clusters: list[int], fits: Mask) -> None:
+        """Ask some clusters one by one, and score those where it fits; the others are no fit."""
         if self._question is None:
-            return [self._tried(at) for at in clusters]
-        return self._question.answers(clusters)
+            found = [self._tried(at) for at in clusters]
+        else:
+            found = self._question.answers(clusters)
+        for at, near in zip(clusters, found, strict=True):
+            self.seen[at] = self._rooms.versions[at]
+            if near is None:
+                fits[at] = self.may[at] = False
+            else:
+                self.base[at] = self._score(at, near)
+
+    def _ask_all(self, question: Question, stale: Mask, fits: Mask) -> None:
+        """The same for many clusters, by vectors over all of them."""
+        near = question.nearby()
+        np.copyto(self.seen, self._rooms.versions, where=stale)
+        fits &= near.fits | ~stale
+        self.may &= near.fits | ~stale
+        if np.count_nonzero(fits):
+            fill, free = self._measured_by().every()
+            subject = Subject(near.tier, self.pods, near.holds, fill, free)
+            self.base[:] = self._rooms.base_scores(subject)
 
     def _tried(self, at: int) -> Near | None:
-        """The same by placing it, where counting does not tell."""
+        """What a cluster answers by placing it, where counting does not tell."""
         found = self._place(at)
         if isinstance(found, NotPlaced):
             return None
@@ -195,21 +203,6 @@ class Ask:
             if self._fills.unlike and not self._constrained:
                 self.evenness = self._fills.evenness
         return self._fills
-
-    def _answer(self, clusters: Ints) -> None:
-        """Ask many clusters, and score those where it fits."""
-        if self._question is None:
-            near = nearby_of(self._near(clusters.tolist()), scatters=not self._constrained)
-        else:
-            near = self._question.nearby(clusters)
-        self.may[clusters] = near.fits
-        if not near.fits.all():
-            clusters, near = clusters[near.fits], near.fitting()
-        if not len(clusters):
-            return
-        fill, free = self._measured_by().of(clusters)
-        subject = Subject(near.tier, self.pods, near.holds, fill, free)
-        self.base[clusters] = self._rooms.base_scores(subject)
 
     def _place(self, at: int) -> Placed | NotPlaced:
         """The engine's own answer, which it remembers while the room does not change."""

@@ -163,8 +163,9 @@ def balance(workload: Workload, cluster: Cluster, view: View) -> int:
     for name, has in view.total(cluster.name).entries if held else ():
         amount = held.get(name)
         if amount and has > 0:
-            largest = max(largest, min(BEST, BEST * amount // has))
-    return BEST - largest
+            part = BEST * amount // has
+            largest = max(largest, part)
+    return BEST - min(BEST, largest)
 
 
 def locality(workload: Workload, cluster: Cluster, view: View) -> int:  # noqa: ARG001 - a score's signature

@@ -20,7 +20,7 @@ from global_sched.shared.placement.constraints import (
     families_of,
     with_families,
 )
-from global_sched.shared.placement.field import Field
+from global_sched.shared.placement.field import Field, Question
 from global_sched.shared.placement.histogram import (
     coarsen,
     histogram,
@@ -28,7 +28,7 @@ from global_sched.shared.placement.histogram import (
     without_occupants,
 )
 from global_sched.shared.placement.index import TreeIndex, tree_index
-from global_sched.shared.placement.levels import NO_TIER, Near, Nearby, nearby_of
+from global_sched.shared.placement.levels import NO_TIER, Near, Nearby
 from global_sched.shared.placement.live import LiveTree
 from global_sched.shared.placement.nodes import (
     NodeUse,
@@ -66,6 +66,7 @@ __all__ = [
     "NotPlaced",
     "Placed",
     "PodOwner",
+    "Question",
     "Space",
     "SpecError",
     "Take",
@@ -87,7 +88,6 @@ __all__ = [
     "host_ports",
     "is_device",
     "limit_of",
-    "nearby_of",
     "node_class",
     "node_leaf",
     "node_topology",

@@ -46,6 +46,11 @@ class Board:
         """Free amounts in parts of a request, by shape and domain."""
         return self._tally.table[self._first : self._after, SLACK].T
 
+    def counts(self, place: int) -> list[list[int]]:
+        """Pods, those on lean nodes, and slack of one shape, each by domain."""
+        found: list[list[int]] = self._tally.table[self._first : self._after, :, place].T.tolist()
+        return found
+
     def add(self, shape: PodShape) -> int:
         """The shape's place, counted now where it is new."""
         self.follow()

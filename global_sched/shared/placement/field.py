@@ -15,7 +15,7 @@ from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.choose import glance
 from global_sched.shared.placement.ground import GROUNDS, Kin
 from global_sched.shared.placement.index import TreeIndex
-from global_sched.shared.placement.levels import Levels, Mask, Near, Nearby, nearby_of
+from global_sched.shared.placement.levels import Levels, Mask, Near, Nearby
 from global_sched.shared.placement.refusal import too_little
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.space import Space
@@ -24,6 +24,8 @@ from global_sched.shared.placement.units import Task, Unit, one_shape
 
 _SMALL = 64
 """So many domains are looked through one by one faster than as vectors."""
+_SINGLY = 5
+"""So many clusters are asked one by one faster than all of them as vectors."""
 _FEW = 4096
 _ROWS = 192
 """All clusters are asked at once where they have at most so many domains for each that is asked.
@@ -148,21 +150,21 @@ class Question:
                 found.append(_near(index, sums[first:after].tolist(), least, limit.tier))
         return found
 
-    def nearby(self, clusters: Ints) -> Nearby:
-        """The same for an array of clusters, as arrays."""
-        most = len(clusters) * _ROWS + (_FEW if self._scatters else 0)
-        if most < len(self._field.tally.table):
-            return nearby_of(self.answers(clusters.tolist()), scatters=self._scatters)
+    def at_once(self, clusters: int) -> bool:
+        """Whether to ask all clusters at once is faster than to ask so many one by one."""
+        rows = clusters * _ROWS + (_FEW if self._scatters else 0)
+        return clusters > _SINGLY and rows >= len(self._field.tally.table)
+
+    def nearby(self) -> Nearby:
+        """The same for every cluster, as arrays; only where it is `plain`."""
         self._field.follow()
         if self._counts is None:
             self._counts = self._make_counts()
         levels, sums = self._field.levels, self._field.tally.table[:, SUMS, self._place]
-        if self._scatters:
-            found = levels.whole(sums, self._least)
-            fits = found.fits & self._counts[:, 0]
-            return Nearby(fits[clusters], None, found.holds[clusters])
-        fits, tier, holds = levels.nearest(sums, self._least, self._counts)
-        return Nearby(fits[clusters], None if tier is None else tier[clusters], holds[clusters])
+        if not self._scatters:
+            return levels.nearest(sums, self._least, self._counts)
+        found = levels.whole(sums, self._least)
+        return Nearby(found.fits & self._counts[:, 0], None, found.holds)
 
     def _make_counts(self) -> Mask:
         """The tiers that count in each cluster: none where it refuses the gang for good."""

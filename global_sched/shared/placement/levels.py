@@ -35,22 +35,6 @@ class Nearby(NamedTuple):
     tier: Ints | None
     holds: Ints
 
-    def fitting(self) -> "Nearby":
-        """Those alone that fit."""
-        fits, tier, holds = self
-        return Nearby(fits[fits], None if tier is None else tier[fits], holds[fits])
-
-
-def nearby_of(answers: Sequence[Near | None], *, scatters: bool) -> Nearby:
-    """Answers of single clusters (None: it does not fit) as arrays; `scatters`: nobody cares."""
-    near = [(NO_TIER, 0) if one is None else one for one in answers]
-    tiers = [NO_TIER if tier is None else tier for tier, _ in near]
-    return Nearby(
-        np.array([one is not None for one in answers], dtype=np.bool_),
-        None if scatters else np.array(tiers, dtype=np.int64),
-        np.array([holds for _, holds in near], dtype=np.int64),
-    )
-
 
 class Levels:
     """Where the tiers of all clusters lie in the rows of a tally."""

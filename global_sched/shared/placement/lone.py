@@ -28,11 +28,10 @@ def is_small(rows: Rows) -> bool:
 def place_lone(rows: Rows, table: Table, task: Task) -> Placed | None:
     """Where it goes; None where no domain without others below it takes all of it."""
     unit, index = task.units[0], rows.index
-    pods, sums = unit.most, table.sums.tolist()
+    pods, (sums, lean, slack) = unit.most, table.counts()
     if pods > min(sums[-1], _MOST_PODS):
         return None
     scatter = task.limit.scatter
-    lean, slack = table.lean.tolist(), table.slack.tolist()
     if scatter:
         at = _fullest(index, lean if lean[-1] >= pods else sums, slack, pods)
     else:

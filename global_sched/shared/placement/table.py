@@ -61,8 +61,10 @@ class Table:
             for at, name in enumerate(ground.topology.axis)
             if is_device(name) and name not in asked
         ]
-        self._asking = asking = [(p, amount) for p, amount in self.request or () if amount]
         axis = ground.topology.axis
+        self._asking = asking = [(p, amount) for p, amount in self.request or () if amount]
+        self._scarce_first = sorted(asking, key=lambda item: not is_device(axis[item[0]]))
+        """The same, devices first: nodes run out of those before anything else."""
         self._scarce = [(p, n) for p, n in asking if is_device(axis[p])]
         self._cpu_at = axis.index("cpu") if self._scarce and "cpu" in axis else None
         self._cpu_asked = dict(self.request or ()).get(
@@ -135,6 +137,12 @@ class Table:
     def slack(self) -> Ints:
         """Free amounts per domain, in parts of a request."""
         return self._own_sums[2] if self._place is None else self._board.slack[self._place]
+
+    def counts(self) -> list[list[int]]:
+        """`sums`, `lean` and `slack` as lists: fewer calls where there are few domains."""
+        if self._place is None:
+            return [one.tolist() for one in self._own_sums]
+        return self._board.counts(self._place)
 
     def cap(self, row: int) -> int:
         """Pods that each node of a row still holds."""
@@ -249,8 +257,12 @@ class Table:
         rows = self._rows
         if self.request is None or not self._takes[rows.kind[row]]:
             return 0
-        free = rows.free[row]
-        cap = min([free[p] // amount for p, amount in self._asking], default=MOST_PODS)
+        free, cap = rows.free[row], MOST_PODS
+        for p, amount in self._scarce_first:
+            pods = free[p] // amount
+            if pods == 0:
+                return 0
+            cap = min(cap, pods)
         if not self._mark:
             return min(cap, self._limit)
         there = rows.marks[row]

@@ -164,7 +164,7 @@ class Tally:
             if len(lacking) <= _FEW and all(
                 max(f, default=0) <= MOST_SLACK_FREE for f, _ in lacking
             ):
-                known.update(zip(lacking, self._count_few(lacking), strict=True))
+                known.update([(node, self._count_one(*node)) for node in lacking])
                 return [known[node] for node in nodes]
             free = np.array([[min(f, LARGEST) for f in node[0]] for node in lacking], np.int64)
             kinds = np.array([node[1] for node in lacking], dtype=np.int64)
@@ -173,24 +173,22 @@ class Tally:
             known.update(zip(lacking, counts.reshape(len(lacking), -1), strict=True))
         return [known[node] for node in nodes]
 
-    def _count_few(self, nodes: Sequence[tuple[Free, int]]) -> Ints:
-        """A line of each of some nodes with no absurd amounts, with few operations."""
+    def _count_one(self, free: Free, kind: int) -> Ints:
+        """The same of one node with no absurd amounts, with as few operations as there are."""
         limits = self._limits
-        free = np.array([free for free, _ in nodes], dtype=np.int64)
-        slack = (free * PARTS)[:, :, None] // limits.asked
+        slack = (np.array(free, dtype=np.int64) * PARTS)[:, None] // limits.asked
         fits = slack >> _PART_BITS
         np.maximum(fits, limits.floor, out=fits)
         np.minimum(slack, MOST_SLACK, out=slack)
         slack *= limits.weighed
-        result = np.empty((len(nodes), 3, limits.most.size), dtype=np.int64)
-        pods = np.minimum.reduce(fits, axis=1, out=result[:, SUMS])
+        result = np.empty((3, limits.most.size), dtype=np.int64)
+        pods = np.minimum.reduce(fits, axis=0, out=result[SUMS])
         np.minimum(pods, limits.most, out=pods)
-        result[:, LEAN] = pods
-        parts = np.add.reduce(slack, axis=1, out=result[:, SLACK])
+        result[LEAN] = pods
+        parts = np.add.reduce(slack, axis=0, out=result[SLACK])
         np.minimum(parts, MOST_SLACK, out=parts)
-        for at, (amounts, kind) in enumerate(nodes):
-            result[at] *= self._mask(kind, tuple([amount > 0 for amount in amounts]))
-        return result.reshape(len(nodes), -1)
+        result *= self._mask(kind, tuple([amount > 0 for amount in free]))
+        return result.reshape(-1)
 
     def _mask(self, kind: int, has: tuple[bool, ...]) -> Ints:
         """1 for what counts on nodes of a class that have some of these resources left."""

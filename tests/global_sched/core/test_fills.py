@@ -10,7 +10,6 @@ from global_sched.shared.model.resources import Resources
 from tests.builders import NOW, POLICY, cluster, snapshot, workload
 
 VIEW = Statement(snapshot(), POLICY, NOW)
-EVERY = np.arange(4)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +22,7 @@ def test_many_clusters_score_as_each_alone(largest):
     each = [{"cpu": part * largest // 2, "gpu": 1} for part in range(4)]
     asked = Resources.of({"cpu": max(1, largest // 3), "gpu": 1})
 
-    fill, free = Fills(asked, totals, Free(each, totals)).of(EVERY)
+    fill, free = Fills(asked, totals, Free(each, totals)).every()
 
     tiers, holds = np.array([1, 2, 30, NO_TIER]), np.array([4, 5, 6, 7])
     together = Subject(tiers, 4, holds, fill, free)
