@@ -225,12 +225,15 @@ class Entitlements:
         Asked with the charges of all of them taken off. A victim that gave while others of its
         queue were still there may be too small alone; leave out the smaller one first.
         """
+        tops: dict[QueueName, Ratio | None] = {}
         for victim, amount in victims:
             if victim == claimant:
                 continue
-            giver = self._tree.node(victim)
-            taker, other = self._part(claimant, giver)
-            top = self.top(taker, asked)
+            taker, other = self._part(claimant, self._tree.node(victim))
+            name = taker.queue.name
+            if name not in tops:
+                tops[name] = self.top(taker, asked)
+            top = tops[name]
             if top is None:
                 return False
             common = [name for name, _ in asked.entries if amount.get(name)]

@@ -167,11 +167,12 @@ class Search:
             offer = self.offer(units)
         if offer is None:
             return None
-        units = self._needed(units)
-        offer = self.offer(units)
-        if offer is None or not self._stand(units):
+        needed = self._needed(units)
+        if len(needed) < len(units):
+            offer = self.offer(needed)
+        if offer is None or not self._stand(needed):
             return None
-        return Found(tuple(units), offer, cost_of(units, self._field))
+        return Found(tuple(needed), offer, cost_of(needed, self._field))
 
     def _widened(self, choice: Choice, units: Sequence[Unit], step: int) -> list[Unit]:
         """The same victims and up to so many more."""

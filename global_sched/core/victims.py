@@ -1,5 +1,6 @@
 """Which of those that may leave a domain do leave: enough, the cheapest, and none for nothing."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -35,14 +36,19 @@ class Choice:
         self, gang: Gang, place: Place | None, may: Mask, rights: Rights, field: Field
     ) -> None:
         self.place, self._rights, self._field = place, rights, field
-        self._wants = minimum_by_shape(gang) if place is not None else {}
-        self._requests = {shape: field.request(shape) or () for shape in self._wants}
-        self._has: dict[PodShape, int] = {}
-        if place is not None:
-            self._has = rights.room_now(gang, place)
-        self._extra: dict[int, list[int]] = {}
+        wants = minimum_by_shape(gang) if place is not None else {}
+        self._shapes, self._wants = tuple(wants), tuple(wants.values())
+        self._requests = [field.request(shape) or () for shape in wants]
+        has = rights.room_now(gang, place) if place is not None else {}
+        self._has = [has[shape] for shape in wants]
+        self._free: dict[int, list[int]] = {}
+        """By row what is free on each of its nodes without those that were chosen."""
+        self._pods: dict[int, list[int]] = {}
+        """And how many pods of each shape that is room for, on all its nodes."""
         self._may = may
         self._chosen: dict[UnitName, Unit] = {}
+        self._partly: Counter[int] = Counter()
+        """Of which gangs how much surplus was chosen."""
         self._from = 0
         self._shifted = False
         self._denied: set[tuple[QueueName, tuple[str, ...]]] = set()
@@ -58,7 +64,7 @@ class Choice:
     @property
     def room(self) -> dict[PodShape, int]:
         """By count, how many pods of each shape fit without those that were chosen."""
-        return dict(self._has)
+        return dict(zip(self._shapes, self._has, strict=True))
 
     @property
     def candidates(self) -> int:
@@ -68,6 +74,7 @@ class Choice:
     def resume(self, units: Iterable[Unit]) -> None:
         """Go on from these, whose amounts are released already."""
         self._chosen = {unit.name: unit for unit in units}
+        self._partly = Counter(unit.at for unit in self.units if not unit.whole)
         self._from = 0
         self._denied.clear()
 
@@ -148,14 +155,13 @@ class Choice:
         What was passed over is looked at again at the end, if the claimant's own standing changed
         meanwhile: else all others have less to give than before.
         """
-        gone = {at for at, pod_set, _ in self._chosen if pod_set is None}
-        partly = {at for at, _, _ in self._chosen} - gone
         while self._from < len(self._listed):
             unit = self._listed[self._from]
             self._from += 1
-            if unit.at in gone or unit.name in self._chosen or not self._is_next(unit):
+            gone = (unit.at, None, 0) in self._chosen
+            if gone or unit.name in self._chosen or not self._is_next(unit):
                 continue
-            if unit.whole and unit.at in partly:
+            if unit.whole and self._partly[unit.at]:
                 if self._permits_rest(unit):
                     return unit
                 continue
@@ -216,7 +222,7 @@ class Choice:
     # --- counting -------------------------------------------------------------------------
 
     def _has_room(self) -> bool:
-        return all(self._has[shape] >= pods for shape, pods in self._wants.items())
+        return all(has >= pods for has, pods in zip(self._has, self._wants, strict=True))
 
     def _add(self, unit: Unit) -> None:
         if unit.whole:
@@ -227,12 +233,14 @@ class Choice:
 
     def _put(self, unit: Unit) -> None:
         self._chosen[unit.name] = unit
+        self._partly[unit.at] += not unit.whole
         self._rights.release(unit)
         self._shift(unit, 1)
 
     def drop(self, unit: Unit) -> None:
         """It stays after all."""
         del self._chosen[unit.name]
+        self._partly[unit.at] -= not unit.whole
         self._rights.give_back(unit)
         self._shift(unit, -1)
 
@@ -243,13 +251,15 @@ class Choice:
         for row, freed in self._freed(unit):
             if not place.low <= row < place.high:
                 continue
-            for shape in self._wants:
-                self._has[shape] -= self._cap(shape, row)
-            extra = self._extra.setdefault(row, [0] * len(self._field.axis))
-            for column, amount in enumerate(freed):
-                extra[column] += sign * amount
-            for shape in self._wants:
-                self._has[shape] += self._cap(shape, row)
+            free = self._free.get(row)
+            if free is None:
+                free = self._field.free[:, row].tolist()
+                self._pods[row] = self._room_for(row, free)
+            free = self._free[row] = [a + sign * b for a, b in zip(free, freed, strict=True)]
+            pods = self._room_for(row, free)
+            changes = zip(self._has, pods, self._pods[row], strict=True)
+            self._has = [has + now - before for has, now, before in changes]
+            self._pods[row] = pods
 
     def _freed(self, unit: Unit) -> Iterator[tuple[int, list[int]]]:
         field = self._field
@@ -270,18 +280,16 @@ class Choice:
         for row in rows[unit.first : unit.first + unit.pods]:
             yield first + row, freed
 
-    def _cap(self, shape: PodShape, row: int) -> int:
-        """Pods of the shape on all nodes of the row, as it is now."""
+    def _room_for(self, row: int, free: list[int]) -> list[int]:
+        """Pods of each shape on all nodes of a row, with so much free on each."""
         field = self._field
-        if not field.takes(shape)[row]:
-            return 0
-        free, extra = field.free[:, row].tolist(), self._extra.get(row)
-        if extra is not None:
-            free = [has + more for has, more in zip(free, extra, strict=True)]
-        caps = [free[column] // amount for column, amount in self._requests[shape]]
-        most = 1 if shape.anti_affine else 2**20
-        cap: int = min([most, *caps])
-        return cap * int(field.count[row])
+        count = int(field.count[row])
+        found = []
+        for shape, request in zip(self._shapes, self._requests, strict=True):
+            most = 1 if shape.anti_affine else 2**20
+            caps = [free[column] // amount for column, amount in request]
+            found.append(min([most, *caps]) * count if field.takes(shape)[row] else 0)
+        return found
 
 
 def cost_of(units: Iterable[Unit], field: Field) -> Cost:
