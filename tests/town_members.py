@@ -183,6 +183,12 @@ class Member:
         self._take_away(binding, linger=False)
         self._seen = None
 
+    def lose(self, binding: BindingId) -> None:
+        """One of its pods on a node ends."""
+        bound = [name for name in self._names(binding) if "nodeName" in self._pods[name][1]["spec"]]
+        self._go(bound[-1], linger=False)
+        self._seen = None
+
     def _bring(self, one: Workload, *, linger: bool) -> None:
         """Its objects, and the pods that its controller makes."""
         if self._demands.get(one.binding_id) is not one.demand:

@@ -54,7 +54,7 @@ def reduced(workload: Workload, grants: tuple[Grant, ...], epoch: int) -> Decisi
 
 
 def _claimed(workload: Workload) -> Instant | None:
-    """When others had to leave for what it needs to run, the last time; None: never.
+    """When others had to leave for what it needs to run, or it had to itself; None: never.
 
     Surplus that others gave up is left out: it may have to go again as soon as it came.
     """
@@ -64,4 +64,5 @@ def _claimed(workload: Workload) -> Instant | None:
     needed = not old.grants or needs_more(workload).entries
     if old.claim is not None and old.claim.victims and needed:
         return old.claim.since
-    return old.claimed if old.grants else None
+    before = (old.claimed if old.grants else None, old.evicted)
+    return max((one for one in before if one is not None), default=None)

@@ -115,7 +115,7 @@ class Search:
         seconds = self._statement.policy.hold_seconds
         return (
             f"the {int(self.rights.lately.sum())} gangs that may leave for it came where others "
-            f"had left less than {seconds} s ago, and stay so long"
+            f"had to leave, or came back, less than {seconds} s ago, and stay so long"
         )
 
     # --- candidates -----------------------------------------------------------------------

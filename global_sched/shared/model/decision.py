@@ -95,8 +95,8 @@ class Decision:
     """The job priority that it was admitted with, which counts while it runs: its PriorityClass may
     go. None: not known, or not admitted."""
     claimed: Instant | None = None
-    """When others were told to leave for what it runs with. For `Policy.hold_seconds` from then on
-    it leaves for nobody who waited already."""
+    """When others were told to leave for what it runs with, or it had to leave before it came back.
+    For `Policy.hold_seconds` from then on it leaves for nobody who waited already."""
 
     def grant(self, cluster: ClusterName) -> Grant | None:
         """What was admitted in that cluster."""

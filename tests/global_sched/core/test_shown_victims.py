@@ -270,7 +270,7 @@ def test_growth_that_waits_for_its_own_pods():
     """As long as pods that were admitted before are not bound, nobody's leaving would help."""
     found = town(workload("j", cpu=1, pods=2, queue="q"), workload("low", cpu=1, pods=2, queue="q"))
     grown(found, "j", gang(pod_set(pods=4, cpu=1)))
-    found.members["m"].seats["id-j"].pop()
+    found.members["m"].lose("id-j")
 
     assert shown(found, "j") == ([], NOT_ROOM)
 
