@@ -212,7 +212,7 @@ class Tree:
             elif node.parent is not None:
                 node.named = node.parent.named
             if node.named is not None and node.guarantee:
-                node.named = node.named.union(node.guarantee)
+                node.named |= {name for name, amount in node.guarantee.items() if amount}
 
     def _check_guarantees(self) -> None:
         """A guarantee that its parent cannot keep is a problem: the child's, or the parent's."""

@@ -164,6 +164,11 @@ def test_an_amount_that_nobody_has_is_told():
             {CPU, "gpu"},
             id="under words of one above",
         ),
+        pytest.param(
+            [Queue(name="a", deserved=((CPU, 1),), guarantee=(("gpu", 0),))],
+            {CPU},
+            id="a guarantee of nothing names nothing",
+        ),
     ],
 )
 def test_which_resources_it_is_entitled_to(queues, want):
