@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.topology import Occupant
+from global_sched.shared.placement.asked import MOST_PODS
 from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.ground import BaseTable, Ground, TableKey
 from global_sched.shared.placement.line import Line
@@ -16,7 +17,6 @@ from global_sched.shared.placement.rows import Request, Rows
 from global_sched.shared.placement.scarcity import Scarcity
 from global_sched.shared.placement.takes import class_takes, is_device
 from global_sched.shared.placement.tally import (
-    MOST_PODS,
     MOST_SLACK,
     MOST_SLACK_FREE,
     PARTS,
@@ -82,8 +82,8 @@ class Table:
         self._limit = self.shape.most_per_node() or MOST_PODS
         self._held = {
             at: sum(o.pods for o in occupants if self._is_own(o))
-            for at, occupants in enumerate(ground.occupants)
-            if self._binding and any(self._is_own(o) for o in occupants)
+            for at, occupants in enumerate(ground.occupants if self._binding else ())
+            if any(self._is_own(o) for o in occupants)
         }
         """Pods of the pod set that run already, by occupants."""
         self._more: dict[int, int] = {}

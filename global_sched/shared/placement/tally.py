@@ -6,6 +6,7 @@ operations, and what a placement changes is worked out for all shapes together.
 """
 
 from collections.abc import Iterable, Sequence
+from operator import le
 from typing import Protocol
 
 import numpy as np
@@ -14,18 +15,18 @@ from numpy.typing import NDArray
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.topology import NodeClass
+from global_sched.shared.placement.asked import MOST_PODS, Asked
 from global_sched.shared.placement.ground import Ground
 from global_sched.shared.placement.stock import Stock, stock_of
 from global_sched.shared.placement.takes import class_takes, is_device
 
-MOST_PODS = 2**24
-"""A bound that keeps the sums of an absurd report within 63 bits; more is never needed."""
 _PART_BITS = 6
 PARTS = 1 << _PART_BITS
 MOST_SLACK_FREE = 2**56
 MOST_SLACK = 2**28
 """Parts of a request that slack is measured in, and bounds on it as above."""
 LARGEST = 2**62
+_FAR = 2**34
 SUMS, LEAN, SLACK = range(3)
 """The three counts: pods; pods on nodes where no other device lies idle; free parts."""
 _FIRST_SIZE = 8
@@ -36,33 +37,6 @@ _MOST_CELLS = 2**21
 
 Ints = NDArray[np.int64]
 Free = tuple[int, ...]
-
-
-class _Limits:
-    """What one pod of each shape asks for, and where it may go; shapes on the last axis."""
-
-    def __init__(self, axis: int, classes: int, size: int) -> None:
-        self.asked = np.ones((axis, size), dtype=np.int64)
-        self.weighed = np.zeros((axis, size), dtype=np.int64)
-        """1 for what slack is measured in."""
-        self.floor = np.full((axis, size), MOST_PODS, dtype=np.int64)
-        """What an amount of nothing counts as: no limit."""
-        self.devices = np.zeros((axis, size), dtype=np.int64)
-        """1 for devices that it does not ask for."""
-        self.takes = np.zeros((classes, size), dtype=np.int64)
-        self.most = np.full(size, MOST_PODS, dtype=np.int64)
-
-    def copy_from(self, other: "_Limits", size: int) -> None:
-        """Take over the first shapes of another."""
-        for mine, own in (
-            (self.asked, other.asked),
-            (self.weighed, other.weighed),
-            (self.floor, other.floor),
-            (self.devices, other.devices),
-            (self.takes, other.takes),
-            (self.most, other.most),
-        ):
-            mine[..., :size] = own[..., :size]
 
 
 class Follower(Protocol):
@@ -104,14 +78,16 @@ class Tally:
         for ground in grounds:
             self.first.append(self.first[-1] + ground.index.root + 1)
         self.shapes: dict[PodShape, int] = {}
-        self._limits = _Limits(len(self.axis), max(1, len(classes)), _FIRST_SIZE)
+        self._limits = Asked(len(self.axis), max(1, len(classes)), _FIRST_SIZE)
         self.table, self.lines = _table(self.first[-1], _FIRST_SIZE)
         """And `lines[domain, number]`: the same numbers, those of a domain in a row."""
         self.counted = 0
         """Changes whenever lines that were measured before are no longer whole."""
         self._followers: list[Follower] = []
         self._known: dict[tuple[Free, int], Ints] = {}
-        self._masks: dict[tuple[int, tuple[bool, ...]], Ints] = {}
+        self._masks: dict[tuple[int, tuple[bool, ...]], Ints | None] = {}
+        self._usual: list[int] | None = None
+        """By resource: up to so much on a node, no slack has to be cut off."""
         self._stock: Stock | None = None
 
     def place(self, shape: PodShape) -> int:
@@ -142,6 +118,7 @@ class Tally:
             self._catch_up(slice(first, after), follower)
         self._known.clear()
         self._masks.clear()
+        self._usual = None
         self.counted += 1
 
     def join(self, follower: "Follower") -> None:
@@ -175,30 +152,45 @@ class Tally:
 
     def _count_one(self, free: Free, kind: int) -> Ints:
         """The same of one node with no absurd amounts, with as few operations as there are."""
-        limits = self._limits
+        limits, usual = self._limits, self._is_usual(free)
         slack = (np.array(free, dtype=np.int64) * PARTS)[:, None] // limits.asked
         fits = slack >> _PART_BITS
         np.maximum(fits, limits.floor, out=fits)
-        np.minimum(slack, MOST_SLACK, out=slack)
+        if not usual:
+            np.minimum(slack, MOST_SLACK, out=slack)
         slack *= limits.weighed
         result = np.empty((3, limits.most.size), dtype=np.int64)
         pods = np.minimum.reduce(fits, axis=0, out=result[SUMS])
         np.minimum(pods, limits.most, out=pods)
         result[LEAN] = pods
         parts = np.add.reduce(slack, axis=0, out=result[SLACK])
-        np.minimum(parts, MOST_SLACK, out=parts)
-        result *= self._mask(kind, tuple([amount > 0 for amount in free]))
+        if not usual:
+            np.minimum(parts, MOST_SLACK, out=parts)
+        mask = self._mask(kind, tuple([amount > 0 for amount in free]))
+        if mask is not None:
+            result *= mask
         return result.reshape(-1)
 
-    def _mask(self, kind: int, has: tuple[bool, ...]) -> Ints:
-        """1 for what counts on nodes of a class that have some of these resources left."""
-        found = self._masks.get((kind, has))
-        if found is None:
+    def _is_usual(self, free: Free) -> bool:
+        """Whether slack stays within its bound for every shape, so that nothing has to be cut."""
+        if self._usual is None:
+            limits = self._limits
+            asked = np.where(limits.weighed > 0, np.minimum(limits.asked, _FAR), _FAR)
+            most = asked.min(axis=1) * (MOST_SLACK // max(1, len(self.axis))) // PARTS
+            self._usual = most.tolist()
+        return all(map(le, free, self._usual))
+
+    def _mask(self, kind: int, has: tuple[bool, ...]) -> Ints | None:
+        """1 for what counts on nodes of a class that have some of these resources left.
+
+        None where all of it does.
+        """
+        if (kind, has) not in self._masks:
             limits = self._limits
             found = np.broadcast_to(limits.takes[kind], (3, limits.most.size)).copy()
             found[LEAN] *= ~limits.devices[list(has)].any(axis=0)
-            self._masks[kind, has] = found
-        return found
+            self._masks[kind, has] = None if found.all() else found
+        return self._masks[kind, has]
 
     def _counts(self, shapes: slice, free: Ints, kinds: Ints) -> Ints:
         """The three counts of nodes, by (node, count, shape)."""
@@ -298,7 +290,7 @@ class Tally:
         table, limits, before = self.table, self._limits, len(self.shapes)
         self.table, self.lines = _table(len(table), size)
         self.table[:, :, :before] = table[:, :, :before]
-        self._limits = _Limits(len(self.axis), len(limits.takes), size)
+        self._limits = Asked(len(self.axis), len(limits.takes), size)
         self._limits.copy_from(limits, before)
 
 
