@@ -5,8 +5,8 @@ from global_sched.core.alike import refuse_alike
 from global_sched.core.claims import Claims
 from global_sched.core.groups import Groups, consider_group
 from global_sched.core.growing import consider_growing, end_claim
-from global_sched.core.in_order import fitting
-from global_sched.core.left_over import Shares, give, given, left_over
+from global_sched.core.in_order import holds, settles
+from global_sched.core.left_over import Shares, all_that_they_want, give, given, left_over
 from global_sched.core.offer import Refusal
 from global_sched.core.order import Line
 from global_sched.core.statement import Statement
@@ -20,8 +20,6 @@ from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
 
-AGAIN = 2
-"""So often a cycle runs again to give away what is left over."""
 LIMIT_REACHED = Refusal(
     Verdict(
         code=Code.WAIT,
@@ -51,39 +49,42 @@ def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", 
     """The cycle, run to its end with nothing left over, and the shares of surplus it ran with.
 
     Where gangs were held back for the sake of others (`fair_surplus`) and room is left at the end,
-    they get it with the decisions that they have. What does not fit in the order of these is given
-    by running the cycle again, in their turn, unless that cost anybody a pod: then it is left to
-    the next cycle, as growth.
+    they get it with the decisions that they have, if it fits in the order of these and nobody could
+    have more elsewhere. Else the cycle runs again and gives it to them in their turn, the last time
+    with nobody held back, as long as that costs no queue anything.
     """
     shares: Shares = {}
     cycle = Cycle(snapshot, policy, now)
     cycle.run()
-    for left in range(AGAIN, -1, -1):
+    for last in (False, False, True):
         statement = cycle.statement
         if not statement.ledger.surplus.held_back:
             break
         mark = statement.mark()
         more = left_over(statement)
-        fits = fitting(more, statement)
+        fits, full = holds(more, statement)
+        enough = full and settles(more, statement)
         statement.rollback(mark)
-        again = None
-        if left and not fits.all:
-            wider = {**shares, **{one.admission.workload: given(one.admission) for one in more}}
-            again = Cycle(snapshot, policy, now, wider)
-            again.run()
-        if again is None or _costs_anybody(cycle, again):
-            give(fits.more, statement)
+        if not more or enough:
+            give(more, statement)
+            break
+        shared = {one.admission.workload: given(one.admission) for one in more}
+        wider = {**shares, **(all_that_they_want(statement) if last else shared)}
+        again = Cycle(snapshot, policy, now, wider)
+        again.run()
+        if _costs_a_queue(statement, again.statement):
+            give(more if fits else [], statement)
             break
         cycle, shares = again, wider
     return cycle, shares
 
 
-def _costs_anybody(first: "Cycle", second: "Cycle") -> bool:
-    """Whether anybody has less after the second than after the first."""
-    now = {one.workload: given(one) for one in second.statement.admissions}
+def _costs_a_queue(first: Statement, second: Statement) -> bool:
+    """Whether any queue holds less after the second than after the first."""
     return any(
-        one.workload not in now or not now[one.workload].covers(given(one))
-        for one in first.statement.admissions
+        second.ledger.queue_held(one.name).get(name, 0) < amount
+        for one in first.snapshot.queues
+        for name, amount in first.ledger.queue_held(one.name).items()
     )
 
 

@@ -55,6 +55,17 @@ def left_over(statement: Statement) -> list[LeftOver]:
     return found
 
 
+def all_that_they_want(statement: Statement) -> Shares:
+    """All pods of those that were admitted and held back."""
+    held_back = statement.ledger.surplus.held_back
+    found: dict[WorkloadKey, Amounts] = {}
+    for admission in statement.admissions:
+        one = held_back.get(admission.workload)
+        if one is not None and one.demand.gang is not None:
+            found[one.key] = one.demand.gang.all_amounts()
+    return found
+
+
 def _grown(workload: Workload, admission: Admission, statement: Statement) -> LeftOver | None:
     """What is free beside its pods; None where nothing is."""
     decision = admission.decision
