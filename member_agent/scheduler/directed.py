@@ -135,7 +135,8 @@ def keep_own_places(books: Books, entry: Directed) -> None:
     """Reserve the nodes that its own pods had for those that are made anew.
 
     Room that others leave for a claim is somebody else's, but what its own pods leave is not.
-    Groups of a partition have their places by position, which the plan does not tell.
+    Where they do not make up the minimum, it is placed anew. Groups of a partition have their
+    places by position, which the plan does not tell.
     """
     demand = books.demand(entry)
     if demand is None or entry.binding in books.reservations:
@@ -155,14 +156,18 @@ def keep_own_places(books: Books, entry: Directed) -> None:
                 wanted.remove(lot)
                 books.ground.hold(node, lot.shape)
                 slots.append(Slot(lot.name, len(slots), node, lot.shape))
-    if slots:
-        books.reservations[entry.binding] = Reservation(
-            decision=entry.decision,
-            slots=tuple(slots),
-            where=Where.DIRECTED,
-            domain=entry.domain,
-            tier=entry.tier,
-        )
+    kept = Reservation(
+        decision=entry.decision,
+        slots=tuple(slots),
+        where=Where.DIRECTED,
+        domain=entry.domain,
+        tier=entry.tier,
+    )
+    if slots and kept.amounts().covers(demand.least):
+        books.reservations[entry.binding] = kept
+        return
+    for slot in slots:
+        books.ground.release(slot.node, slot.shape)
 
 
 def place_directed(books: Books, entry: Directed) -> None:

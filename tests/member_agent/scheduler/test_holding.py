@@ -3,7 +3,7 @@
 import pytest
 
 from global_sched.shared.api import names
-from global_sched.shared.model.ids import DecisionId
+from global_sched.shared.model.ids import BindingId, DecisionId
 from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.cache import PodUid
 from member_agent.scheduler.plan import BindPlan, render_plan
@@ -170,6 +170,27 @@ def test_a_pod_that_is_made_anew_has_the_place_of_the_old_one(old, want):
     )
 
     assert nodes_of(round_of(cache, at(0, reached={"g": "decision-g"}))) == want
+
+
+def test_a_gang_that_is_made_anew_and_lost_a_node_is_placed_anew():
+    """Its old nodes are kept while a claim waits only where they make up its minimum."""
+    gang_of_g = gang_objects("g", pods=2, tier=1, binding="g")
+    old = {PodUid("uid-old-0"): "r0-0", PodUid("uid-old-1"): "r0-1"}
+    plan = BindPlan(decision=DecisionId("decision-g"), nodes=old)
+    gang_of_g[1]["metadata"].setdefault("annotations", {})[names.PLAN] = render_plan(plan)
+    cache = member(
+        racks(3, 2),
+        gang_of_g,
+        pod("busy", gpus=8, node="r0-1", scheduler="default-scheduler"),
+        directive(
+            entry("g", {"worker": 2}, gang=workers(2, tier=1), domain="r0", at=-9),
+            hold("claim", {"worker": 2}, gang=workers(2), domain="r1", leaving=["victim"]),
+        ),
+    )
+
+    round_ = round_of(cache, at(0, reached={BindingId("g"): DecisionId("decision-g")}))
+
+    assert set(nodes_of(round_).values()) == {"r2-0", "r2-1"}
 
 
 def test_only_the_leaving_pods_of_an_elastic_gang_close_their_nodes():
