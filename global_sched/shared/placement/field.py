@@ -24,7 +24,7 @@ from global_sched.shared.placement.units import Task, Unit, one_shape
 
 _SMALL = 64
 """So many domains are looked through one by one faster than as vectors."""
-_SINGLY = 5
+_SINGLY = 7
 """So many clusters are asked one by one faster than all of them as vectors."""
 _FEW = 4096
 _ROWS = 192
