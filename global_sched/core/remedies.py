@@ -11,11 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from global_sched.core.admission import growth_for, offer_for
+from global_sched.core.admission import growth_for, offer_for, refused_before
 from global_sched.core.cycle import Cycle
 from global_sched.core.endings import endings, latest_end
 from global_sched.core.holds import give_back
 from global_sched.core.offer import Offer, Refusal
+from global_sched.core.quota import over
 from global_sched.core.remedy_text import (
     ending_text,
     enough_text,
@@ -225,7 +226,8 @@ class Remedies:
                 return
 
     def _cluster(self, ask: Ask) -> Iterator[Remedy]:
-        """Clusters that are left out and would hold it."""
+        """Clusters that are left out and would hold it; none where it may run in no cluster now."""
+        nowhere = self._may_run_nowhere(ask.gang)
         case = self._statement.standings.case(self._workload)
         fits = ask.fitting(np.ones_like(case.allowed))
         for at in (fits & ~case.allowed).nonzero()[0].tolist():
@@ -234,9 +236,18 @@ class Remedies:
                 continue
             if refusal.verdict.reason in QUOTA:
                 yield from self._quota_in(refusal.cluster, ask.gang)
-            else:
+            elif not nowhere:
                 text = f"{refusal.cluster} may be used, where it fits: {refusal.verdict.detail}"
                 yield Remedy(change=Change.CLUSTER, text=text, cluster=refusal.cluster)
+
+    def _may_run_nowhere(self, gang: Gang) -> bool:
+        """Whether its queue, its tenant or their limits stand against it, whatever the cluster."""
+        one, statement = self._workload, self._statement
+        if self._refusal.verdict.reason == Reason.GUARANTEE_RESERVED:
+            return True
+        if refused_before(one, statement) is not None:
+            return True
+        return over(statement.ledger.bounds(one.queue, one.tenant), self._asked(gang)) is not None
 
     def _quota_in(self, cluster: ClusterName, gang: Gang) -> Iterator[Remedy]:
         """The limits in a cluster that are too small, by how much."""

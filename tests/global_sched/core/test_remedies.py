@@ -153,6 +153,24 @@ def test_a_cluster_that_is_left_out():
     assert text.startswith("b may be used, where it fits: ")
 
 
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(queue("default", gpus=0), id="a quota of nothing"),
+        pytest.param(queue("default", gpus=3), id="a quota that is too small"),
+        pytest.param(queue("default", is_open=False), id="a closed queue"),
+        pytest.param(queue("default", problem="it is its own parent"), id="a frozen queue"),
+    ],
+)
+def test_no_other_cluster_helps_where_the_queue_lets_nothing_in(one):
+    """Clusters that the policy leaves out are not named: the job would run in none of them."""
+    jobs = [workload("j", pods=4, gpus=1, tier=1, clusters=["a"])]
+
+    found = remedies(snapshot([A, B], queues=[one], pending=jobs), "j")
+
+    assert [text for change, text in found if change == Change.CLUSTER] == []
+
+
 def full_town(*queues):
     """Four nodes of 1 CPU in two racks, all taken by two gangs of two in queue b."""
     town = Town([Member("m", [2, 2])], [Queue(name=QueueName(n), **k) for n, k in queues])
