@@ -29,11 +29,16 @@ class FairSurplus:
         """What workloads may have in any case: found to be left over when everybody had a turn."""
         self.held_back: dict[WorkloadKey, Workload] = {}
         """Workloads that got less here than they wanted when they were last asked about."""
+        self.none_for: frozenset[WorkloadKey] = frozenset()
+        """Workloads that get their minimum alone: there has to be room for all of them."""
 
     def part(self, workload: Workload, minimum: Amounts, wanted: Amounts) -> Amounts:
         """The part of `wanted` that is fair to its queue's brothers; one pod at least."""
         gang = workload.demand.gang
         assert gang is not None
+        if workload.key in self.none_for:
+            self.held_back[workload.key] = workload
+            return minimum if minimum.entries else Amounts.of({wanted.entries[0][0]: 1})
         least = minimum
         share = self.shares.get(workload.key)
         if share is not None:

@@ -1,6 +1,7 @@
 """Groups of bindings: admitted all or none, in one cycle."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from global_sched.core.admission import offer_for, record, refuse
 from global_sched.core.offer import Offer, Refusal
@@ -44,29 +45,57 @@ def consider_group(workload: Workload, groups: Groups, position: int, statement:
     if members is None:
         refuse(workload, position, _incomplete(workload), statement)
         return
+    found = _admit_all(members, statement)
+    if isinstance(found, Refused) and any(map(_elastic, members[: members.index(found.member)])):
+        # Their surplus may be in the way of the others' minimums; what is left over comes later.
+        surplus = statement.ledger.surplus
+        surplus.none_for = frozenset(one.key for one in members)
+        again = _admit_all(members, statement)
+        surplus.none_for = frozenset()
+        found = found if isinstance(again, Refused) else again
+    if isinstance(found, Refused):
+        _refuse_all(members, found, (workload, position), statement)
+        return
+    for member, offer in zip(members, found, strict=True):
+        record(member, position if member is workload else 0, offer, statement)
+
+
+class Refused(NamedTuple):
+    """The member that has no place, and why."""
+
+    member: Workload
+    refusal: Refusal
+
+
+def _admit_all(members: list[Workload], statement: Statement) -> list[Offer] | Refused:
+    """Admit all of them, one after the other, or none."""
     mark = statement.mark()
-    offers: list[tuple[Workload, Offer]] = []
+    offers: list[Offer] = []
     for member in members:
         found = offer_for(member, statement)
         if isinstance(found, Refusal):
             statement.rollback(mark)
-            _refuse_all(members, member, found, (workload, position), statement)
-            return
+            return Refused(member, found)
         statement.admit(member, found)
-        offers.append((member, found))
+        offers.append(found)
     statement.commit()
-    for member, offer in offers:
-        record(member, position if member is workload else 0, offer, statement)
+    return offers
+
+
+def _elastic(workload: Workload) -> bool:
+    """Whether it wants more than it needs."""
+    gang = workload.demand.gang
+    return gang is not None and gang.all_amounts() != gang.minimum_amounts()
 
 
 def _refuse_all(
     members: list[Workload],
-    failed: Workload,
-    refusal: Refusal,
+    refused: Refused,
     first: tuple[Workload, int],
     statement: Statement,
 ) -> None:
     """The one that has no place says why; the others name it."""
+    failed, refusal = refused
     shared = Verdict(
         code=refusal.verdict.code,
         reason=Reason.GROUP_DOES_NOT_FIT,

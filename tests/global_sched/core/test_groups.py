@@ -8,6 +8,7 @@ from global_sched.core import run_cycle
 from tests.builders import (
     NOW,
     POLICY,
+    after,
     backoff,
     cluster,
     decision,
@@ -23,6 +24,24 @@ ROOM = [cluster("c1", gpus=4), cluster("c2", gpus=4)]
 
 def member(name, gpus, size=2, **fields):
     return workload(name, gpus=gpus, group="g", group_size=size, **fields)
+
+
+def test_surplus_of_one_is_not_in_the_way_of_another():
+    """First everybody's minimum, then what is left over, in the same cycle."""
+    group = {"group": "g", "group_size": 2}
+    world = snapshot(
+        [cluster("c1", gpus=4)],
+        pending=[
+            workload("a", gpus=1, pods=4, minimum=1, **group),
+            workload("b", gpus=1, pods=2, created=1, **group),
+        ],
+    )
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    got = {one.workload: one.decision.grants[0].amounts.pods() for one in plan.admissions}
+    assert got == {"jobs/a": 2, "jobs/b": 2}
+    assert run_cycle(after(world, plan), POLICY, NOW).empty()
 
 
 def reasons(plan):
