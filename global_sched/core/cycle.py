@@ -6,7 +6,14 @@ from global_sched.core.claims import Claims
 from global_sched.core.groups import Groups, consider_group
 from global_sched.core.growing import consider_growing, end_claim
 from global_sched.core.in_order import holds, settles
-from global_sched.core.left_over import Shares, all_that_they_want, give, given, left_over
+from global_sched.core.left_over import (
+    Shares,
+    all_that_they_want,
+    behind_all,
+    give,
+    given,
+    left_over,
+)
 from global_sched.core.offer import Refusal
 from global_sched.core.order import Line
 from global_sched.core.statement import Statement
@@ -49,9 +56,9 @@ def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", 
     """The cycle, run to its end with nothing left over, and the shares of surplus it ran with.
 
     Where gangs were held back for the sake of others (`fair_surplus`) and room is left at the end,
-    they get it with the decisions that they have, if it fits in the order of these and nobody could
-    have more elsewhere. Else the cycle runs again and gives it to them in their turn, the last time
-    with nobody held back, as long as that costs no queue anything.
+    they get it with the decisions that they have, if it fits in the order of these (else behind all
+    others) and nobody could have more elsewhere. Else the cycle runs again and gives it to them in
+    their turn, the last time with nobody held back, as long as that costs no queue anything.
     """
     shares: Shares = {}
     cycle = Cycle(snapshot, policy, now)
@@ -63,6 +70,10 @@ def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", 
         mark = statement.mark()
         more = left_over(statement)
         fits, full = holds(more, statement)
+        if not fits:  # whoever gets more may be in the way of those after it, but not behind them
+            behind = [behind_all(one, statement) for one in more]
+            fits, full = holds(behind, statement)
+            more = behind if fits else more
         enough = full and settles(more, statement)
         statement.rollback(mark)
         if not more or enough:

@@ -42,7 +42,7 @@ def holds(more: Sequence[LeftOver], statement: Statement) -> tuple[bool, bool]:
     Not known, so False, in clusters where room is kept for those who wait, or without a report.
     """
     given = {one.admission.workload: one.admission for one in more}
-    final = [given.get(one.workload, one) for one in sorted(statement.admissions, key=_turn)]
+    final = sorted((given.get(one.workload, one) for one in statement.admissions), key=_turn)
     clusters = {name for one in more for name in one.clusters}
     if clusters & {one.cluster for one in _claims(statement)}:
         return False, False

@@ -91,6 +91,12 @@ def _grown(workload: Workload, admission: Admission, statement: Statement) -> Le
     return LeftOver(now, grown, frozenset(part.cluster for part in found.parts))
 
 
+def behind_all(one: LeftOver, statement: Statement) -> LeftOver:
+    """The same with a decision that comes after all others in the order in which room is given."""
+    decision = statement.decide(one.workload, one.admission.decision.grants)
+    return replace(one, admission=replace(one.admission, decision=decision))
+
+
 def _more(workload: Workload, statement: Statement) -> Offer | Refusal:
     whole = workload.demand.division == Division.WHOLE
     return grow_whole(workload, statement) if whole else offer_divided(workload, statement)
