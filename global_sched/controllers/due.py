@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from global_sched.core import claimed_in
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
-from global_sched.shared.model.snapshot import Running, Snapshot
+from global_sched.shared.model.snapshot import Snapshot
 
 
 def next_due(snapshot: Snapshot, policy: Policy, now: Instant) -> Instant | None:
@@ -33,7 +34,7 @@ def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
             yield decision.claim.until
     if snapshot.pending:
         for running in snapshot.running:
-            for claimed in _CLAIMED.of(running):
+            for claimed in claimed_in(running):
                 yield Instant(claimed + policy.hold_seconds * SECOND)
     for bucket in snapshot.pending:
         for workload in bucket.workloads:
@@ -46,24 +47,3 @@ def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
                 yield decision.claim.until
             if decision.evicted is not None:
                 yield Instant(decision.evicted + policy.hold_seconds * SECOND)
-
-
-class _Claimed:
-    """When workloads of each cluster came where others had left, kept while they are the same."""
-
-    def __init__(self, most: int = 1024) -> None:
-        self._kept: dict[int, tuple[Running, tuple[Instant, ...]]] = {}
-        self._most = most
-
-    def of(self, running: Running) -> tuple[Instant, ...]:
-        known = self._kept.get(id(running))
-        if known is None:
-            decisions = (one.decision for one in running.workloads)
-            found = {one.claimed for one in decisions if one is not None and one.claimed}
-            if len(self._kept) >= self._most:
-                self._kept.clear()
-            known = self._kept[id(running)] = (running, tuple(sorted(found)))
-        return known[1]
-
-
-_CLAIMED = _Claimed()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from global_sched.core.by_cluster import ByCluster
 from global_sched.core.entitlement import Entitlements
 from global_sched.core.field import Field, Mask, Place
 from global_sched.core.occupancy import Holder, may_ever_leave, priority_of
@@ -12,7 +13,7 @@ from global_sched.core.quota import fits
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName, PodSetName, QueueName, TenantName
-from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Running
@@ -60,28 +61,28 @@ def lowest_running(running: Iterable[Running]) -> dict[QueueName, int]:
     return found
 
 
-class _Lowest:
-    """The lowest priorities in each cluster, kept while its running workloads are the same."""
-
-    def __init__(self, most: int = 1024) -> None:
-        self._kept: dict[int, tuple[Running, dict[QueueName, int]]] = {}
-        self._most = most
-
-    def of(self, running: Running) -> dict[QueueName, int]:
-        known = self._kept.get(id(running))
-        if known is None:
-            found: dict[QueueName, int] = {}
-            for one in running.workloads:
-                if may_ever_leave(one):
-                    level = priority_of(one)
-                    found[one.queue] = min(found.get(one.queue, level), level)
-            if len(self._kept) >= self._most:
-                self._kept.clear()
-            known = self._kept[id(running)] = (running, found)
-        return known[1]
+def _lowest(running: Running) -> dict[QueueName, int]:
+    """The lowest priorities in one cluster."""
+    found: dict[QueueName, int] = {}
+    for one in running.workloads:
+        if may_ever_leave(one):
+            level = priority_of(one)
+            found[one.queue] = min(found.get(one.queue, level), level)
+    return found
 
 
-_LOWEST = _Lowest()
+def _claimed(running: Running) -> tuple[Instant, ...]:
+    decisions = (one.decision for one in running.workloads)
+    return tuple(sorted({one.claimed for one in decisions if one is not None and one.claimed}))
+
+
+_LOWEST = ByCluster(_lowest)
+_CLAIMED = ByCluster(_claimed)
+
+
+def claimed_in(running: Running) -> tuple[Instant, ...]:
+    """When others had to leave for what runs in one cluster, or that came back; see `lately`."""
+    return _CLAIMED.of(running)
 
 
 class Rights:

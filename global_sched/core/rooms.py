@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from global_sched.core.fills import Fills, Free
 from global_sched.core.plugins import CLUSTER_SCORES
+from global_sched.core.room import Room, topology_of
 from global_sched.core.scores import Numbers, Subject
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
@@ -23,7 +24,6 @@ from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.topology import Leaf, NodeClass, Topology
 from global_sched.shared.model.verdict import ClusterVerdict, Verdict
 from global_sched.shared.model.workload import Demand
 from global_sched.shared.placement import (
@@ -38,39 +38,6 @@ from global_sched.shared.placement import (
 
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-
-
-class Room:
-    """One cluster: its Space, and how much is free in all."""
-
-    def __init__(self, cluster: Cluster, at: int, rooms: "Rooms") -> None:
-        self.cluster = cluster
-        self.total = cluster.capacity.total if cluster.capacity is not None else Resources()
-        self._at, self._rooms = at, rooms
-
-    @property
-    def space(self) -> Space:
-        """The placement engine's view, made when first asked."""
-        return self._rooms.field.space(self._at)
-
-    @property
-    def free(self) -> dict[str, int]:
-        """Free amounts in the whole cluster, for scores."""
-        return self._rooms.free.of(self._at)
-
-
-def _topology(cluster: Cluster) -> Topology:
-    """What is reported, or Karmada's summary as one big node where there is no report."""
-    if cluster.capacity is not None:
-        return cluster.capacity.topology
-    summary = cluster.summary or Resources()
-    leaf = Leaf(
-        domain=None,
-        node_class=NodeClass(),
-        free=tuple(amount for _, amount in summary.entries),
-        count=1,
-    )
-    return Topology(axis=summary.names(), leaves=(leaf,), label_keys=())
 
 
 @dataclass(slots=True, eq=False)
@@ -220,8 +187,10 @@ class Rooms:
         self._view = view
         ordered = sorted(clusters, key=lambda c: c.name)
         limit = view.policy.placement_search_limit
-        self.field = Field([_topology(c) for c in ordered], search_limit=limit)
-        self.rooms = [Room(cluster, at, self) for at, cluster in enumerate(ordered)]
+        self.field = Field([topology_of(c) for c in ordered], search_limit=limit)
+        self.rooms = [
+            Room(cluster, at, self.field, lambda: self.free) for at, cluster in enumerate(ordered)
+        ]
         self.position = {room.cluster.name: at for at, room in enumerate(self.rooms)}
         self.versions: Ints = np.zeros(len(self.rooms), dtype=np.int64)
         self._asks: dict[tuple[object, ...], Ask] = {}

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.growth import growth_of
-from global_sched.shared.model.ids import PodSetName
+from global_sched.shared.model.ids import DomainId, PodSetName
 from member_agent.cache import SERVICES, Directed, PodRecord, Unit
 from member_agent.scheduler.beside import near_enough
 from member_agent.scheduler.books import Books, Origin, plan_of
@@ -99,11 +99,16 @@ def hold_until_its_turn(books: Books, entry: Directed) -> None:
     old, demand = _kept_before(books, entry), books.demand(entry)
     if demand is None or old is None or old.decision != HELD:
         return
-    inside = books.ground.nodes_in(frozenset({old.domain}))
-    outside = books.ground.nodes_in(frozenset({None})) - inside
+    _, outside = _sides(books, old.domain)
     wish = Wish(prefer=old.domain, never=outside | books.closed_before(entry))
     nodes = books.ground.keep_until_turn(demand, old.amounts(), wish, entry.binding)
     books.held_before[entry.binding] = nodes
+
+
+def _sides(books: Books, domain: DomainId | None) -> tuple[frozenset[str], frozenset[str]]:
+    """The nodes of a domain, and all others."""
+    inside = books.ground.nodes_in(frozenset({domain}))
+    return inside, books.ground.nodes_in(frozenset({None})) - inside
 
 
 def hold_room(books: Books, hold: Directed) -> None:
@@ -118,8 +123,7 @@ def hold_room(books: Books, hold: Directed) -> None:
     demand = books.demand(hold)
     if demand is None:
         return
-    inside = books.ground.nodes_in(frozenset({hold.domain}))
-    outside = books.ground.nodes_in(frozenset({None})) - inside
+    inside, outside = _sides(books, hold.domain)
     wish = Wish(prefer=hold.domain, never=outside | books.barred(hold))
     leaving = leaving_pods(hold, books.cache.entries(), books.by_binding)
     amounts = kept_elsewhere(books.cache, demand, leaving, inside)

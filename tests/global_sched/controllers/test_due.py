@@ -1,10 +1,23 @@
 """When time alone is a reason to look again."""
 
+from dataclasses import replace
+
 import pytest
 
 from global_sched.controllers.due import next_due
-from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.snapshot import Running
 from tests.builders import NOW, POLICY, backoff, cluster, decision, snapshot, workload
+
+
+def with_claimed(ago, pending=()):
+    """A world in which others were told so many seconds ago to leave for a job that runs."""
+    one = workload("a", on="m1")
+    at = Instant(NOW - ago * SECOND)
+    job = replace(one, decision=replace(one.decision, claimed=at))
+    world = snapshot(pending=pending)
+    return replace(world, running=(Running(cluster=ClusterName("m1"), workloads=(job,)),))
 
 
 @pytest.mark.parametrize(
@@ -31,6 +44,12 @@ from tests.builders import NOW, POLICY, backoff, cluster, decision, snapshot, wo
             7 * SECOND,
             id="a back-off ends",
         ),
+        pytest.param(
+            with_claimed(20, pending=[workload("w", created=9)]),
+            280 * SECOND,
+            id="one for which others left may be taken from by who waited",
+        ),
+        pytest.param(with_claimed(20), None, id="and nobody waits"),
         pytest.param(
             snapshot(
                 running=[workload("a", on="m1", bound=0, reached=False)],
