@@ -15,11 +15,14 @@ from member_agent.scheduler.demand import (
 )
 from member_agent.scheduler.minimum import by_kind, choices, in_whole_groups, reached
 from member_agent.scheduler.seats import Seats, Wish, seat
-from member_agent.scheduler.subgroups import cut, oversized
+from member_agent.scheduler.subgroups import constraint_of_policy, cut, oversized, policy_of
 
 _TRIES: Final = 8
 """So many sizes are tried of a subgroup that no domain holds whole."""
 _NO_MORE: Final = "no domain holds more of its subgroup now"
+
+_Found = tuple[Seats, Sequence[PodRecord]]
+"""Places, and the pods that they were found for: no other pod of their shape may take them."""
 
 
 def free_order(units: Iterable[Unit]) -> list[Unit]:
@@ -40,11 +43,12 @@ def place_free(books: Books, unit: Unit) -> None:
         return
     pins = books.pins.get(unit.key, {})
     rest = [pod for pod in unit.waiting if pod.uid not in pins]
-    seats = _seats(books, unit, rest)
-    if isinstance(seats, str):
-        books.hold_back(unit, seats)
+    found = _seats(books, unit, rest)
+    if isinstance(found, str):
+        books.hold_back(unit, found)
         return
-    seated, _ = seat(rest, seats.slots)
+    seats, asked = found
+    seated, _ = seat(asked, seats.slots)
     nodes = {**pins, **seated}
     pods = [pod for pod in unit.waiting if pod.uid in nodes]
     if pods:
@@ -54,18 +58,18 @@ def place_free(books: Books, unit: Unit) -> None:
         books.wait(unit, late, seats.short)
 
 
-def _seats(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> Seats | str:
+def _seats(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> _Found | str:
     """Places for these pods: all of each subgroup, else as many of one as a domain holds."""
     first = _placed(books, unit, rest)
-    if not isinstance(first, str):
+    if not isinstance(first, str) or _binds_nobody(books, unit, rest):
         return first
     most = max(oversized(unit, rest).values(), default=0)
     step = max(1, most // _TRIES)
     for fewer in range(most - step, 0, -step):
         part = cut(unit, rest, fewer)
-        seats = _placed(books, unit, part)
-        if not isinstance(seats, str):
-            return replace(seats, short=seats.short or _NO_MORE)
+        found = _placed(books, unit, part)
+        if not isinstance(found, str):
+            return _with_more(found)
     if most:
         # By kind of pod, then the minimum alone: the others join those that run in a later round.
         parts = [(part, False) for part in by_kind(unit, rest)]
@@ -73,15 +77,33 @@ def _seats(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> Seats | str:
         for part, alone in parts:
             if not books.ground.may_retry():
                 break
-            seats = _placed(books, unit, part, alone=alone)
-            if not isinstance(seats, str) and seats.slots:
-                return replace(seats, short=seats.short or _NO_MORE)
+            found = _placed(books, unit, part, alone=alone)
+            if not isinstance(found, str) and found[0].slots:
+                return _with_more(found)
     return first
+
+
+def _binds_nobody(books: Books, unit: Unit, rest: Iterable[PodRecord]) -> bool:
+    """Whether a subgroup of these pods has a constraint that nothing here can keep."""
+    try:
+        wanted = {
+            constraint_of_policy(policy)
+            for pod in rest
+            if (policy := policy_of(unit.subgroups, pod)) is not None
+        }
+    except SpecError:
+        return True
+    return any(books.ground.knows_no_tier_of(constraint) for constraint in wanted)
+
+
+def _with_more(found: _Found) -> _Found:
+    seats, asked = found
+    return replace(seats, short=seats.short or _NO_MORE), asked
 
 
 def _placed(
     books: Books, unit: Unit, rest: Sequence[PodRecord], *, alone: bool = False
-) -> Seats | str:
+) -> _Found | str:
     """Places for these pods, with the first way to make up the minimum that fits.
 
     `alone`: for the pods of the minimum only.
@@ -95,22 +117,23 @@ def _placed(
             if isinstance(chosen, str):
                 return why or chosen
             if not rest or unit.key in books.situation.paused:
-                return Seats()
+                return Seats(), ()
             if number and not books.ground.may_retry():
                 break
+            asked = in_whole_groups(unit, rest, chosen) if alone else rest
             if alone:
-                lots = tuple(lots_of(unit, in_whole_groups(unit, rest, chosen)))
+                lots = tuple(lots_of(unit, asked))
             demand = Demand(lots=lots, least=least_of(chosen, lots), constraint=constraint)
-            seats = _found(books, unit, demand)
+            seats = _asked(books, unit, demand)
             if isinstance(seats, Seats):
-                return seats
+                return seats, asked
             why = why or seats
     except SpecError as error:
         return str(error)
     return why
 
 
-def _found(books: Books, unit: Unit, demand: Demand) -> Seats | str:
+def _asked(books: Books, unit: Unit, demand: Demand) -> Seats | str:
     home = books.home(unit)
     wish = Wish(
         prefer=home,

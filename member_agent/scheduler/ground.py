@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.gang import Amounts, Gang, TopologyConstraint
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
 from global_sched.shared.model.pods import PodShape, tolerated
 from global_sched.shared.model.topology import Topology
+from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.placement import NotPlaced, Placed, Space
 from member_agent.cache import Asked, ClusterCache, Unit, live_room
 from member_agent.scheduler.beside import all_at_once, gang_beside
@@ -98,6 +99,11 @@ class Ground:
         """Nothing of what was kept for a binding is kept from it itself."""
         for placed in self._until_turn.pop(binding, ()):
             self._opened().give_back(placed)
+
+    def knows_no_tier_of(self, constraint: TopologyConstraint | None) -> bool:
+        """Whether a constraint names a tier that the cluster does not have: nothing can keep it."""
+        gang = Gang(pod_sets=(), minimum=0, constraint=constraint)
+        return isinstance(self._opened().task(gang), Verdict)
 
     def place(
         self,

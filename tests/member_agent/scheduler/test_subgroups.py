@@ -174,3 +174,27 @@ def test_a_team_starts_whole_or_not_at_all(topology, gang, gpus, least):
     assert len(placed) == 2
     assert len({name[0] for name in placed}) == 1
     assert set(reasons_of(round_)) == {p["metadata"]["name"] for p in objects[1:]} - set(placed)
+
+
+@pytest.mark.parametrize(
+    ("teams", "mode", "why"),
+    [
+        pytest.param("-aa", "hard", "no tier 0 or below", id="the minimum would be no team's"),
+        pytest.param("a--a", "hard", "no tier 0 or below", id="a team's pod comes first"),
+        pytest.param("-aa", "firm", "mode: 'firm'", id="one that cannot be read"),
+    ],
+)
+def test_a_constraint_of_a_team_that_nothing_here_keeps(teams, mode, why):
+    """Refuses the whole gang, also where its minimum could be made up without that team."""
+    rule = policy("teams", tier=0)
+    rule["networkTopology"]["mode"] = mode
+    group = pod_group("g", minimum=1, subGroupPolicy=[rule])
+    pods = [
+        pod(f"p{at}", gpus=4, group="g", index=at, labels={TEAM: team} if team != "-" else {})
+        for at, team in enumerate(teams)
+    ]
+
+    round_ = round_of(member(racks(1, 1), group, pods))
+
+    assert nodes_of(round_) == {}
+    assert all(why in reason for reason in reasons_of(round_).values())
