@@ -51,7 +51,8 @@ def explain(
     if turn is not None:
         position, workload = turn
         queue, tenant = _holdings(workload.queue, workload.tenant, cycle)
-        look = _look_with_its_room(workload, cycle)
+        with statement.standings.aside():
+            look = _look_with_its_room(workload, cycle)
         cycle.resume(position, workload)
     outcome = next((one for one in statement.outcomes if one.workload == key), None)
     if outcome is None:

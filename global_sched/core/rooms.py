@@ -7,7 +7,8 @@ Room grows in two ways, and both make every ask forget what that cluster answere
 trial eviction) and `Rooms.rollback`. Marks nest, so that a trial may hold trials.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -211,6 +212,18 @@ class Rooms:
             each = [self.field.free(at) for at in range(len(self.rooms))]
             self._free = Free(each, [room.total for room in self.rooms])
         return self._free
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Whatever is asked meanwhile is not remembered, and trials make nobody forget anything.
+
+        Everything that is changed meanwhile is to be undone by then.
+        """
+        asks, grown = self._asks, len(self.grown)
+        self._asks = {}
+        yield
+        self._asks = asks
+        del self.grown[grown:]
 
     def expect(self, demands: Iterable[Demand]) -> None:
         """Count what these demands will ask for, all of them at once."""

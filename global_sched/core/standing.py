@@ -4,7 +4,8 @@ A cycle asks the demand filters once per kind of question and cluster; workloads
 demand share the answer, and share the whole refusal once no cluster has room.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -148,6 +149,17 @@ class Standings:
         if case.shared:
             case.standing.dead = refusal
         return refusal
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Whoever is refused for good meanwhile is not so afterwards (`Rooms.aside`)."""
+        before = {one: (one.dead, one.ask) for one in self._by_demand.values()}
+        for one in before:
+            one.ask = None
+        with self._rooms.aside():
+            yield
+        for one in self._by_demand.values():
+            one.dead, one.ask = before.get(one, (None, None))
 
     def mark(self) -> dict[Standing, Refusal]:
         """Who is refused for good now, to go back to."""

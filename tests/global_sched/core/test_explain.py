@@ -63,6 +63,25 @@ def test_pending():
     assert Fraction(share.numerator, share.denominator) == Fraction(2, 21 * 2)
 
 
+def test_a_member_of_a_group():
+    """What the whole group was refused for, with the number that the cycle tells."""
+    group = {"group": "g", "group_size": 2, "gpus": 1}
+    world = snapshot(
+        [cluster("c1", gpus=3)],
+        [queue("x"), queue("y")],
+        pending=[
+            workload("first", pods=1, minimum=0, queue="y", **group),
+            workload("large", pods=4, queue="x", division=Division.DUPLICATED, **group),
+        ],
+    )
+
+    found = explain(world, POLICY, NOW, "jobs/large")
+
+    assert found is not None
+    assert found.outcome in run_cycle(world, POLICY, NOW).outcomes
+    assert found.outcome.verdict.detail == "c1 is nearest: the cluster holds 2 of 4"
+
+
 def test_admitted():
     """What would be written, and the scores of all clusters that fit."""
     world = snapshot([A, B], pending=[workload("j", pods=3, gpus=1, tier=1)])
