@@ -1,5 +1,7 @@
 """One cycle: from a snapshot to a plan."""
 
+from typing import Final
+
 from global_sched.core.admission import consider, consider_growth, refuse
 from global_sched.core.alike import refuse_alike
 from global_sched.core.claims import Claims
@@ -37,6 +39,9 @@ LIMIT_REACHED = Refusal(
 )
 
 
+_MOST_RUNS: Final = 4
+
+
 def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
     """Decide everything that can be decided now: what to admit, take back and confirm.
 
@@ -63,7 +68,7 @@ def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", 
     shares: Shares = {}
     cycle = Cycle(snapshot, policy, now)
     cycle.run()
-    for last in (False, False, True):
+    for runs in range(1, _MOST_RUNS + 1):
         statement = cycle.statement
         if not statement.ledger.surplus.held_back:
             break
@@ -76,10 +81,11 @@ def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", 
             more = behind if fits else more
         enough = full and settles(more, statement)
         statement.rollback(mark)
-        if not more or enough:
-            give(more, statement)
+        if not more or enough or runs == _MOST_RUNS:
+            give(more if fits else [], statement)
             break
         shared = {one.admission.workload: given(one.admission) for one in more}
+        last = runs == _MOST_RUNS - 1
         wider = {**shares, **(all_that_they_want(statement) if last else shared)}
         again = Cycle(snapshot, policy, now, wider)
         again.run()

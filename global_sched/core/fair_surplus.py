@@ -30,21 +30,20 @@ class FairSurplus:
         self.held_back: dict[WorkloadKey, Workload] = {}
         """Workloads that got less here than they wanted when they were last asked about."""
         self.none_for: frozenset[WorkloadKey] = frozenset()
-        """Workloads that get their minimum alone: there has to be room for all of them."""
+        """Workloads that get their minimum or share alone: all of them need a place."""
 
     def part(self, workload: Workload, minimum: Amounts, wanted: Amounts) -> Amounts:
         """The part of `wanted` that is fair to its queue's brothers; one pod at least."""
         gang = workload.demand.gang
         assert gang is not None
-        if workload.key in self.none_for:
-            self.held_back[workload.key] = workload
-            return minimum if minimum.entries else Amounts.of({wanted.entries[0][0]: 1})
         least = minimum
         share = self.shares.get(workload.key)
         if share is not None:
             kept = {name: min(pods, share.get(name)) for name, pods in wanted.entries}
             least = Amounts.of({name: max(n, minimum.get(name)) for name, n in kept.items()})
-        found = cut(self._of_queue(workload.queue), gang, least, wanted)
+        found = least
+        if workload.key not in self.none_for:
+            found = cut(self._of_queue(workload.queue), gang, least, wanted)
         if not found.entries:
             found = Amounts.of({wanted.entries[0][0]: 1})
         if found != wanted:

@@ -50,9 +50,8 @@ def consider_group(workload: Workload, groups: Groups, position: int, statement:
         # Their surplus may be in the way of the others' minimums; what is left over comes later.
         surplus = statement.ledger.surplus
         surplus.none_for = frozenset(one.key for one in members)
-        again = _admit_all(members, statement)
+        found = _admit_all(members, statement)
         surplus.none_for = frozenset()
-        found = found if isinstance(again, Refused) else again
     if isinstance(found, Refused):
         _refuse_all(members, found, (workload, position), statement)
         return

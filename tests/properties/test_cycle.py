@@ -8,17 +8,18 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
 from global_sched.core import explain, run_cycle
 from global_sched.shared.model.codec import from_json, to_json
+from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Mode
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.snapshot import Bucket, Snapshot
 from global_sched.shared.model.verdict import Code
-from global_sched.shared.model.workload import Division
+from global_sched.shared.model.workload import Division, Workload
 from tests.builders import NOW, POLICY
 from tests.strategies import disturbances, worlds
 from tests.worlds import World, after
@@ -87,14 +88,50 @@ def _check_quota(before: World, world: World):
 @COMMON
 @given(worlds())
 def test_fresh_world(world):
-    """Gangs are whole or absent, within room, quota and tier; a second cycle has nothing to do."""
+    """Gangs are whole or absent, within room, quota and tier; a second cycle has nothing to do.
+
+    But for surplus that is left over and could not be given at once without costing a queue
+    anything: that comes as growth.
+    """
     plan = run_cycle(world, POLICY, NOW)
 
     later = _check(world, plan)
 
     again = run_cycle(later, POLICY, NOW)
     note(f"{plan}\n{again}")
+    event("surplus that comes later" if again.admissions else "at rest at once")
+    if again.admissions:
+        again = _after_growth(later, plan)
     assert again.empty()
+
+
+def _after_growth(world: World, plan: Plan) -> Plan:
+    """What is left to do once those whom the plan admitted have got surplus, and nothing else."""
+    for seconds in range(1, 4):
+        now = Instant(NOW + seconds * SECOND)
+        again = run_cycle(world, POLICY, now)
+        if again.empty():
+            break
+        assert not again.withdrawals
+        assert not again.confirmations
+        assert not again.claims
+        before = {one.workload: one.decision.grants for one in plan.admissions}
+        for one in again.admissions:
+            assert _elastic(world.workload(one.workload.partition("/")[2]))
+            assert _covers(one.decision.grants, before[one.workload])
+        world = _check(world, again)
+    return again
+
+
+def _elastic(one: Workload) -> bool:
+    gang = one.demand.gang
+    return gang is not None and gang.all_amounts() != gang.minimum_amounts()
+
+
+def _covers(grants: tuple[Grant, ...], others: tuple[Grant, ...]) -> bool:
+    """Whether every one of the others has its pods still, where it had them."""
+    amounts = {grant.cluster: grant.amounts for grant in grants}
+    return all(amounts[one.cluster].covers(one.amounts) for one in others)
 
 
 @COMMON

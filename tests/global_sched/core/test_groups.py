@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from global_sched.core import run_cycle
+from global_sched.shared.model.workload import Division
 from tests.builders import (
     NOW,
     POLICY,
@@ -41,6 +42,26 @@ def test_surplus_of_one_is_not_in_the_way_of_another():
 
     got = {one.workload: one.decision.grants[0].amounts.pods() for one in plan.admissions}
     assert got == {"jobs/a": 2, "jobs/b": 2}
+    assert run_cycle(after(world, plan), POLICY, NOW).empty()
+
+
+def test_what_is_left_over_goes_to_a_group():
+    """Where all of them fit only without surplus in their turn, some comes in the same cycle."""
+    world = snapshot(
+        [cluster("c1", racks=2, nodes=2, gpus=4)],
+        [queue("x"), queue("y")],
+        pending=[
+            member("a", 3, pods=4, division=Division.DIVIDED, queue="x"),
+            member("b", 2, tier=2, created=1, queue="x"),
+            workload("c", gpus=2, pods=2, division=Division.DIVIDED, created=2, queue="x"),
+            workload("d", gpus=2, created=3, queue="x"),
+        ],
+    )
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    got = {one.workload: one.decision.grants[0].amounts.pods() for one in plan.admissions}
+    assert got == {"jobs/a": 2, "jobs/b": 1, "jobs/c": 2, "jobs/d": 1}
     assert run_cycle(after(world, plan), POLICY, NOW).empty()
 
 
