@@ -24,6 +24,7 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
+from global_sched.shared.placement import NO_TIER
 
 HEALED = frozenset(
     {
@@ -58,7 +59,7 @@ class Claims:
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
 
     def open(self, pending: Iterable[Workload]) -> None:
-        """Hold the room of every claim that still counts, in the order of the decisions."""
+        """Hold the room of every claim that still counts, those with the least choice first."""
         found = [
             one
             for one in pending
@@ -66,7 +67,7 @@ class Claims:
             and one.decision.claim is not None
             and live(one, self._statement)
         ]
-        for one in sorted(found, key=_decided):
+        for one in sorted(found, key=_narrow_first):
             decision = one.decision
             assert decision is not None
             assert decision.claim is not None
@@ -303,8 +304,14 @@ class Claims:
         return Refusal(verdict, claim.cluster, refusal.clusters)
 
 
-def _decided(workload: Workload) -> tuple[int, int, str]:
+def _narrow_first(workload: Workload) -> tuple[int, int, int, str]:
+    """Claims in lower tiers, then in the order of the decisions.
+
+    What victims have left is anybody's in a wider domain: it would take what others need.
+    """
     decision = workload.decision
     assert decision is not None
     assert decision.claim is not None
-    return decision.claim.since, decision.claim.order, workload.binding_id
+    claim = decision.claim
+    tier = NO_TIER if claim.tier is None else claim.tier
+    return tier, claim.since, claim.order, workload.binding_id

@@ -108,7 +108,9 @@ def _leaving(
         if leaf.occupants and (inside is None or leaf.domain in inside)
     ]
     freed = freed_by(leaves, leaving, gangs)
-    return freed, _fits(gang, claim.amounts, leaves, topology.axis, freed)
+    # Others may have taken of these nodes in this cycle.
+    now = [leaf for leaf in room.space.nodes_of(freed) if inside is None or leaf.domain in inside]
+    return freed, _fits(gang, claim.amounts, now, topology.axis, freed)
 
 
 def leavers(
@@ -168,8 +170,6 @@ def _fits(
     """How many of these pods the nodes that victims leave hold then, filled pod set by pod set."""
     left = dict(amounts.entries)
     for leaf in leaves:
-        if leaf.occupants not in freed:
-            continue
         more = freed[leaf.occupants]
         free = {name: has + more.get(name) for name, has in zip(axis, leaf.free, strict=True)}
         for pod_set in gang.pod_sets:

@@ -60,7 +60,7 @@ class Books:
         self.holds = holds_of(cache.entries().values(), situation.now)
         self.ground = Ground(cache, units, situation.closed, situation.label_keys)
         self._closed = closed_nodes(
-            self.holds, cache.entries(), self.by_binding, self.ground.nodes_in
+            self.holds, cache.entries(), self.by_binding, self.ground.tree.nodes_in
         )
         self.pins: dict[str, dict[str, str]] = {}
         """By unit key: waiting pods (by uid) whose node an earlier plan names."""
@@ -223,7 +223,7 @@ class Books:
                 nodes = [self.cache.node_of(pod) for pod in unit.staying()]
                 place = Place(
                     decision=self.decision(unit),
-                    domain=self.ground.enclosing(nodes),
+                    domain=self.ground.tree.enclosing(nodes),
                     holder=unit.holder.uid if unit.holder and self._bound(unit) else "",
                 )
             failed = failed_nodes(self.cache, unit)
@@ -265,8 +265,8 @@ class Books:
 
     def barred(self, entry: Directed | None) -> frozenset[str]:
         """Nodes that drain or are closed for somebody else; without an entry all of those."""
-        draining = draining_for(self.holds, entry, self.ground.lies_in)
-        return self.ground.nodes_in(draining) | self.closed(entry)
+        draining = draining_for(self.holds, entry, self.ground.tree.lies_in)
+        return self.ground.tree.nodes_in(draining) | self.closed(entry)
 
     def closed(self, entry: Directed | None) -> frozenset[str]:
         """Nodes on which pods are leaving for somebody else.
@@ -284,6 +284,14 @@ class Books:
     def closed_before(self, entry: Directed) -> frozenset[str]:
         """Nodes on which pods are leaving for somebody else since before its admission."""
         return frozenset([name for name, turn in self._closed.items() if turn[0] < entry.at])
+
+    def free_for(self, hold: Directed, nodes: frozenset[str]) -> dict[str, dict[str, int]]:
+        """What is free on nodes that pods leave for a claim: nothing where they leave for others.
+
+        What an earlier claim has of these is not known until its gang comes.
+        """
+        others = [name for name in nodes if self._closed.get(name, hold.turn) < hold.turn]
+        return self.ground.free_on(nodes.difference(others)) | {name: {} for name in others}
 
     def has_started(self, entry: Directed) -> bool:
         """Whether its minimum was bound under its present decision, as was noted before."""

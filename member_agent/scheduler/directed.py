@@ -87,28 +87,32 @@ def _for_arrivals(books: Books, slots: Sequence[Slot], demand: Demand) -> Iterab
 def _joins(books: Books, slot: Slot, lot: Lot) -> bool:
     """Whether a place is beside the pods that run, as the lot's constraint asks."""
     mates = (books.cache.node_of(pod) for pod in lot.mates)
-    around = books.ground.enclosing([slot.node, *mates])
+    around = books.ground.tree.enclosing([slot.node, *mates])
     return near_enough(lot, around, books.cache.tree().domains)
 
 
 def hold_until_its_turn(books: Books, entry: Directed) -> None:
     """Keep what was kept for it before its admission from all whose turn comes before its own.
 
-    Then it is placed with everything else there, as the leader placed it.
+    The same places, else others in the domain. Then it is placed with everything else there, as the
+    leader placed it.
     """
     old, demand = _kept_before(books, entry), books.demand(entry)
     if demand is None or old is None or old.decision != HELD:
         return
     _, outside = _sides(books, old.domain)
-    wish = Wish(prefer=old.domain, never=outside | books.closed_before(entry))
-    nodes = books.ground.keep_until_turn(demand, old.amounts(), wish, entry.binding)
-    books.held_before[entry.binding] = nodes
+    never = outside | books.closed_before(entry)
+    slots = old.slots
+    if not (never.isdisjoint(s.node for s in slots) and books.ground.stay(slots, entry.binding)):
+        wish = Wish(prefer=old.domain, never=never)
+        slots = books.ground.keep(demand, old.amounts(), wish, entry.binding).slots
+    books.held_before[entry.binding] = frozenset(slot.node for slot in slots)
 
 
 def _sides(books: Books, domain: DomainId | None) -> tuple[frozenset[str], frozenset[str]]:
     """The nodes of a domain, and all others."""
-    inside = books.ground.nodes_in(frozenset({domain}))
-    return inside, books.ground.nodes_in(frozenset({None})) - inside
+    inside = books.ground.tree.nodes_in(frozenset({domain}))
+    return inside, books.ground.tree.nodes_in(frozenset({None})) - inside
 
 
 def hold_room(books: Books, hold: Directed) -> None:
@@ -120,17 +124,22 @@ def hold_room(books: Books, hold: Directed) -> None:
     """
     for unit in books.by_binding.get(hold.binding, ()):
         books.wait(unit, unit.waiting, "it is not admitted yet: room is being made for it")
+    _keep_room(books, hold)
+
+
+def _keep_room(books: Books, hold: Directed) -> None:
     demand = books.demand(hold)
     if demand is None:
         return
     inside, outside = _sides(books, hold.domain)
     wish = Wish(prefer=hold.domain, never=outside | books.barred(hold))
-    leaving = leaving_pods(hold, books.cache.entries(), books.by_binding)
-    amounts = kept_elsewhere(books.cache, demand, leaving, inside)
+    leaving = list(leaving_pods(hold, books.cache.entries(), books.by_binding))
+    nodes = inside.intersection(pod.node for pod in leaving)
+    amounts = kept_elsewhere(books.cache, demand, leaving, books.free_for(hold, nodes))
     if not amounts.entries:
         return
-    seats = books.ground.place(demand, amounts, wish, least=Amounts(), binding=hold.binding)
-    if isinstance(seats, Seats) and seats.slots:
+    seats = books.ground.keep(demand, amounts, wish, hold.binding)
+    if seats.slots:
         kept = _reservation(books, hold, seats)
         books.reservations[hold.binding] = replace(kept, decision=HELD)
 
@@ -147,7 +156,7 @@ def keep_own_places(books: Books, entry: Directed) -> None:
         return
     lone = [lot for lot in demand.lots if lot.partition is None and not lot.mates]
     wanted = [lot for lot in lone for _ in range(lot.count)]
-    inside = books.ground.nodes_in(frozenset({entry.domain}))
+    inside = books.ground.tree.nodes_in(frozenset({entry.domain}))
     slots: list[Slot] = []
     for unit in books.by_binding.get(entry.binding, ()):
         plan = plan_of(unit)
@@ -176,14 +185,36 @@ def keep_own_places(books: Books, entry: Directed) -> None:
 
 def place_directed(books: Books, entry: Directed) -> None:
     """Reserve what is still lacking, then start the units that may start."""
-    books.ground.give_back_at_turn(entry.binding)
+    books.ground.give_back(entry.binding)
     units = books.by_binding.get(entry.binding, [])
     if books.has_started(entry) or _all_reached(entry, units):
         books.reached[entry.binding] = entry.decision
     demand = books.demand(entry)
     why = _reserve(books, entry, units, demand) if demand is not None else ""
+    if why and demand is not None:
+        why = _before_reservations(books, entry, units, demand, why)
     for unit in units:
         _start(books, entry, unit, why)
+
+
+def _before_reservations(
+    books: Books, entry: Directed, units: Sequence[Unit], demand: Demand, why: str
+) -> str:
+    """Places for what was admitted beside reservations, before these; why there still are none.
+
+    There is room for both, as the leader counted. Where pods lie otherwise than it knew, the
+    reservation takes what the admitted gang leaves. What started before waits for other room.
+    """
+    before = [one for one in books.holds if one.turn < entry.turn and not one.leaving]
+    if not before or books.has_started(entry):
+        return why
+    for hold in before:
+        books.ground.give_back(hold.binding)
+        books.reservations.pop(hold.binding, None)
+    why = _reserve(books, entry, units, demand)
+    for hold in before:
+        _keep_room(books, hold)
+    return why
 
 
 def _reserve(books: Books, entry: Directed, units: Sequence[Unit], demand: Demand) -> str:
@@ -223,7 +254,7 @@ def _reserve(books: Books, entry: Directed, units: Sequence[Unit], demand: Deman
 
 
 def _reservation(books: Books, entry: Directed, seats: Seats) -> Reservation:
-    there = entry.domain is None or books.ground.lies_in(seats.domain, entry.domain)
+    there = entry.domain is None or books.ground.tree.lies_in(seats.domain, entry.domain)
     return Reservation(
         decision=entry.decision,
         slots=seats.slots,

@@ -1,20 +1,22 @@
 """The nodes of a round: held amounts first, then one `Space` from which everything is placed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Amounts, Gang, TopologyConstraint
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
 from global_sched.shared.model.pods import PodShape, tolerated
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import Verdict
-from global_sched.shared.placement import NotPlaced, Placed, Space
+from global_sched.shared.placement import NotPlaced, Placed, Space, Take
 from member_agent.cache import Asked, ClusterCache, Unit, live_room
 from member_agent.scheduler.beside import all_at_once, gang_beside
 from member_agent.scheduler.demand import Demand
 from member_agent.scheduler.round import Slot
 from member_agent.scheduler.seats import Seats, Wish
+from member_agent.scheduler.tree import Tree
 
 _MOST_RETRIES: Final = 256
 """So many further ways to make up a minimum are tried in one round, for all units together."""
@@ -35,6 +37,7 @@ class Ground:
         label_keys: frozenset[str],
     ) -> None:
         self._cache = cache
+        self.tree = Tree(cache)
         self._units = units
         self._closed = closed
         self._label_keys = label_keys
@@ -46,7 +49,7 @@ class Ground:
         self._retries = _MOST_RETRIES
         self._taken: list[Placed] = []
         """What the last `place` took."""
-        self._until_turn: dict[BindingId, tuple[Placed, ...]] = {}
+        self._kept: dict[BindingId, tuple[Placed, ...]] = {}
 
     # --- single nodes -----------------------------------------------------------------------
 
@@ -85,19 +88,32 @@ class Ground:
         self._retries -= 1
         return self._retries >= 0
 
-    def keep_until_turn(
-        self, demand: Demand, amounts: Amounts, wish: Wish, binding: BindingId
-    ) -> frozenset[str]:
-        """Take as many of the amounts as fit, until `give_back_at_turn`; the nodes."""
+    def keep(self, demand: Demand, amounts: Amounts, wish: Wish, binding: BindingId) -> Seats:
+        """Take as many of the amounts as fit, until `give_back`."""
         seats = self.place(demand, amounts, wish, least=Amounts(), binding=binding)
         if isinstance(seats, str):
-            return frozenset()
-        self._until_turn[binding] = tuple(self._taken)
-        return frozenset(slot.node for slot in seats.slots)
+            return Seats()
+        self._kept[binding] = tuple(self._taken)
+        return seats
 
-    def give_back_at_turn(self, binding: BindingId) -> None:
-        """Nothing of what was kept for a binding is kept from it itself."""
-        for placed in self._until_turn.pop(binding, ()):
+    def stay(self, slots: Sequence[Slot], binding: BindingId) -> bool:
+        """Take all of these places, until `give_back`; or none, where one is not free."""
+        space = self._opened()
+        at = {leaf.node: number for number, leaf in enumerate(self._topology.leaves)}
+        if any(slot.node not in at for slot in slots):
+            return False
+        takes = [Take(at[slot.node], slot.lot, 1, 1, slot.shape.requests) for slot in slots]
+        placed = Placed(Amounts(), None, None, "", tuple(takes))
+        try:
+            space.take(placed)
+        except InvariantError:
+            return False
+        self._kept[binding] = (placed,)
+        return True
+
+    def give_back(self, binding: BindingId) -> None:
+        """What was kept for a binding is kept no more."""
+        for placed in self._kept.pop(binding, ()):
             self._opened().give_back(placed)
 
     def knows_no_tier_of(self, constraint: TopologyConstraint | None) -> bool:
@@ -155,7 +171,7 @@ class Ground:
         seats = self._seats(demand, amounts, beside, placed)
         if placed.amounts.pods() or not beside:
             return seats
-        domain = self.enclosing([*wish.around, *(slot.node for slot in beside)])
+        domain = self.tree.enclosing([*wish.around, *(slot.node for slot in beside)])
         tiers = {d.name: d.tier for d in self._topology.domains}
         return replace(seats, domain=domain, tier=tiers.get(domain) if domain else None)
 
@@ -203,7 +219,9 @@ class Ground:
         """Everything in one search, where some pods belong beside others; None when it is none."""
         if not any(lot.mates for lot in demand.lots):
             return None
-        whole = all_at_once(demand, lambda lot: map(self._cache.node_of, lot.mates), self._domains)
+        whole = all_at_once(
+            demand, lambda lot: map(self._cache.node_of, lot.mates), self.tree.domains_of
+        )
         if whole is None:
             return None
         placed = self._opened().place(
@@ -218,7 +236,7 @@ class Ground:
 
     def _bound(self, demand: Demand, nodes: Sequence[str]) -> tuple[DomainId | None, ...]:
         """Where the gang's running pods hold the others to."""
-        return self._domains(nodes) if demand.constraint is not None else ()
+        return self.tree.domains_of(nodes) if demand.constraint is not None else ()
 
     def _beside_mates(
         self, demand: Demand, amounts: Amounts, least: Amounts, binding: BindingId | None
@@ -233,7 +251,7 @@ class Ground:
             placed = space.place(
                 gang_beside(space, lot, len(pods), demand.constraint),
                 minimum=Amounts.of({lot.name: min(len(pods), least.get(lot.name))}),
-                bound=self._domains(mates),
+                bound=self.tree.domains_of(mates),
                 binding=binding,
             )
             if isinstance(placed, NotPlaced):
@@ -248,12 +266,6 @@ class Ground:
                 for at, (pod, (_, node)) in enumerate(zip(pods, nodes, strict=False))
             ]
         return slots
-
-    def _domains(self, nodes: Iterable[str]) -> tuple[DomainId | None, ...]:
-        """The domains of these nodes; one that is gone holds nobody to any place."""
-        leaf_of = self._cache.tree().leaf_of
-        there = {leaf_of.get(n) for n in nodes if n in self._cache.nodes}
-        return tuple(sorted(there, key=lambda domain: domain or ""))
 
     def _opened(self) -> Space:
         if self._space is None:
@@ -300,39 +312,9 @@ class Ground:
             short=f"there is no room for {lacking} now" if lacking else "",
         )
 
-    # --- the tree ---------------------------------------------------------------------------
-
-    def enclosing(self, nodes: Iterable[str]) -> DomainId | None:
-        """The smallest domain around these nodes; None when there is none."""
-        common: list[DomainId] | None = None
-        for domain in self._domains(nodes):
-            chain = self._chain(domain)
-            common = chain if common is None else [name for name in common if name in chain]
-        return common[0] if common else None
-
-    def _chain(self, domain: DomainId | None) -> list[DomainId]:
-        """A domain and its ancestors, upwards."""
-        parents = {d.name: d.parent for d in self._cache.tree().domains}
-        chain: list[DomainId] = []
-        while domain is not None and domain not in chain:
-            chain.append(domain)
-            domain = parents.get(domain)
-        return chain
-
-    def lies_in(self, domain: DomainId | None, around: DomainId | None) -> bool:
-        """Whether a domain is within another, or the same; None is the whole cluster."""
-        return around is None or around in self._chain(domain)
-
-    def nodes_in(self, domains: frozenset[DomainId | None]) -> frozenset[str]:
-        """The nodes of these domains; None is the whole cluster."""
-        if None in domains:
-            return frozenset(self._cache.nodes)
-        if not domains:
-            return frozenset()
-        leaf_of = self._cache.tree().leaf_of
-        inside = {
-            leaf
-            for leaf in set(leaf_of.values())
-            if any(self.lies_in(leaf, domain) for domain in domains)
-        }
-        return frozenset(name for name, leaf in leaf_of.items() if leaf in inside)
+    def free_on(self, nodes: frozenset[str]) -> dict[str, dict[str, int]]:
+        """What is free on each of these nodes, beside all that was placed in this round."""
+        found: dict[str, dict[str, int]] = {name: {} for name in nodes}
+        for take in self._opened().shut(nodes).takes:
+            found[self._topology.leaves[take.leaf].node] = dict(take.requests.entries)
+        return found

@@ -5,7 +5,7 @@ already is kept. Without any it is a reservation: the domain drains, and only wh
 may start there, or who is sent there on purpose.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from global_sched.shared.model.gang import Amounts
@@ -71,20 +71,24 @@ def closed_nodes(
 
 
 def kept_elsewhere(
-    cache: ClusterCache, demand: Demand, leaving: Iterable[PodRecord], inside: Collection[str]
+    cache: ClusterCache,
+    demand: Demand,
+    leaving: Iterable[PodRecord],
+    free: Mapping[str, Mapping[str, int]],
 ) -> Amounts:
-    """By lot the places to keep now: all but those that nodes inside have once these pods left.
+    """By lot the places to keep now: all but those that nodes have once these pods left.
 
-    The leader counts the same: what it does not keep elsewhere it gives to others at once.
+    `free`: what is free now on the nodes that count. The leader counts the same: what it does not
+    keep elsewhere it gives to others at once.
     """
     left = {lot.name: lot.count for lot in demand.lots}
-    free: dict[str, dict[str, int]] = {}
+    rooms: dict[str, dict[str, int]] = {}
     for pod in leaving:
-        if pod.node in inside:
-            there = free.setdefault(pod.node, _free_on(cache, pod.node))
+        if pod.node in free:
+            there = rooms.setdefault(pod.node, dict(free[pod.node]))
             for name, amount in pod.shape.requests:
                 there[name] = there.get(name, 0) + amount
-    for node, room in sorted(free.items()):
+    for node, room in sorted(rooms.items()):
         for lot in demand.lots:
             if not class_takes(cache.nodes[node].node_class, lot.shape):
                 continue
@@ -95,11 +99,6 @@ def kept_elsewhere(
             for name, amount in asked:
                 room[name] = room.get(name, 0) - amount * pods
     return Amounts.of(left)
-
-
-def _free_on(cache: ClusterCache, node: str) -> dict[str, int]:
-    used = cache.used(node)
-    return {name: has - used.get(name, 0) for name, has in cache.nodes[node].room.items()}
 
 
 def draining_for(

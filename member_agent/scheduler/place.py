@@ -9,8 +9,11 @@ for a claim, but for the places that its own pods had. A directed workload keeps
 until its pods are bound, so that the order in which pods arrive does not matter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
+from global_sched.shared.model.ids import DomainId
+from global_sched.shared.placement import NO_TIER
 from member_agent.cache import ClusterCache, Directed, Unit
 from member_agent.scheduler.books import Books
 from member_agent.scheduler.directed import (
@@ -46,7 +49,7 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     for entry in entries:
         if entry.binding not in holds:
             hold_until_its_turn(books, entry)
-    for entry in _in_turn(books, entries, running):
+    for entry in _narrow_first(books, _in_turn(books, entries, running)):
         if entry.binding in holds:
             hold_room(books, holds[entry.binding])
             continue
@@ -59,6 +62,19 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     for unit in free_order(units):
         place_free(books, unit)
     return books.result()
+
+
+def _narrow_first(books: Books, entries: Sequence[Directed]) -> Iterator[Directed]:
+    """The entries; of those in a row that room is only held for, lower domains first.
+
+    As the leader holds it: what victims have left is anybody's in a wider domain.
+    """
+    tiers: dict[DomainId | None, int] = {
+        domain.name: domain.tier for domain in books.cache.tree().domains
+    }
+    held = {hold.binding: tiers.get(hold.domain, NO_TIER) for hold in books.holds}
+    for _, row in groupby(entries, key=lambda entry: entry.binding in held):
+        yield from sorted(row, key=lambda entry: held.get(entry.binding, 0))
 
 
 def _running(books: Books, entries: Sequence[Directed]) -> list[Directed]:

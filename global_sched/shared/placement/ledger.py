@@ -1,7 +1,7 @@
 """What was taken from a Space and by whom, so that it can be given back or undone in any order."""
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from global_sched.shared.model.errors import InvariantError
@@ -287,13 +287,14 @@ class Ledger:
                 for at, leaf in enumerate(topology.leaves)
             )
             return replace(topology, leaves=leaves)
-        return replace(topology, leaves=self._counted())
+        return replace(topology, leaves=self.counted())
 
-    def _counted(self) -> tuple[Leaf, ...]:
+    def counted(self, tenants: Collection[int] | None = None) -> tuple[Leaf, ...]:
+        """Nodes as they are now, alike ones together: all, or those with these occupants."""
         rows, ground = self._rows, self._ground
         counts: dict[LeafKey, int] = {}
         for row, count in enumerate(rows.count):
-            if count:
+            if count and (tenants is None or rows.tenant[row] in tenants):
                 at = rows.domain[row]
                 name: DomainId | None = (
                     None if at == ground.index.root else ground.index.domains[at].name

@@ -210,12 +210,13 @@ class Space:
     def all_free(
         self, *, occupants: Collection[tuple[Occupant, ...]] = (), domain: DomainId | None = None
     ) -> Placed:
-        """Everything that is free on the nodes with these occupants and on those under a domain.
-
-        To be taken, so that nothing else goes there, and given back.
-        """
+        """All that is free on nodes with these occupants and under a domain: to be taken."""
         takes = all_free(self._rows, self._ledger, occupants, domain)
         return Placed(Amounts(), domain, None, "", takes)
+
+    def nodes_of(self, freed: Mapping[tuple[Occupant, ...], Resources]) -> tuple[Leaf, ...]:
+        """The nodes with these occupants as they are now, alike ones together; without names."""
+        return self._ledger.counted(per_tenant(self._ground, freed))
 
     def shut(self, nodes: Collection[str]) -> Placed:
         """Everything that is free on named nodes: to be taken, so that nothing else goes there."""

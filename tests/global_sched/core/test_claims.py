@@ -9,43 +9,21 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import MAIN, ClusterName, QueueName
 from global_sched.shared.model.instant import SECOND, Instant
-from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Reported
 from tests.builders import NOW, ids, workload
-from tests.towns import Member, Town
+from tests.global_sched.core.claiming import POLICY, cycle, job, town_of, verdict_of
 
-POLICY = Policy(patience_seconds=0)
 M = ClusterName("m")
-
-
-def _town(*running, racks=(2, 2), queues=("a", "b"), cpu=1):
-    """A town in which these run already."""
-    named = [q if isinstance(q, Queue) else Queue(name=QueueName(q)) for q in queues]
-    town = Town([Member("m", racks, cpu=cpu)], named)
-    town.run(*running, policy=POLICY)
-    return town
-
-
-def _job(name, pods=1, priority=0, queue="a", **more):
-    return workload(name, cpu=1, pods=pods, priority=priority, queue=queue, **more)
-
-
-def _cycle(town, policy=POLICY):
-    return run_cycle(town.snapshot(), policy, town.now)
-
-
-def _verdict(plan, name):
-    return next(o.verdict for o in plan.outcomes if o.workload.endswith(f"/{name}"))
 
 
 def test_a_claim_is_made_with_its_victims():
     """The claimant gets the claim, the victim leaves for it, both say so; nothing is placed yet."""
-    town = _town(_job("low", 4))
-    town.add(_job("high", 2, priority=10))
+    town = town_of(job("low", 4))
+    town.add(job("high", 2, priority=10))
 
-    plan = _cycle(town)
+    plan = cycle(town)
 
     (withdrawal,), (claiming,) = plan.withdrawals, plan.claims
     claim = claiming.decision.claim
@@ -55,55 +33,19 @@ def test_a_claim_is_made_with_its_victims():
     assert (withdrawal.reason, withdrawal.targets) == (Reason.PREEMPTED, ())
     assert (claim.cluster, claim.amounts.pods(), claim.victims[0].whole) == ("m", 2, True)
     assert claim.until == town.now + POLICY.hold_seconds * SECOND
-    assert _verdict(plan, "high").reason == Reason.ROOM_BEING_MADE
-    assert _verdict(plan, "low").reason == Reason.PREEMPTED
+    assert verdict_of(plan, "high").reason == Reason.ROOM_BEING_MADE
+    assert verdict_of(plan, "low").reason == Reason.PREEMPTED
     assert not plan.admissions
-
-
-def test_held_room_goes_to_nobody_else():
-    """While victims leave, and when they have left, only the claimant gets their room."""
-    town = _town(_job("low", 4))
-    town.add(_job("high", 2, priority=10))
-    town.execute(_cycle(town), linger=True)
-    town.add(_job("small", 1, queue="b"))
-
-    waiting = _cycle(town)
-    town.leave()
-    later = _cycle(town)
-
-    assert not waiting.admissions
-    assert not waiting.withdrawals
-    assert sorted(ids(later.admissions)) == ["high", "small"]
-    grant = next(a for a in later.admissions if a.workload.endswith("high")).decision.grants[0]
-    assert grant.amounts.pods() == 2
-
-
-def test_nodes_that_are_half_free_are_kept():
-    """A node from which one of two victims is gone takes nothing in between."""
-    town = _town(_job("one"), _job("two"), racks=(1,), cpu=2)
-    town.add(workload("high", cpu=2, priority=10, queue="a"))
-    plan = _cycle(town)
-    assert sorted(ids(plan.withdrawals)) == ["one", "two"]
-    town.execute(plan, linger=True)
-    first = town.workloads[plan.withdrawals[0].workload]
-    town.members[M].remove(first.binding_id)
-    town.add(_job("small", 1, queue="b"))
-
-    waiting = _cycle(town)
-
-    assert not waiting.admissions
-    town.leave()
-    assert ids(_cycle(town).admissions) == ["high"]
 
 
 def test_a_new_leader_goes_on():
     """A claim that stands while its victim still runs: the victim leaves now, without a search."""
-    town = _town(_job("low", 4))
-    town.add(_job("high", 2, priority=10))
-    plan = _cycle(town)
+    town = town_of(job("low", 4))
+    town.add(job("high", 2, priority=10))
+    plan = cycle(town)
     town.execute(replace(plan, withdrawals=()))
 
-    again = _cycle(town, replace(POLICY, searches_per_cycle=0))
+    again = cycle(town, replace(POLICY, searches_per_cycle=0))
 
     assert ids(again.withdrawals) == ["low"]
     assert not again.claims
@@ -111,12 +53,12 @@ def test_a_new_leader_goes_on():
 
 def test_a_claim_that_is_not_met_in_time_ends():
     """Then the cluster is left out for a while, and nobody else has left."""
-    town = _town(_job("low", 4))
-    town.add(_job("high", 2, priority=10))
-    town.execute(_cycle(town), linger=True)
+    town = town_of(job("low", 4))
+    town.add(job("high", 2, priority=10))
+    town.execute(cycle(town), linger=True)
     town.now = Instant(town.now + (POLICY.hold_seconds + 1) * SECOND)
 
-    plan = _cycle(town)
+    plan = cycle(town)
 
     (claiming,) = plan.claims
     assert claiming.decision.claim is None
@@ -136,45 +78,45 @@ def test_a_claim_that_is_not_met_in_time_ends():
 )
 def test_who_may_leave(change, leaves):
     """`preemptable: false` and system-critical workloads never leave."""
-    town = _town(_job("low", 4, **change))
-    town.add(_job("high", 2, priority=10))
+    town = town_of(job("low", 4, **change))
+    town.add(job("high", 2, priority=10))
 
-    assert bool(_cycle(town).withdrawals) == leaves
+    assert bool(cycle(town).withdrawals) == leaves
 
 
 def test_one_search_for_equal_shapes_and_a_limit():
     """What is not searched waits, and says so; the next cycle looks at it."""
-    town = _town(_job("l1"), _job("l2"), _job("l3"), _job("l4"))
-    demand = _job("x").demand
-    town.add(*[_job(f"h{i}", priority=10, asks=demand, created=i) for i in range(3)])
+    town = town_of(job("l1"), job("l2"), job("l3"), job("l4"))
+    demand = job("x").demand
+    town.add(*[job(f"h{i}", priority=10, asks=demand, created=i) for i in range(3)])
 
-    plan = _cycle(town)
-    none = _cycle(town, replace(POLICY, searches_per_cycle=0))
+    plan = cycle(town)
+    none = cycle(town, replace(POLICY, searches_per_cycle=0))
 
     assert ids(plan.claims) == ["h0"]
-    assert _verdict(plan, "h1").reason == Reason.SEARCH_DEFERRED
-    assert _verdict(plan, "h1").code == Code.WAIT
+    assert verdict_of(plan, "h1").reason == Reason.SEARCH_DEFERRED
+    assert verdict_of(plan, "h1").code == Code.WAIT
     assert not none.claims
-    assert _verdict(none, "h0").reason == Reason.SEARCH_DEFERRED
+    assert verdict_of(none, "h0").reason == Reason.SEARCH_DEFERRED
 
 
 def test_a_victim_evicts_nobody_for_a_while():
     """A victim of middle priority does not pass its eviction on at once."""
-    town = _town(_job("low", 2), _job("mid", 2, priority=5, preemptable=True))
+    town = town_of(job("low", 2), job("mid", 2, priority=5, preemptable=True))
     town.workloads = {
         key: replace(one, preemptable=one.name != "low") for key, one in town.workloads.items()
     }
-    town.add(_job("high", 2, priority=10))
-    plan = _cycle(town)
+    town.add(job("high", 2, priority=10))
+    plan = cycle(town)
     assert ids(plan.withdrawals) == ["mid"]
     town.execute(plan, linger=True)
     town.leave()
     town.workloads = {key: replace(one, preemptable=True) for key, one in town.workloads.items()}
-    town.execute(_cycle(town), linger=True)
+    town.execute(cycle(town), linger=True)
 
-    quiet = _cycle(town)
+    quiet = cycle(town)
     town.now = Instant(town.now + (POLICY.hold_seconds + 1) * SECOND)
-    later = _cycle(town)
+    later = cycle(town)
 
     assert not quiet.withdrawals
     assert ids(later.withdrawals) == ["low"]
@@ -187,35 +129,35 @@ def test_a_quota_that_a_brother_borrows_is_taken_back():
         Queue(name=QueueName("a"), parent=QueueName("top"), deserved=(("cpu", 1000), ("pods", 1))),
         Queue(name=QueueName("b"), parent=QueueName("top"), deserved=(("cpu", 1000), ("pods", 1))),
     ]
-    town = _town(_job("b1", queue="b"), _job("b2", queue="b"), queues=queues)
-    town.add(_job("a1"))
+    town = town_of(job("b1", queue="b"), job("b2", queue="b"), queues=queues)
+    town.add(job("a1"))
 
-    plan = _cycle(town)
+    plan = cycle(town)
     town.execute(plan, linger=True)
 
     assert ids(plan.withdrawals) == ["b2"]
-    assert ids(_cycle(town).admissions) == ["a1"]
+    assert ids(cycle(town).admissions) == ["a1"]
 
 
 def test_surplus_leaves_in_turns():
     """Only as many surplus pods as are needed; the decision tells how many to delete."""
-    town = _town(_job("low", 4, minimum=1))
-    town.add(_job("high", 2, priority=10))
+    town = town_of(job("low", 4, minimum=1))
+    town.add(job("high", 2, priority=10))
 
-    plan = _cycle(town)
+    plan = cycle(town)
 
     (shrunk,) = plan.admissions
     assert shrunk.makes_room_for is not None
     assert shrunk.decision.grants[0].amounts.pods() == 2
     assert shrunk.decision.give_up == ((M, Amounts.of({MAIN: 2})),)
-    assert _verdict(plan, "low").reason == Reason.GAVE_UP_SURPLUS
+    assert verdict_of(plan, "low").reason == Reason.GAVE_UP_SURPLUS
     assert not plan.withdrawals
 
 
 def test_explain_names_victims_to_their_own_tenant_only():
     """Who would have to leave, by queue and priority; another tenant's job has no name."""
-    town = _town(_job("low", 2), _job("other", 2, tenant="rival"))
-    town.add(_job("high", 4, priority=10))
+    town = town_of(job("low", 2), job("other", 2, tenant="rival"))
+    town.add(job("high", 4, priority=10))
 
     found = explain(town.snapshot(), POLICY, town.now, workload("high").key)
 
@@ -229,8 +171,8 @@ def test_explain_names_victims_to_their_own_tenant_only():
 
 def test_explain_says_why_nobody_leaves():
     """Without victims there is a sentence."""
-    town = _town(_job("same", 4))
-    town.add(_job("new", 2))
+    town = town_of(job("same", 4))
+    town.add(job("new", 2))
 
     found = explain(town.snapshot(), POLICY, town.now, workload("new").key)
 
@@ -241,30 +183,30 @@ def test_explain_says_why_nobody_leaves():
 
 def test_a_world_at_rest_is_not_searched():
     """Equal priority in one queue: no search, and the plan is empty."""
-    town = _town(_job("same", 4))
-    town.add(_job("new", 2))
+    town = town_of(job("same", 4))
+    town.add(job("new", 2))
 
     plan = run_cycle(town.snapshot(), POLICY, NOW)
 
     assert plan.empty()
-    assert _verdict(plan, "new").code == Code.NO_FIT
+    assert verdict_of(plan, "new").code == Code.NO_FIT
 
 
 def test_room_that_surplus_leaves_is_not_given_twice():
     """While its surplus leaves for one claimant, a gang is no victim for the next one."""
-    town = _town(_job("low", 2, minimum=1), racks=(2,))
-    town.add(_job("first", priority=10))
-    town.execute(_cycle(town), linger=True)
-    town.add(_job("second", 2, priority=20, created=3602))
+    town = town_of(job("low", 2, minimum=1), racks=(2,))
+    town.add(job("first", priority=10))
+    town.execute(cycle(town), linger=True)
+    town.add(job("second", 2, priority=20, created=3602))
 
-    waiting = _cycle(town)
+    waiting = cycle(town)
 
     assert (waiting.withdrawals, waiting.claims) == ((), ())
     town.leave()
-    town.execute(_cycle(town))
+    town.execute(cycle(town))
     assert town.workloads["jobs/first"].targets
     town.now = Instant(town.now + SECOND)
-    assert sorted(ids(_cycle(town).withdrawals)) == ["first", "low"]
+    assert sorted(ids(cycle(town).withdrawals)) == ["first", "low"]
 
 
 def _tell(town, plan):
@@ -279,37 +221,37 @@ def _tell(town, plan):
 def test_who_was_put_off_has_its_turn(most):
     """However many before it search in vain: after one round everybody was looked at."""
     policy = replace(POLICY, searches_per_cycle=most)
-    town = _town(_job("stays", 3, preemptable=False), _job("low"))
-    in_vain = [_job(f"vain{at}", 2, priority=20, created=at) for at in range(7)]
-    town.add(*in_vain, _job("last", priority=10, created=9))
+    town = town_of(job("stays", 3, preemptable=False), job("low"))
+    in_vain = [job(f"vain{at}", 2, priority=20, created=at) for at in range(7)]
+    town.add(*in_vain, job("last", priority=10, created=9))
 
-    plan, cycles = _cycle(town, policy), 1
+    plan, cycles = cycle(town, policy), 1
     while not plan.claims and cycles < 20:
         _tell(town, plan)
         town.now = Instant(town.now + SECOND)
-        plan, cycles = _cycle(town, policy), cycles + 1
+        plan, cycles = cycle(town, policy), cycles + 1
 
     assert ids(plan.claims) == ["last"]
     later = 8 - most  # half of each further cycle's searches are theirs, rounded up
     assert cycles <= 1 - (-later // (most - most // 2))
     town.execute(plan, linger=True)
     town.leave()
-    assert ids(_cycle(town, policy).admissions) == ["last"]
+    assert ids(cycle(town, policy).admissions) == ["last"]
 
 
 def test_who_was_looked_at_is_looked_at_again():
     """When nobody is put off any more, the next round begins with the first in line."""
     policy = replace(POLICY, searches_per_cycle=2)
-    town = _town(_job("stays", 3, preemptable=False), _job("low", preemptable=False))
-    town.add(*[_job(f"j{at}", 1, priority=20, created=at) for at in range(3)])
+    town = town_of(job("stays", 3, preemptable=False), job("low", preemptable=False))
+    town.add(*[job(f"j{at}", 1, priority=20, created=at) for at in range(3)])
     for _ in range(4):
-        _tell(town, _cycle(town, policy))
+        _tell(town, cycle(town, policy))
     low = town.workloads["jobs/low"]
     town.workloads[low.key] = replace(low, preemptable=True)
 
-    plans = [_cycle(town, policy)]
+    plans = [cycle(town, policy)]
     _tell(town, plans[0])
-    plans.append(_cycle(town, policy))
+    plans.append(cycle(town, policy))
 
     assert "j0" in ids(plans[0].claims) + ids(plans[1].claims)
 
@@ -324,20 +266,20 @@ def test_who_was_looked_at_is_looked_at_again():
 )
 def test_whom_others_left_for_stays_a_while(created, seconds, want):
     """What others lost their place for is not lost at once to somebody who could have had it."""
-    town = _town(_job("low", 2), racks=(3,))
-    town.add(_job("first", 3, priority=10))
-    town.execute(_cycle(town))
-    town.execute(_cycle(town))
+    town = town_of(job("low", 2), racks=(3,))
+    town.add(job("first", 3, priority=10))
+    town.execute(cycle(town))
+    town.execute(cycle(town))
     first = town.workloads["jobs/first"]
     assert (first.decision.claimed, len(first.targets)) == (town.now, 1)
-    town.add(_job("second", 3, priority=20, created=created))
+    town.add(job("second", 3, priority=20, created=created))
     town.now = Instant(town.now + seconds * SECOND)
 
-    plan = _cycle(town)
+    plan = cycle(town)
 
     assert ids(plan.withdrawals) == want
     if not want:
-        assert _verdict(plan, "second").detail.endswith(
+        assert verdict_of(plan, "second").detail.endswith(
             "the 1 gangs that may leave for it came where others had to leave, or came back, "
             "less than 300 s ago, and stay so long"
         )

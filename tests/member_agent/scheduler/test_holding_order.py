@@ -1,0 +1,133 @@
+"""Room that is kept for workloads which are not admitted yet, and whose turn is before whose."""
+
+from global_sched.shared.model.instant import SECOND, Instant
+from member_agent.scheduler.round import Situation
+from tests.builders import gang
+from tests.builders import pod_set as model_pod_set
+from tests.member_agent.directives import directive, entry, hold
+from tests.member_agent.member import gang_objects, member, pod, racks
+from tests.member_agent.scheduler.rounds import nodes_of, round_of
+from tests.wire import NOW
+
+
+def workers(pods, gpus=8):
+    """The gang of `gang_objects`, as the leader knows it."""
+    return gang(model_pod_set("worker", pods=pods, gpus=gpus, cpu=1))
+
+
+def at(seconds, **fields):
+    """The situation so many seconds after NOW."""
+    return Situation(now=Instant(NOW + seconds * SECOND), **fields)
+
+
+def busy(node, gpus=8):
+    return pod(f"busy-{node}", gpus=gpus, node=node, scheduler="default-scheduler")
+
+
+def test_the_narrower_domain_is_held_first():
+    """Who may have its places anywhere leaves those in the rack to whom only the rack helps."""
+    cache = member(
+        racks(2, 1),
+        pod("small", gpus=1),
+        directive(
+            hold("anywhere", {"worker": 1}, gang=workers(1), leaving=["gone"], at=-2),
+            hold("in-r0", {"worker": 1}, gang=workers(1), domain="r0", leaving=["gone"], at=-1),
+        ),
+    )
+
+    round_ = round_of(cache, at(0))
+
+    kept = {name: [slot.node for slot in one.slots] for name, one in round_.reservations.items()}
+    assert kept == {"anywhere": ["r1-0"], "in-r0": ["r0-0"]}
+    assert nodes_of(round_) == {}
+
+
+def test_what_others_take_of_a_victims_node_is_kept_elsewhere():
+    """Half of the node goes to who was admitted before: with the other half the claim has none."""
+    claim = hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])
+    cache = member(
+        racks(1, 2, gpus=8),
+        gang_objects("v", pods=1, gpus=4, binding="victim", nodes=["r0-0"]),
+        gang_objects("g", pods=1, gpus=4, binding="g"),
+        pod("large", gpus=8),
+        directive(entry("g", {"worker": 1}, gang=workers(1, 4), domain="r0", at=-1), claim),
+    )
+
+    round_ = round_of(cache, at(0))
+
+    assert nodes_of(round_) == {"g-worker-0": "r0-0"}
+    assert [slot.node for slot in round_.reservations["claim"].slots] == ["r0-1"]
+
+
+def test_who_was_admitted_beside_a_reservation_comes_before_it():
+    """A pod that the leader did not know of leaves room for one of the two only."""
+    reserved = hold("large", {"worker": 1}, gang=workers(1), domain="r0", at=-2)
+    admitted = entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=-1)
+    cache = member(
+        racks(1, 2),
+        busy("r0-0", gpus=4),
+        gang_objects("g", pods=1, binding="g"),
+        directive(reserved, admitted),
+    )
+
+    round_ = round_of(cache, at(0))
+
+    assert nodes_of(round_) == {"g-worker-0": "r0-1"}
+    assert "large" not in round_.reservations
+
+
+def test_who_has_started_does_not_come_before_a_reservation():
+    """The room that its pods left when they ended is kept for the reservation."""
+    reserved = hold("large", {"worker": 1}, gang=workers(1), domain="r0", at=-2)
+    admitted = entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=-1)
+    cache = member(
+        racks(1, 2),
+        busy("r0-0", gpus=4),
+        gang_objects("g", pods=1, binding="g"),
+        directive(reserved, admitted),
+    )
+
+    round_ = round_of(cache, at(0, reached={"g": "decision-g"}))
+
+    assert nodes_of(round_) == {}
+    assert [slot.node for slot in round_.reservations["large"].slots] == ["r0-1"]
+
+
+def test_kept_places_stay_until_the_admitted_gangs_turn():
+    """A node that came free since is for whoever was admitted before, not the kept one."""
+    claim = hold("g", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])
+    first = round_of(member(racks(1, 2), busy("r0-0"), directive(claim)), at(0))
+    cache = member(
+        racks(1, 2),
+        gang_objects("late", pods=1, binding="late"),
+        gang_objects("g", pods=1, binding="g"),
+        directive(
+            entry("late", {"worker": 1}, gang=workers(1), domain="r0", at=1),
+            entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=2),
+        ),
+    )
+
+    assert nodes_of(round_of(cache, at(2, reservations=first.reservations))) == {
+        "g-worker-0": "r0-1",
+        "late-worker-0": "r0-0",
+    }
+
+
+def test_a_kept_place_that_is_taken_is_kept_elsewhere():
+    """Another scheduler put a pod there: the claim's next place is kept from all before it."""
+    claim = hold("g", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])
+    first = round_of(member(racks(1, 2), directive(claim)), at(0))
+    cache = member(
+        racks(1, 2),
+        busy("r0-0"),
+        gang_objects("late", pods=1, binding="late"),
+        gang_objects("g", pods=1, binding="g"),
+        directive(
+            entry("late", {"worker": 1}, gang=workers(1), domain="r0", at=1),
+            entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=2),
+        ),
+    )
+
+    assert nodes_of(round_of(cache, at(2, reservations=first.reservations))) == {
+        "g-worker-0": "r0-1",
+    }
