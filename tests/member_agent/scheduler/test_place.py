@@ -4,13 +4,12 @@ import pytest
 
 from global_sched.shared.api import names
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.ids import BindingId, DecisionId, PodSetName
-from member_agent.scheduler.memory import Memory, render_memory
+from global_sched.shared.model.ids import BindingId, PodSetName
 from member_agent.scheduler.round import Situation, Where
 from tests.builders import gang, hard
 from tests.builders import pod_set as model_pod_set
 from tests.member_agent.directives import directive, entry
-from tests.member_agent.member import gang_objects, member, node, owner, pod, pod_group, racks
+from tests.member_agent.member import gang_objects, member, node, owner, pod, racks
 from tests.member_agent.scheduler.rounds import bind, nodes_of, reasons_of, round_of
 
 
@@ -247,121 +246,3 @@ def test_services_start_pod_by_pod():
 
     assert sorted(nodes_of(round_)) == ["w0", "w1"]
     assert list(reasons_of(round_)) == ["w2"]
-
-
-def test_the_minimum_is_noted():
-    """Once the minimum is bound under a decision, the round says so, and what is to be noted."""
-    job, *rest = gang_objects("g", pods=2, binding="b", nodes=["r0-0", "r0-1"])
-    told = directive(entry("b", {"worker": 2}))
-
-    round_ = round_of(member(racks(1, 2), job, rest, told))
-
-    assert round_.reached == {"b": "decision-b"}
-    [(unit, text)] = round_.memories
-    assert unit.key == "PodGroup/team/g-pg"
-    assert round_.notes == (), "one write is enough"
-
-    job["metadata"]["annotations"] = {names.MEMORY: text}
-    assert round_of(member(racks(1, 2), job, rest, told)).memories == ()
-
-
-def test_a_gang_without_a_memory_is_noted_on_its_holder():
-    """Where no root owner remembers the gang, its PodGroup says that the minimum was bound."""
-    [_, group, *pods] = gang_objects("g", pods=2, binding="b", nodes=["r0-0", "r0-1"])
-    for each in (group, *pods):
-        each["metadata"].pop("ownerReferences", None)
-        each["metadata"].setdefault("labels", {})[names.BINDING_ID] = "b"
-
-    round_ = round_of(member(racks(1, 2), group, pods, directive(entry("b", {"worker": 2}))))
-
-    assert [(unit.key, decision) for unit, decision in round_.notes] == [
-        ("PodGroup/team/g-pg", "decision-b")
-    ]
-    assert round_.memories == ()
-
-
-@pytest.mark.parametrize(
-    ("decision", "holder", "want"),
-    [
-        pytest.param("decision-b", "uid-group-g-pg", {"b": "decision-b"}, id="this PodGroup's"),
-        pytest.param("decision-b", "uid-of-another", {}, id="another PodGroup's"),
-        pytest.param("decision-a", "uid-group-g-pg", {}, id="under another decision"),
-    ],
-)
-def test_a_minimum_that_the_job_remembers(decision, holder, want):
-    """After a restart the Job's memory alone tells whose minimum was bound, and under what."""
-    [job, *rest] = gang_objects("g", pods=2, binding="b", nodes=["r0-0"])
-    memory = Memory(decision=DecisionId(decision), reached=frozenset({holder}))
-    job["metadata"]["annotations"] = {names.MEMORY: render_memory(memory)}
-
-    round_ = round_of(member(racks(1, 2), job, rest, directive(entry("b", {"worker": 2}))))
-
-    assert round_.reached == want
-
-
-def test_a_minimum_that_was_reached_stays_reached():
-    """Later losses are the Job's own business; a new decision counts anew."""
-    cache = member(
-        racks(1, 2),
-        gang_objects("g", pods=2, binding="b", nodes=["r0-0"]),
-        directive(entry("b", {"worker": 2})),
-    )
-    before = Situation(reached={BindingId("b"): DecisionId("decision-b")})
-    assert round_of(cache, before).reached == {"b": "decision-b"}
-
-    other = Situation(reached={BindingId("b"): DecisionId("decision-old")})
-    assert round_of(cache, other).reached == {}
-
-
-def subgroup_objects(nodes):
-    """Two subgroups of two pods, each to lie in one rack, under one spine; some are bound."""
-    policy = {
-        "name": "worker",
-        "labelSelector": {"matchLabels": {names.TASK_SPEC: "worker"}},
-        "matchLabelKeys": [names.PARTITION_ID],
-        "subGroupSize": 2,
-        "minSubGroups": 2,
-        "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
-    }
-    group = pod_group("g", minimum=4, tier=2, subGroupPolicy=[policy])
-    pods = [
-        pod(
-            f"p{at}",
-            gpus=8,
-            group="g",
-            task="worker",
-            index=at,
-            labels={names.PARTITION_ID: str(at // 2)},
-            node=nodes.get(at, ""),
-        )
-        for at in range(4)
-    ]
-    return [group, *pods]
-
-
-def test_subgroups_lie_in_domains_of_their_own():
-    """Groups of a partition are kept whole under their tier, by index."""
-    cache = member(racks(3, 3), subgroup_objects({}))
-
-    nodes = nodes_of(round_of(cache))
-
-    rack = {name: where.split("-")[0] for name, where in nodes.items()}
-    assert len(rack) == 4
-    assert rack["p0"] == rack["p1"]
-    assert rack["p2"] == rack["p3"]
-
-
-@pytest.mark.parametrize(
-    ("blocked", "want_nodes"),
-    [
-        pytest.param([], {"p3": "r1-1"}, id="beside its mate, though another rack is emptier"),
-        pytest.param(["r1-1", "r1-2"], {}, id="or nowhere"),
-    ],
-)
-def test_a_replaced_pod_joins_its_subgroup(blocked, want_nodes):
-    """A pod that is made anew goes to the rack of its own subgroup, not only of its gang."""
-    group, *pods = subgroup_objects({0: "r0-0", 1: "r0-1", 2: "r1-0"})
-    others = [pod(f"o-{name}", gpus=8, node=name) for name in blocked]
-    cache = member(racks(3, 3), group, pods, others)
-
-    assert nodes_of(round_of(cache)) == want_nodes

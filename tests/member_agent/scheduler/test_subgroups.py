@@ -198,3 +198,57 @@ def test_a_constraint_of_a_team_that_nothing_here_keeps(teams, mode, why):
 
     assert nodes_of(round_) == {}
     assert all(why in reason for reason in reasons_of(round_).values())
+
+
+def subgroup_objects(nodes):
+    """Two subgroups of two pods, each to lie in one rack, under one spine; some are bound."""
+    policy = {
+        "name": "worker",
+        "labelSelector": {"matchLabels": {names.TASK_SPEC: "worker"}},
+        "matchLabelKeys": [names.PARTITION_ID],
+        "subGroupSize": 2,
+        "minSubGroups": 2,
+        "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
+    }
+    group = pod_group("g", minimum=4, tier=2, subGroupPolicy=[policy])
+    pods = [
+        pod(
+            f"p{at}",
+            gpus=8,
+            group="g",
+            task="worker",
+            index=at,
+            labels={names.PARTITION_ID: str(at // 2)},
+            node=nodes.get(at, ""),
+        )
+        for at in range(4)
+    ]
+    return [group, *pods]
+
+
+def test_subgroups_lie_in_domains_of_their_own():
+    """Groups of a partition are kept whole under their tier, by index."""
+    cache = member(racks(3, 3), subgroup_objects({}))
+
+    nodes = nodes_of(round_of(cache))
+
+    rack = {name: where.split("-")[0] for name, where in nodes.items()}
+    assert len(rack) == 4
+    assert rack["p0"] == rack["p1"]
+    assert rack["p2"] == rack["p3"]
+
+
+@pytest.mark.parametrize(
+    ("blocked", "want_nodes"),
+    [
+        pytest.param([], {"p3": "r1-1"}, id="beside its mate, though another rack is emptier"),
+        pytest.param(["r1-1", "r1-2"], {}, id="or nowhere"),
+    ],
+)
+def test_a_replaced_pod_joins_its_subgroup(blocked, want_nodes):
+    """A pod that is made anew goes to the rack of its own subgroup, not only of its gang."""
+    group, *pods = subgroup_objects({0: "r0-0", 1: "r0-1", 2: "r1-0"})
+    others = [pod(f"o-{name}", gpus=8, node=name) for name in blocked]
+    cache = member(racks(3, 3), group, pods, others)
+
+    assert nodes_of(round_of(cache)) == want_nodes
