@@ -1,31 +1,52 @@
-"""`python -m bench.page`: measure the topology engine and write `docs/benchmarks/topology.md`."""
+"""`python -m bench.page [PAGE …]`: measure groups and write their page in `docs/benchmarks`."""
 
 import importlib
 import sys
+from dataclasses import dataclass
 from importlib.metadata import version
 
 from bench.harness import ROOT, Figure, machine, report
 
-GROUPS = ("topology", "live", "closeness", "kueue", "packing", "growth")
-PAGE = ROOT / "docs" / "benchmarks" / "topology.md"
 
-HEAD = """# The topology engine, measured
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Groups that are measured in one run, and the text around their table."""
+
+    name: str
+    groups: tuple[str, ...]
+    head: str
+    tail: str
+
+    def text(self, figures: list[Figure]) -> str:
+        """The whole page."""
+        versions = ", ".join(
+            f"{name} {version(name)}" for name in ("numpy", "msgspec", "google-re2")
+        )
+        rows = ["| figure | value | target | met | how |", "| --- | --- | --- | --- | --- |"]
+        rows += [row(item) for item in figures]
+        head = self.head.format(machine=machine(), versions=versions)
+        return head + "\n".join(rows) + "\n" + self.tail
+
+
+TOPOLOGY = Page(
+    "topology",
+    ("topology", "live", "closeness", "kueue", "packing", "growth"),
+    head="""# The topology engine, measured
 
 One gang at a time on one core, in process: what `Space.place`, `take` and `give_back` cost, how
 close the pods lie, and how well nodes are filled. A figure that misses its target is listed as a
 miss; [limits.md](../limits.md) says why.
 
-- Command: `.venv/bin/python -m bench.page` (about five minutes on an idle machine); single groups:
-  `make bench ARGS="topology"`.
+- Command: `.venv/bin/python -m bench.page topology` (about five minutes on an idle machine); single
+  groups: `make bench ARGS="topology"`.
 - Machine: {machine}.
 - Versions: {versions}.
 - Time: CPU time of the process (`time.process_time`), so that waiting for a core does not count.
 - Traces: `lingjun-topo`, `zhejianglab-topo` and `openb` beside the repository
   (`../shared/traces`); absent ones are said to be absent.
 
-"""
-
-TAIL = """
+""",
+    tail="""
 ## How to read them
 
 - **Any constraint.** Nine kinds of gangs of 64 pods: without a constraint, soft, hard at each tier,
@@ -46,36 +67,72 @@ TAIL = """
 - **Growth.** Least-squares slope over the logarithms of the medians:
 
 ![time for one gang against nodes and against pods of the gang](topology-growth.svg)
-"""
+""",
+)
+
+FAIRNESS = Page(
+    "fairness",
+    ("reclaim", "cycle", "fairness", "fairness_exact"),
+    head="""# The decision core, measured
+
+Whole cycles in process on one core: order, quota, tenants' shares, choice of clusters, claims and
+reservations, all of it on. A figure that misses its target is listed as a miss;
+[limits.md](../limits.md) says why ("Python").
+
+- Command: `.venv/bin/python -m bench.page fairness` (about ten minutes on an idle machine); single
+  groups: `make bench ARGS="cycle"`.
+- Machine: {machine}.
+- Versions: {versions}.
+- Time: CPU time of the process (`time.process_time`), but for admissions per second of real time.
+
+""",
+    tail="""
+## How to read them
+
+- **A search for victims.** 100 clusters of 5,000 nodes in which 20,000 gangs run, as agents report
+  them: from the refusal to the claim or to the reason why nobody leaves. One cycle makes
+  `searches_per_cycle` at most.
+- **`run_cycle`.** 10,000 that wait, 100 clusters, 200 queues of 100 tenants. Every one of them ends
+  in a verdict. "Later cycles" run in the same process as the first; it remembers by value what the
+  same clusters answered to the same demand. At 90 % full much is admitted, and an admission costs
+  some twenty times as much as a refusal.
+- **Kueue's test.** Its shape and quota floor; arrivals, run times and priorities are Kueue's. The
+  clock is virtual and stands still while a cycle runs. Kueue's own figures, with an API server:
+  351 s (66 s floor) and 1,179 s (4 s floor).
+- **Exactness.** A million random steps: submit, finish, delete, grow, shrink, cut or raise a quota,
+  change a priority. What is kept is compared with what is counted anew after each batch.
+""",
+)
+
+PAGES = {page.name: page for page in (TOPOLOGY, FAIRNESS)}
 
 
-def _row(item: Figure) -> str:
+def row(item: Figure) -> str:
+    """One line of a table."""
     value = "-" if item.value is None else f"{item.value:,.4g} {item.unit}".strip()
     met = "" if item.met is None else ("yes" if item.met else "**no**")
     cells = (item.figure, value, item.target, met, item.note)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def page(figures: list[Figure]) -> str:
-    """The whole page."""
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "msgspec", "google-re2"))
-    rows = ["| figure | value | target | met | how |", "| --- | --- | --- | --- | --- |"]
-    rows += [_row(item) for item in figures]
-    return HEAD.format(machine=machine(), versions=versions) + "\n".join(rows) + "\n" + TAIL
-
-
-def main() -> int:
-    """Measure every group and write the page."""
-    found: list[Figure] = []
-    for name in GROUPS:
-        print(f"measuring {name} …", flush=True)
-        found.extend(importlib.import_module(f"bench.{name}").figures())
-    report(found)
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(found), encoding="utf-8")
-    print(f"written to {PAGE.relative_to(ROOT)}")
+def main(names: list[str]) -> int:
+    """Measure and write the named pages, all when none is named."""
+    unknown = [name for name in names if name not in PAGES]
+    if unknown:
+        print(f"no such page: {', '.join(unknown)}; there are {', '.join(PAGES)}")
+        return 2
+    for page in [PAGES[name] for name in names or PAGES]:
+        found: list[Figure] = []
+        for group in page.groups:
+            print(f"measuring {group} …", flush=True)
+            found.extend(importlib.import_module(f"bench.{group}").figures())
+        report(found)
+        path = ROOT / "docs" / "benchmarks" / f"{page.name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page.text(found), encoding="utf-8")
+        print(f"written to {path.relative_to(ROOT)}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.harness import ROOT, Figure, machine, percentile
-from bench.page import _row
+from bench.page import row
 from bench.peers.figures import bound_of
 from bench.peers.run import Found
 
@@ -72,7 +72,7 @@ def page(found: Found, rows: list[Figure], arguments: str) -> str:
         size=f"{ask.bindings:,} bindings, {ask.lone} lone ones, {ask.jobs} Jobs of 8 pods",
     )
     lines = ["| figure | value | target | met | how |", "| --- | --- | --- | --- | --- |"]
-    return head + "\n".join([*lines, *map(_row, rows)]) + "\n" + _TAIL
+    return head + "\n".join([*lines, *map(row, rows)]) + "\n" + _TAIL
 
 
 def table(found: Found) -> str:
@@ -107,7 +107,7 @@ def table(found: Found) -> str:
             *(f"{count} of {cases}" for count in right.values()),
         ),
     ]
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
     return "\n".join(lines) + "\n"
 
 

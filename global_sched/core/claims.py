@@ -208,8 +208,8 @@ class Claims:
         found = self.search(workload)
         if isinstance(found, Found) and self.provokes(workload, found, self._least(workload)):
             found = Nothing(
-                "others could leave for it, but somebody waits who could take the room from it "
-                "at once: another queue that has less, or a higher priority in its own"
+                "others could leave for it, but one of them, another queue that has less, or a "
+                "higher priority in its own could take the room from it in turn"
             )
         self._searched[shape] = found
         if isinstance(found, Nothing):

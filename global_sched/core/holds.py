@@ -122,7 +122,7 @@ def leavers(
     leaving: dict[BindingId, Amounts | None] = {}
     for binding, victim in victims.items():
         one = known.get(binding)
-        if victim.whole or one is None:
+        if one is None or (victim.whole and not _came_back(one, claim)):
             leaving[binding] = None
             continue
         if fresh:
@@ -133,6 +133,14 @@ def leavers(
         if progress is not None and grant is not None:
             leaving[binding] = progress.bound.minus(grant.amounts)
     return leaving, {b: g for b, one in known.items() if (g := one.demand.gang) is not None}
+
+
+def _came_back(victim: Workload, claim: Claim) -> bool:
+    """Whether it was admitted anew to the cluster since it was told to leave."""
+    decision = victim.decision
+    if decision is None or decision.at <= claim.since:
+        return False
+    return decision.grant(claim.cluster) is not None
 
 
 def _known(

@@ -1,6 +1,7 @@
-"""Who waits and could take a claimant's room from it at once: then nobody leaves for that claimant.
+"""Who could take a claimant's room from it in turn: then nobody leaves for that claimant.
 
-Else one gang would leave for a second that leaves for a third before it has done anything.
+Else one gang would leave for a second that leaves for a third before it has done anything, or two
+would leave for each other by turns.
 """
 
 from collections.abc import Collection, Iterator
@@ -9,9 +10,10 @@ from itertools import islice
 
 from global_sched.core.field import Field
 from global_sched.core.occupancy import may_ever_leave
-from global_sched.core.quota import fits
+from global_sched.core.quota import cut, fits
 from global_sched.core.search import Found, vacate
 from global_sched.core.statement import Statement
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.resources import Resources
@@ -105,14 +107,47 @@ class Rivals:
         self, claimant: Workload, found: Found, field: Field, rivals: list[Kind]
     ) -> bool:
         """Whether one fits where the victims leave, and not beside the claimant; a trial."""
-        if not rivals:
+        victims = self._victims(claimant, found)
+        if not rivals and not victims:
             return False
         vacate(found.units, field, self._statement)
         fitting = [kind for kind in rivals if self._fits(kind)]
+        fitting += self._entitled(victims, claimant, found) if victims else ()
         if not fitting:
             return False
         self._place(claimant, found)
         return not all(self._fits(kind) for kind in fitting)
+
+    def _victims(self, claimant: Workload, found: Found) -> list[Kind]:
+        """Gangs of other queues that leave whole for one that takes surplus, too."""
+        gang = claimant.demand.gang
+        assert gang is not None
+        if gang.all_amounts() == gang.minimum_amounts():
+            return []
+        return [
+            Kind((one,), _least(one))
+            for unit in found.units
+            if unit.whole and (one := unit.holder.workload).queue != claimant.queue
+            if one.demand.division == Division.WHOLE and one.demand.gang is not None
+        ]
+
+    def _entitled(self, victims: list[Kind], claimant: Workload, found: Found) -> list[Kind]:
+        """Those of them that could reclaim from the claimant with all that it finds room for."""
+        part, gang, rooms = found.offer.parts[0], claimant.demand.gang, self._statement.rooms
+        assert gang is not None
+        wanted, least = gang.all_amounts(), gang.minimum_amounts()
+        if claimant.targets:
+            wanted, least = claimant.lacking(), Amounts()
+        bounds = self._statement.ledger.bounds(claimant.queue, claimant.tenant, part.cluster)
+        wanted = cut(bounds, gang, least, wanted)
+        placed = rooms.rooms[part.at].space.place(gang, amounts=wanted, minimum=Amounts())
+        if not isinstance(placed, Placed):
+            return []
+        amount = gang.requests(placed.amounts)
+        self._statement.charge(claimant, part.cluster, amount)
+        entitled = [kind for kind in victims if self._gives(claimant.queue, amount, kind)]
+        self._statement.release(claimant, part.cluster, amount)
+        return entitled
 
     def _fits(self, kind: Kind) -> bool:
         statement, gang = self._statement, kind.one.demand.gang

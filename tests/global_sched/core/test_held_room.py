@@ -1,9 +1,13 @@
 """Room that is held for a claim goes to nobody else."""
 
+from dataclasses import replace
+
 from global_sched.shared.model.ids import ClusterName, QueueName
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.queue import Queue
+from global_sched.shared.model.workload import Division
 from tests.builders import ids, workload
-from tests.global_sched.core.claiming import cycle, job, town_of
+from tests.global_sched.core.claiming import POLICY, cycle, job, town_of
 
 M = ClusterName("m")
 
@@ -55,3 +59,23 @@ def test_what_others_took_of_a_victims_node_is_kept_elsewhere():
 
     assert (ids(plan.withdrawals), ids(plan.claims)) == (["low"], ["high"])
     assert ids(plan.admissions) == ["before"]
+
+
+def test_a_victim_that_came_back_leaves_no_more():
+    """While the claim stands, its new pods free nothing: the claim's room is where it is kept."""
+    policy = replace(POLICY, admissions_per_cycle=2)
+    queues = [Queue(name=QueueName(name), priority=2 - at) for at, name in enumerate("pab")]
+    old = workload("old", cpu=2, pods=2, division=Division.DIVIDED, queue="p")
+    town = town_of(old, racks=(2,), cpu=2, queues=queues)
+    town.add(job("due", queue="b"))
+    town.execute(cycle(town, policy))
+    town.now = Instant(town.now + SECOND)
+    town.add(job("one"), job("two", created=1))
+    again = cycle(town, policy)
+    assert ids(again.admissions) == ["old", "one"]
+    town.execute(again)
+    town.now = Instant(town.now + SECOND)
+
+    plan = cycle(town, policy)
+
+    assert ids(plan.admissions) == ["due"]

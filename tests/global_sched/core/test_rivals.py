@@ -1,4 +1,4 @@
-"""Nobody leaves for a claimant whose room somebody who waits could take from it at once."""
+"""Nobody leaves for a claimant whose room somebody else could take from it in turn."""
 
 import pytest
 
@@ -19,9 +19,9 @@ def queue(name, cpu, priority=0):
     return Queue(name=QueueName(name), deserved=deserved, priority=priority)
 
 
-def town_of(nodes, queues, *running):
+def town_of(racks, queues, *running):
     """One member of nodes with two CPUs, with these admitted one after the other."""
-    town = Town([Member("m", (nodes,), cpu=2)], queues)
+    town = Town([Member("m", racks, cpu=2)], queues)
     town.run(*running, policy=POLICY)
     return town
 
@@ -38,7 +38,7 @@ def cycle(town):
 def test_a_borrower_leaves_its_room_to_those_who_have_a_right_to_it():
     """Queue b goes first, over its deserved: its job would only run until a takes the room."""
     low = workload("low", cpu=1, pods=2, queue="b")
-    town = town_of(1, [queue("a", 2), queue("b", 0, priority=1)], low)
+    town = town_of((1,), [queue("a", 2), queue("b", 0, priority=1)], low)
     town.add(workload("high", cpu=2, queue="b", priority=20))
     town.add(workload("due", cpu=1, pods=2, queue="a"))
 
@@ -60,7 +60,7 @@ def test_a_higher_priority_of_the_queue_would_take_the_room(first, want_left):
     q deserves 1 CPU and p holds 2, of which it deserves 1: q has no right to 2.
     """
     lent = workload("lent", cpu=1, pods=2, queue="p")
-    town = town_of(1, [queue("p", 1), queue("q", 1)], lent)
+    town = town_of((1,), [queue("p", 1), queue("q", 1)], lent)
     town.add(workload("first", cpu=first, queue="q", priority=10))
     town.add(workload("second", cpu=1, queue="q"))
 
@@ -68,7 +68,29 @@ def test_a_higher_priority_of_the_queue_would_take_the_room(first, want_left):
 
     assert (left, admitted) == (want_left, [])
     second = next(o.verdict for o in plan.outcomes if o.workload.endswith("second"))
-    assert ("could take the room from it at once" in second.detail) == (not want_left)
+    assert ("could take the room from it in turn" in second.detail) == (not want_left)
+
+
+@pytest.mark.parametrize(
+    ("racks", "pods", "want_left"),
+    [
+        pytest.param((3,), 3, {}, id="with surplus it would be over its deserved, as the first is"),
+        pytest.param((3,), 2, {"first": "second"}, id="without surplus nobody takes it back"),
+        pytest.param((1, 3, 1), 3, {"first": "second"}, id="another place came free for the first"),
+    ],
+)
+def test_two_queues_do_not_take_turns(racks, pods, want_left):
+    """Each deserves two nodes, its gang's minimum; the one that runs is over that by surplus."""
+    first = workload("first", cpu=2, pods=3, minimum=2, queue="a")
+    more = sum(racks) - 3
+    ends = [workload("ends", cpu=2, pods=more, queue="b")] if more else []
+    town = town_of(racks, [queue("a", 4), queue("b", 4)], *ends, first)
+    for one in ends:
+        town.members["m"].remove(one.binding_id)
+        del town.workloads[one.key]
+    town.add(workload("second", cpu=2, pods=pods, minimum=2, tier=1, queue="b"))
+
+    assert cycle(town)[0] == want_left
 
 
 def test_surplus_that_was_tried_first_is_not_counted_twice():
@@ -78,7 +100,7 @@ def test_surplus_that_was_tried_first_is_not_counted_twice():
     """
     gang = workload("gang", cpu=2, pods=3, minimum=2, queue="b")
     stays = workload("stays", cpu=2, queue="b", preemptable=False)
-    town = town_of(4, [queue("a", 5), queue("b", 1)], gang, stays)
+    town = town_of((4,), [queue("a", 5), queue("b", 1)], gang, stays)
     town.add(workload("large", cpu=2, pods=3, queue="a"))
 
     assert cycle(town)[:2] == ({"gang": "large"}, [])
