@@ -281,9 +281,9 @@ class Books:
         shut = [name for name, turn in self._closed.items() if turn <= entry.turn]
         return frozenset(shut) - own
 
-    def closed_before(self, entry: Directed) -> frozenset[str]:
-        """Nodes on which pods are leaving for somebody else since before its admission."""
-        return frozenset([name for name, turn in self._closed.items() if turn[0] < entry.at])
+    def leaves_for_others(self, pod: PodRecord) -> bool:
+        """Whether its node is one on which pods are leaving for a claim that still stands."""
+        return pod.node in self._closed
 
     def free_for(self, hold: Directed, nodes: frozenset[str]) -> dict[str, dict[str, int]]:
         """What is free on nodes that pods leave for a claim: nothing where they leave for others.
@@ -310,8 +310,12 @@ class Books:
 
     def demand(self, entry: Directed) -> Demand | None:
         """What room the workload still needs beside bound, flying and pinned pods."""
-        if entry.binding in self._demands:
-            return self._demands[entry.binding]
+        if entry.binding not in self._demands:
+            self._demands[entry.binding] = self.asked_by(entry)
+        return self._demands[entry.binding]
+
+    def asked_by(self, entry: Directed) -> Demand | None:
+        """The same for an entry that may be from before."""
         units = self.by_binding.get(entry.binding, [])
         rest, taken = [], entry.admitted.minus(self.left(entry))
         for unit in units:
@@ -320,14 +324,12 @@ class Books:
             taken = taken.plus(count_pods(pod for pod in unit.waiting if pod.uid in pins))
             waiting = (p for p in unit.waiting if p.uid not in flying and p.uid not in pins)
             rest.append(replace(unit, waiting=tuple(waiting)))
-        demand: Demand | None = None
         try:
-            demand = directed_demand(entry, rest, taken)
+            return directed_demand(entry, rest, taken)
         except SpecError as error:
             for unit in units:
                 self.wait(unit, unit.waiting, str(error))
-        self._demands[entry.binding] = demand
-        return demand
+            return None
 
 
 def plan_of(unit: Unit) -> BindPlan | None:

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.growth import growth_of
-from global_sched.shared.model.ids import DomainId, PodSetName
+from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
 from member_agent.cache import SERVICES, Directed, PodRecord, Unit
 from member_agent.scheduler.beside import near_enough
 from member_agent.scheduler.books import Books, Origin, plan_of
 from member_agent.scheduler.demand import Demand, Lot, allowed_pods
 from member_agent.scheduler.holding import kept_elsewhere, leaving_pods
 from member_agent.scheduler.minimum import have_of, lacking, reached
-from member_agent.scheduler.round import HELD, Reservation, Slot, Where
+from member_agent.scheduler.round import Reservation, Slot, Where
 from member_agent.scheduler.seats import Seats, Wish, seat
 
 
@@ -25,7 +25,7 @@ def keep_reservation(books: Books, entry: Directed) -> None:
     """
     old = _kept_before(books, entry)
     demand = books.demand(entry)
-    if demand is None or old is None or old.decision != entry.decision:
+    if demand is None or old is None or old.hold is not None or old.decision != entry.decision:
         return
     wanted = {lot.name: lot for lot in demand.lots}
     kept: list[Slot] = []
@@ -91,22 +91,22 @@ def _joins(books: Books, slot: Slot, lot: Lot) -> bool:
     return near_enough(lot, around, books.cache.tree().domains)
 
 
-def hold_until_its_turn(books: Books, entry: Directed) -> None:
-    """Keep what was kept for it before its admission from all whose turn comes before its own.
+def held_before(books: Books, entry: Directed) -> Directed | None:
+    """What room was held for before it was admitted; None when it was not."""
+    old = _kept_before(books, entry)
+    return None if old is None else old.hold
 
-    The same places, else others in the domain. Then it is placed with everything else there, as the
-    leader placed it.
+
+def hold_until_its_turn(books: Books, entry: Directed, hold: Directed) -> None:
+    """Keep room as if it were only held, from all whose turn comes before its own.
+
+    So did the leader when it admitted those. Then it is placed with everything else there.
     """
-    old, demand = _kept_before(books, entry), books.demand(entry)
-    if demand is None or old is None or old.decision != HELD:
-        return
-    _, outside = _sides(books, old.domain)
-    never = outside | books.closed_before(entry)
-    slots = old.slots
-    if not (never.isdisjoint(s.node for s in slots) and books.ground.stay(slots, entry.binding)):
-        wish = Wish(prefer=old.domain, never=never)
-        slots = books.ground.keep(demand, old.amounts(), wish, entry.binding).slots
-    books.held_before[entry.binding] = frozenset(slot.node for slot in slots)
+    demand, seats = books.asked_by(hold), Seats()
+    if demand is not None:
+        leaving = [pod for pod in _leaving(books, hold) if not books.leaves_for_others(pod)]
+        seats = _room_of(books, hold, demand, leaving, entry.binding)
+    books.held_before[entry.binding] = frozenset(slot.node for slot in seats.slots)
 
 
 def _sides(books: Books, domain: DomainId | None) -> tuple[frozenset[str], frozenset[str]]:
@@ -131,17 +131,24 @@ def _keep_room(books: Books, hold: Directed) -> None:
     demand = books.demand(hold)
     if demand is None:
         return
+    seats = _room_of(books, hold, demand, _leaving(books, hold), hold.binding)
+    if seats.slots:
+        books.reservations[hold.binding] = replace(_reservation(books, hold, seats), hold=hold)
+
+
+def _leaving(books: Books, hold: Directed) -> list[PodRecord]:
+    return list(leaving_pods(hold, books.cache.entries(), books.by_binding))
+
+
+def _room_of(
+    books: Books, hold: Directed, demand: Demand, leaving: Sequence[PodRecord], binding: BindingId
+) -> Seats:
+    """Places in its domain for all but what the nodes on which pods leave for it will have."""
     inside, outside = _sides(books, hold.domain)
     wish = Wish(prefer=hold.domain, never=outside | books.barred(hold))
-    leaving = list(leaving_pods(hold, books.cache.entries(), books.by_binding))
     nodes = inside.intersection(pod.node for pod in leaving)
     amounts = kept_elsewhere(books.cache, demand, leaving, books.free_for(hold, nodes))
-    if not amounts.entries:
-        return
-    seats = books.ground.keep(demand, amounts, wish, hold.binding)
-    if seats.slots:
-        kept = _reservation(books, hold, seats)
-        books.reservations[hold.binding] = replace(kept, decision=HELD)
+    return books.ground.keep(demand, amounts, wish, binding) if amounts.entries else Seats()
 
 
 def keep_own_places(books: Books, entry: Directed) -> None:

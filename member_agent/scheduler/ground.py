@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Amounts, Gang, TopologyConstraint
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
 from global_sched.shared.model.pods import PodShape, tolerated
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import Verdict
-from global_sched.shared.placement import NotPlaced, Placed, Space, Take
+from global_sched.shared.placement import NotPlaced, Placed, Space
 from member_agent.cache import Asked, ClusterCache, Unit, live_room
 from member_agent.scheduler.beside import all_at_once, gang_beside
 from member_agent.scheduler.demand import Demand
@@ -95,21 +94,6 @@ class Ground:
             return Seats()
         self._kept[binding] = tuple(self._taken)
         return seats
-
-    def stay(self, slots: Sequence[Slot], binding: BindingId) -> bool:
-        """Take all of these places, until `give_back`; or none, where one is not free."""
-        space = self._opened()
-        at = {leaf.node: number for number, leaf in enumerate(self._topology.leaves)}
-        if any(slot.node not in at for slot in slots):
-            return False
-        takes = [Take(at[slot.node], slot.lot, 1, 1, slot.shape.requests) for slot in slots]
-        placed = Placed(Amounts(), None, None, "", tuple(takes))
-        try:
-            space.take(placed)
-        except InvariantError:
-            return False
-        self._kept[binding] = (placed,)
-        return True
 
     def give_back(self, binding: BindingId) -> None:
         """What was kept for a binding is kept no more."""

@@ -9,14 +9,15 @@ for a claim, but for the places that its own pods had. A directed workload keeps
 until its pods are bound, so that the order in which pods arrive does not matter.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from global_sched.shared.model.ids import DomainId
+from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.placement import NO_TIER
 from member_agent.cache import ClusterCache, Directed, Unit
 from member_agent.scheduler.books import Books
 from member_agent.scheduler.directed import (
+    held_before,
     hold_room,
     hold_until_its_turn,
     keep_own_places,
@@ -46,10 +47,15 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     running = _running(books, entries)
     for entry in running:
         keep_own_places(books, entry)
-    for entry in entries:
-        if entry.binding not in holds:
-            hold_until_its_turn(books, entry)
-    for entry in _narrow_first(books, _in_turn(books, entries, running)):
+    before = {
+        entry.binding: hold
+        for entry in entries
+        if entry.binding not in holds and (hold := held_before(books, entry)) is not None
+    }
+    admitted = [entry for entry in entries if entry.binding in before]
+    for entry in _narrow_first(books, admitted, before):
+        hold_until_its_turn(books, entry, before[entry.binding])
+    for entry in _narrow_first(books, _in_turn(books, entries, running), holds):
         if entry.binding in holds:
             hold_room(books, holds[entry.binding])
             continue
@@ -64,7 +70,9 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     return books.result()
 
 
-def _narrow_first(books: Books, entries: Sequence[Directed]) -> Iterator[Directed]:
+def _narrow_first(
+    books: Books, entries: Sequence[Directed], holds: Mapping[BindingId, Directed]
+) -> Iterator[Directed]:
     """The entries; of those in a row that room is only held for, lower domains first.
 
     As the leader holds it: what victims have left is anybody's in a wider domain.
@@ -72,7 +80,7 @@ def _narrow_first(books: Books, entries: Sequence[Directed]) -> Iterator[Directe
     tiers: dict[DomainId | None, int] = {
         domain.name: domain.tier for domain in books.cache.tree().domains
     }
-    held = {hold.binding: tiers.get(hold.domain, NO_TIER) for hold in books.holds}
+    held = {name: tiers.get(hold.domain, NO_TIER) for name, hold in holds.items()}
     for _, row in groupby(entries, key=lambda entry: entry.binding in held):
         yield from sorted(row, key=lambda entry: held.get(entry.binding, 0))
 

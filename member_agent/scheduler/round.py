@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
-from member_agent.cache import PodRecord, Unit
+from member_agent.cache import Directed, PodRecord, Unit
 from member_agent.scheduler.plan import BindPlan
 
 
@@ -94,6 +94,8 @@ class Reservation:
     tier: int | None = None
     note: str = ""
     """Why it lies elsewhere."""
+    hold: Directed | None = None
+    """What it was kept for, of a workload that was not admitted yet."""
 
     def amounts(self) -> Amounts:
         """Places by lot."""
@@ -102,9 +104,6 @@ class Reservation:
             counts[slot.lot] = counts.get(slot.lot, 0) + 1
         return Amounts.of(counts)
 
-
-HELD: Final = DecisionId("held")
-"""The decision of a reservation for a workload that is not admitted yet."""
 
 Reservations = Mapping[BindingId, Reservation]
 

@@ -309,3 +309,20 @@ def test_room_for_growth():
     after = member(racks(1, 2), runs, rival, late, directive(grown, sooner))
     second = round_of(after, at(6, reservations=first.reservations))
     assert nodes_of(second) == {"g-worker-1": "r0-1"}
+
+
+def test_places_for_growth_that_is_withdrawn_are_no_places_of_the_gang():
+    """Its pod that starts again stays in the gang's domain."""
+    admitted = entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=-9)
+    claim = hold("g/growth", {"worker": 1}, gang=workers(1), domain="r1", leaving=["victim"])
+    runs = gang_objects("g", pods=2, gpus=8, minimum=1, binding="g", nodes=["r0-0"])
+    claimed = directive(admitted, claim | {"decision": "decision-g"})
+    first = round_of(member(racks(2, 1), runs, claimed), at(0))
+    assert [slot.node for slot in first.reservations["g/growth"].slots] == ["r1-0"]
+
+    waits = gang_objects("g", pods=1, gpus=8, binding="g")
+    cache = member(racks(2, 1), waits, directive(admitted))
+
+    assert nodes_of(round_of(cache, at(1, reservations=first.reservations))) == {
+        "g-worker-0": "r0-0"
+    }

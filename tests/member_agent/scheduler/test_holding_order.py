@@ -93,41 +93,69 @@ def test_who_has_started_does_not_come_before_a_reservation():
     assert [slot.node for slot in round_.reservations["large"].slots] == ["r0-1"]
 
 
-def test_kept_places_stay_until_the_admitted_gangs_turn():
-    """A node that came free since is for whoever was admitted before, not the kept one."""
-    claim = hold("g", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])
-    first = round_of(member(racks(1, 2), busy("r0-0"), directive(claim)), at(0))
+def test_all_that_was_held_is_kept_until_the_admitted_gangs_turn():
+    """Also what was to come where a victim was, from one that was admitted in between."""
+    claim = hold("g", {"worker": 2}, gang=workers(2), domain="r0", leaving=["v"])
+    victim = gang_objects("v", pods=1, binding="v", nodes=["r0-0"])
+    tree = [*racks(1, 2), *[one for one in racks(2, 1) if "r1" in one["metadata"]["name"]]]
+    first = round_of(member(tree, victim, directive(claim)), at(0))
+    assert [slot.node for slot in first.reservations["g"].slots] == ["r0-1"]
     cache = member(
-        racks(1, 2),
+        tree,
         gang_objects("late", pods=1, binding="late"),
-        gang_objects("g", pods=1, binding="g"),
+        gang_objects("g", pods=2, tier=1, binding="g"),
         directive(
-            entry("late", {"worker": 1}, gang=workers(1), domain="r0", at=1),
-            entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=2),
+            entry("late", {"worker": 1}, gang=workers(1), at=1),
+            entry("g", {"worker": 2}, gang=workers(2), domain="r0", at=2),
         ),
     )
 
     assert nodes_of(round_of(cache, at(2, reservations=first.reservations))) == {
-        "g-worker-0": "r0-1",
-        "late-worker-0": "r0-0",
+        "late-worker-0": "r1-0",
+        "g-worker-0": "r0-0",
+        "g-worker-1": "r0-1",
     }
 
 
-def test_a_kept_place_that_is_taken_is_kept_elsewhere():
-    """Another scheduler put a pod there: the claim's next place is kept from all before it."""
-    claim = hold("g", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])
-    first = round_of(member(racks(1, 2), directive(claim)), at(0))
+def test_admitted_together_the_narrower_domain_is_kept_first():
+    """As the leader held both when it admitted them; then each is placed in its turn."""
+    holds = [
+        hold("anywhere", {"worker": 1}, gang=workers(1), leaving=["gone"], at=-2),
+        hold("in-r0", {"worker": 1}, gang=workers(1), domain="r0", leaving=["gone"], at=-1),
+    ]
+    first = round_of(member(racks(2, 1), directive(*holds)), at(0))
     cache = member(
-        racks(1, 2),
-        busy("r0-0"),
-        gang_objects("late", pods=1, binding="late"),
-        gang_objects("g", pods=1, binding="g"),
+        racks(2, 1),
+        gang_objects("a", pods=1, binding="anywhere"),
+        gang_objects("b", pods=1, binding="in-r0"),
         directive(
-            entry("late", {"worker": 1}, gang=workers(1), domain="r0", at=1),
-            entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=2),
+            entry("anywhere", {"worker": 1}, gang=workers(1), at=1),
+            entry("in-r0", {"worker": 1}, gang=workers(1), domain="r0", at=1, order=1),
+        ),
+    )
+
+    assert nodes_of(round_of(cache, at(1, reservations=first.reservations))) == {
+        "a-worker-0": "r1-0",
+        "b-worker-0": "r0-0",
+    }
+
+
+def test_a_victim_that_leaves_for_the_next_claim_frees_nothing_for_the_last_one():
+    """Its surplus left for a gang that is admitted now; the rest of it leaves for another."""
+    small = workers(1, 4)
+    rest = gang_objects("v", pods=1, gpus=4, binding="v", nodes=["r0-0"])
+    held = hold("g", {"worker": 1}, gang=small, domain="r0", leaving=["v"])
+    first = round_of(member(racks(1, 1), rest, directive(entry("v", {"worker": 1}), held)), at(0))
+    cache = member(
+        racks(1, 1),
+        rest,
+        gang_objects("g", pods=1, gpus=4, binding="g"),
+        directive(
+            hold("next", {"worker": 1}, gang=small, domain="r0", leaving=["v"], at=1),
+            entry("g", {"worker": 1}, gang=small, domain="r0", at=2),
         ),
     )
 
     assert nodes_of(round_of(cache, at(2, reservations=first.reservations))) == {
-        "g-worker-0": "r0-1",
+        "g-worker-0": "r0-0"
     }
