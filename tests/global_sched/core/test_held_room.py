@@ -79,3 +79,33 @@ def test_a_victim_that_came_back_leaves_no_more():
     plan = cycle(town, policy)
 
     assert ids(plan.admissions) == ["due"]
+
+
+def test_the_narrower_domain_is_held_first():
+    """What the victims left is anybody's in a wider one: it could take the only node of another."""
+    queues = [Queue(name=QueueName(name), priority=2 - at) for at, name in enumerate("za")]
+    town = town_of(
+        workload("whole", cpu=3, priority=5, queue="a"),
+        *[workload(f"stays{n}", cpu=2, pods=n, priority=20, queue="a", tier=1) for n in (4, 1)],
+        *[job(f"low{n}", n, tier=1) for n in (4, 1)],
+        racks=(1, 4, 1),
+        cpu=3,
+        queues=queues,
+    )
+    town.add(job("wide", 5, priority=9))
+    town.execute(cycle(town), linger=True)
+    town.now = Instant(town.now + SECOND)
+    town.add(workload("narrow", cpu=3, priority=8, queue="a"))
+    town.execute(cycle(town), linger=True)
+    claims = {
+        str(claim.domain): len(claim.victims)
+        for one in town.workloads.values()
+        if one.decision is not None and (claim := one.decision.claim) is not None
+    }
+    assert claims == {"spine": 2, "r0": 1}
+    town.leave()
+    town.add(job("small", queue="z"))
+
+    plan = cycle(town)
+
+    assert ids(plan.admissions) == ["wide", "narrow"]
