@@ -8,16 +8,33 @@ import pytest
 from global_sched.core import run_cycle
 from global_sched.core.order import Line
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Backoff, Decision
+from global_sched.shared.model.ids import ClusterName, DecisionId
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Reported
 from tests.builders import NOW, POLICY, cluster, snapshot, tenant, workload
 
 BROKEN = Verdict(code=Code.NEVER, reason=Reason.QUEUE_MISSING)
 
+AVOIDS = Decision(
+    id=DecisionId("d1"),
+    epoch=1,
+    at=NOW,
+    order=0,
+    backoffs=(Backoff(cluster=ClusterName("c1"), until=Instant(NOW + 60 * SECOND), failures=1),),
+)
+"""That of one which did not start in the only cluster."""
+
 
 def together(first, *others, limit=None):
-    """How many of some copies of a Job for which there is no room are not asked themselves."""
-    copies = [replace(one, demand=first.demand) for one in others]
+    """The same for copies of the first."""
+    same = [replace(one, demand=first.demand) for one in others]
+    return refused_with(first, *same, limit=limit)
+
+
+def refused_with(first, *others, limit=None):
+    """How many of those behind the first, for which there is no room, are not asked themselves."""
     taken, take = [], Line.take_while
 
     def counted(line, wanted):
@@ -28,11 +45,11 @@ def together(first, *others, limit=None):
     world = snapshot(
         [cluster("c1", cpu=1)],
         tenants=[replace(tenant("team"), pending_limit=limit), tenant("t2")],
-        pending=[first, *copies],
+        pending=[first, *others],
     )
     with patch.object(Line, "take_while", counted):
         plan = run_cycle(world, POLICY, NOW)
-    assert [one.position for one in plan.outcomes] == list(range(1, len(copies) + 2))
+    assert [one.position for one in plan.outcomes] == list(range(1, len(others) + 2))
     return len(taken)
 
 
@@ -58,6 +75,7 @@ def test_copies_are_refused_together():
         pytest.param({"run_limit": 60}, id="that might fill a gap"),
         pytest.param({"group": "g", "group_size": 2}, id="of a group"),
         pytest.param({"leaving": ("c1",)}, id="that leaves a cluster"),
+        pytest.param({"decision": AVOIDS}, id="that was decided about before"),
     ],
 )
 def test_who_is_asked_alone(fields):
@@ -65,6 +83,12 @@ def test_who_is_asked_alone(fields):
     assert together(job("w0"), job("w1", **fields)) == 0
     if "priority" not in fields:
         assert together(job("w0", **fields), job("w1")) == 0
+
+
+def test_what_asks_for_something_else_is_asked_alone():
+    """It could fit."""
+    other = replace(job("w1"), demand=workload("w1", cpu=65).demand)
+    assert refused_with(job("w0"), other) == 0
 
 
 def test_those_beyond_the_limit_of_what_may_wait_are_told_so():
