@@ -24,7 +24,7 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
-from global_sched.shared.placement import NO_TIER
+from global_sched.shared.placement import NO_TIER, least_choice
 
 HEALED = frozenset(
     {
@@ -67,7 +67,7 @@ class Claims:
             and one.decision.claim is not None
             and live(one, self._statement)
         ]
-        for one in sorted(found, key=_narrow_first):
+        for one in sorted(found, key=_least_choice_first):
             decision = one.decision
             assert decision is not None
             assert decision.claim is not None
@@ -304,14 +304,16 @@ class Claims:
         return Refusal(verdict, claim.cluster, refusal.clusters)
 
 
-def _narrow_first(workload: Workload) -> tuple[int, int, int, str]:
-    """Claims in lower tiers, then in the order of the decisions.
+def _least_choice_first(workload: Workload) -> tuple[tuple[int, int, int, int], int, int, str]:
+    """Claims that fewest places can serve, then in the order of the decisions.
 
-    What victims have left is anybody's in a wider domain: it would take what others need.
+    What victims have left is anybody's in a wider domain: it would take what others need. And where
+    smaller pods go there may be no node that is whole.
     """
-    decision = workload.decision
+    decision, gang = workload.decision, workload.demand.gang
     assert decision is not None
     assert decision.claim is not None
+    assert gang is not None
     claim = decision.claim
-    tier = NO_TIER if claim.tier is None else claim.tier
-    return tier, claim.since, claim.order, workload.binding_id
+    choice = least_choice(NO_TIER if claim.tier is None else claim.tier, gang, claim.amounts)
+    return choice, claim.since, claim.order, workload.binding_id

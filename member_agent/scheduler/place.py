@@ -12,8 +12,9 @@ until its pods are bound, so that the order in which pods arrive does not matter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import BindingId, DomainId
-from global_sched.shared.placement import NO_TIER
+from global_sched.shared.placement import NO_TIER, least_choice
 from member_agent.cache import ClusterCache, Directed, Unit
 from member_agent.scheduler.books import Books
 from member_agent.scheduler.directed import (
@@ -53,9 +54,9 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
         if entry.binding not in holds and (hold := held_before(books, entry)) is not None
     }
     admitted = [entry for entry in entries if entry.binding in before]
-    for entry in _narrow_first(books, admitted, before):
+    for entry in _least_choice_first(books, admitted, before):
         hold_until_its_turn(books, entry, before[entry.binding])
-    for entry in _narrow_first(books, _in_turn(books, entries, running), holds):
+    for entry in _least_choice_first(books, _in_turn(books, entries, running), holds):
         if entry.binding in holds:
             hold_room(books, holds[entry.binding])
             continue
@@ -70,19 +71,24 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     return books.result()
 
 
-def _narrow_first(
+def _least_choice_first(
     books: Books, entries: Sequence[Directed], holds: Mapping[BindingId, Directed]
 ) -> Iterator[Directed]:
-    """The entries; of those in a row that room is only held for, lower domains first.
+    """The entries; of those in a row that room is only held for, the least choice first.
 
-    As the leader holds it: what victims have left is anybody's in a wider domain.
+    As the leader holds it: what victims have left is anybody's in a wider domain, and where smaller
+    pods go there may be no node that is whole.
     """
     tiers: dict[DomainId | None, int] = {
         domain.name: domain.tier for domain in books.cache.tree().domains
     }
-    held = {name: tiers.get(hold.domain, NO_TIER) for name, hold in holds.items()}
+    none = Gang(pod_sets=(), minimum=0)
+    held = {
+        name: least_choice(tiers.get(hold.domain, NO_TIER), hold.gang or none, hold.admitted)
+        for name, hold in holds.items()
+    }
     for _, row in groupby(entries, key=lambda entry: entry.binding in held):
-        yield from sorted(row, key=lambda entry: held.get(entry.binding, 0))
+        yield from sorted(row, key=lambda entry: held.get(entry.binding, ()))
 
 
 def _running(books: Books, entries: Sequence[Directed]) -> list[Directed]:

@@ -46,7 +46,7 @@ from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed
 from global_sched.shared.placement.scarcity import MOST_WANTED, demand_of, plain_shape
 from global_sched.shared.placement.shapes import SpecError, host_ports, pod_requests, shape_of
 from global_sched.shared.placement.space import Space
-from global_sched.shared.placement.takes import class_takes, is_device
+from global_sched.shared.placement.takes import class_takes, is_device, least_choice
 from global_sched.shared.placement.told import DemandError, read_demand, tell_demand
 from global_sched.shared.placement.tree import Tree, build_tree
 from global_sched.shared.placement.units import Limit, limit_of
@@ -87,6 +87,7 @@ __all__ = [
     "holds_room",
     "host_ports",
     "is_device",
+    "least_choice",
     "limit_of",
     "node_class",
     "node_leaf",

@@ -208,10 +208,17 @@ class Space:
         self._changed()
 
     def all_free(
-        self, *, occupants: Collection[tuple[Occupant, ...]] = (), domain: DomainId | None = None
+        self,
+        *,
+        occupants: Collection[tuple[Occupant, ...]] = (),
+        domain: DomainId | None = None,
+        beyond: DomainId | None = None,
     ) -> Placed:
-        """All that is free on nodes with these occupants and under a domain: to be taken."""
-        takes = all_free(self._rows, self._ledger, occupants, domain)
+        """All that is free on nodes with these occupants, under a domain, and beyond one.
+
+        It is to be taken.
+        """
+        takes = all_free(self._rows, self._ledger, occupants, domain, beyond)
         return Placed(Amounts(), domain, None, "", takes)
 
     def nodes_of(self, freed: Mapping[tuple[Occupant, ...], Resources]) -> tuple[Leaf, ...]:

@@ -1,5 +1,6 @@
-"""Which nodes a pod may go to at all, by class; and which resources are devices."""
+"""Which nodes a pod may go to at all, by class; how large a pod is, and what devices are."""
 
+from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.pods import PodShape, matches, tolerated
 from global_sched.shared.model.topology import NodeClass
 
@@ -31,3 +32,18 @@ def class_problem(kind: NodeClass, shape: PodShape) -> str:
 def is_device(resource: str) -> bool:
     """Whether a resource is scarce enough to keep free of pods that do not ask for it."""
     return resource not in _PLAIN and not resource.startswith("hugepages-")
+
+
+def least_choice(tier: int, gang: Gang, amounts: Amounts) -> tuple[int, int, int, int]:
+    """Sorts room first that can be had in fewest places: in lower tiers, then for larger pods.
+
+    Pods are compared by their devices, then CPU, then memory; the largest of the gang counts.
+    """
+    sizes = []
+    for pod_set in gang.pod_sets:
+        if amounts.get(pod_set.name):
+            requests = pod_set.shape.requests
+            devices = sum(amount for name, amount in requests if is_device(name))
+            sizes.append((devices, requests.get("cpu"), requests.get("memory")))
+    devices, cpu, memory = max(sizes, default=(0, 0, 0))
+    return tier, -devices, -cpu, -memory

@@ -31,18 +31,21 @@ def all_free(
     ledger: Ledger,
     occupants: Collection[tuple[Occupant, ...]],
     domain: DomainId | None,
+    beyond: DomainId | None = None,
 ) -> tuple[Take, ...]:
-    """Takes of everything free on the nodes with these occupants and under a domain."""
+    """Takes of everything free on nodes with these occupants, under a domain, and beyond one."""
     ground, index = rows.ground, rows.index
     known = ground.tenants()
     shut = {known[one] for one in occupants if one in known}
     under = index.position.get(domain) if domain is not None else None
+    within = index.position.get(beyond) if beyond is not None else None
     takes = []
     for row, count in enumerate(rows.count):
         if not count or not any(rows.free[row]):
             continue
-        inside = under is not None and under in index.chain[rows.domain[row]]
-        if not inside and rows.tenant[row] not in shut:
+        chain = index.chain[rows.domain[row]]
+        wanted = under in chain or (beyond is not None and within not in chain)
+        if not wanted and rows.tenant[row] not in shut:
             continue
         free = Resources.of(dict(zip(ground.topology.axis, rows.free[row], strict=True)))
         if ground.named:
