@@ -1,7 +1,8 @@
 """The claims of a cycle: those that are open hold their room, and refusals may lead to new ones."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
@@ -59,20 +60,17 @@ class Claims:
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
 
     def open(self, pending: Iterable[Workload]) -> None:
-        """Hold the room of every claim that still counts, those with the least choice first."""
+        """Hold the room of every claim that still counts."""
         found = [
-            one
+            (one, one.decision.claim)
             for one in pending
             if one.decision is not None
             and one.decision.claim is not None
             and live(one, self._statement)
         ]
-        for one in sorted(found, key=_least_choice_first):
-            decision = one.decision
-            assert decision is not None
-            assert decision.claim is not None
-            self._go_on(one, decision.claim)
-            self._held[one.key] = hold(one, decision.claim, self._statement)
+        for one, claim in _in_order(found):
+            self._go_on(one, claim)
+            self._held[one.key] = hold(one, claim, self._statement)
 
     def _go_on(self, claimant: Workload, claim: Claim) -> None:
         """Let those leave that an earlier cycle chose and nobody told, perhaps for a crash."""
@@ -304,16 +302,21 @@ class Claims:
         return Refusal(verdict, claim.cluster, refusal.clusters)
 
 
-def _least_choice_first(workload: Workload) -> tuple[tuple[int, int, int, int], int, int, str]:
-    """Claims that fewest places can serve, then in the order of the decisions.
+def _in_order(found: Iterable[tuple[Workload, Claim]]) -> Iterator[tuple[Workload, Claim]]:
+    """In the order of the decisions; of waves in a row those first that fewest places can serve.
 
     What victims have left is anybody's in a wider domain: it would take what others need. And where
-    smaller pods go there may be no node that is whole.
+    smaller pods go there may be no node that is whole. A reservation has what was left when it was
+    made.
     """
-    decision, gang = workload.decision, workload.demand.gang
-    assert decision is not None
-    assert decision.claim is not None
+    turns = sorted(found, key=lambda one: (one[1].since, one[1].order, one[0].binding_id))
+    for waves, row in groupby(turns, key=lambda one: bool(one[1].victims)):
+        there = list(row)
+        yield from sorted(there, key=_choice) if waves else there
+
+
+def _choice(found: tuple[Workload, Claim]) -> tuple[int, int, int, int]:
+    workload, claim = found
+    gang = workload.demand.gang
     assert gang is not None
-    claim = decision.claim
-    choice = least_choice(NO_TIER if claim.tier is None else claim.tier, gang, claim.amounts)
-    return choice, claim.since, claim.order, workload.binding_id
+    return least_choice(NO_TIER if claim.tier is None else claim.tier, gang, claim.amounts)

@@ -264,9 +264,10 @@ class Books:
         return frozenset(node for unit in units for node in memory_of(unit).avoided(now))
 
     def barred(self, entry: Directed | None) -> frozenset[str]:
-        """Nodes that drain or are closed for somebody else; without an entry all of those."""
+        """Nodes that drain or are closed for others, but for its own before it was admitted."""
         draining = draining_for(self.holds, entry, self.ground.tree.lies_in)
-        return self.ground.tree.nodes_in(draining) | self.closed(entry)
+        own = frozenset() if entry is None else self.held_before.get(entry.binding, frozenset())
+        return self.ground.tree.nodes_in(draining).difference(own) | self.closed(entry)
 
     def closed(self, entry: Directed | None) -> frozenset[str]:
         """Nodes on which pods are leaving for somebody else.

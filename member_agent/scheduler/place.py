@@ -74,10 +74,10 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
 def _least_choice_first(
     books: Books, entries: Sequence[Directed], holds: Mapping[BindingId, Directed]
 ) -> Iterator[Directed]:
-    """The entries; of those in a row that room is only held for, the least choice first.
+    """The entries; of those in a row that pods leave for, the least choice first.
 
     As the leader holds it: what victims have left is anybody's in a wider domain, and where smaller
-    pods go there may be no node that is whole.
+    pods go there may be no node that is whole. A domain that drains has what was left before.
     """
     tiers: dict[DomainId | None, int] = {
         domain.name: domain.tier for domain in books.cache.tree().domains
@@ -86,6 +86,7 @@ def _least_choice_first(
     held = {
         name: least_choice(tiers.get(hold.domain, NO_TIER), hold.gang or none, hold.admitted)
         for name, hold in holds.items()
+        if hold.leaving
     }
     for _, row in groupby(entries, key=lambda entry: entry.binding in held):
         yield from sorted(row, key=lambda entry: held.get(entry.binding, ()))

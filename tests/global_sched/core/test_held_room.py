@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+from global_sched.core import run_cycle
 from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.workload import Division
 from tests.builders import ids, workload
@@ -109,3 +111,41 @@ def test_the_narrower_domain_is_held_first():
     plan = cycle(town)
 
     assert ids(plan.admissions) == ["wide", "narrow"]
+
+
+def test_a_domain_that_drains_has_what_an_earlier_claim_leaves():
+    """Nobody left for it, however few places it may have its room in."""
+    policy = Policy(patience_seconds=1)
+    town = town_of(job("low0"), job("low1"), racks=(1, 1, 2), cpu=2)
+    town.add(job("first", 5, priority=10), job("next", 3, priority=10, created=1))
+    town.add(job("narrow", 3, tier=1))
+    plan = cycle(town, policy)
+    assert ids(plan.claims) == ["next", "narrow"]
+    town.execute(plan, linger=True)
+    town.now = Instant(town.now + SECOND)
+    town.leave()
+
+    assert ids(cycle(town, policy).admissions) == ["next"]
+
+
+def test_nothing_is_held_outside_of_the_claims_domain():
+    """Where its room is gone, it does not hold what others left for somebody else."""
+    town = town_of(job("low0"), job("low1"), racks=(1, 1))
+    town.add(job("first", priority=9))
+    town.execute(cycle(town), linger=True)
+    town.now = Instant(town.now + SECOND)
+    town.add(job("next", priority=8))
+    town.execute(cycle(town), linger=True)
+    claims = {one.name: one.decision.claim for one in town.workloads.values() if one.decision.claim}
+    assert {name: claim.domain for name, claim in claims.items()} == {"first": "r1", "next": "r0"}
+    town.leave()
+    world = town.snapshot()
+    room = world.clusters[0].capacity
+    leaves = tuple(
+        replace(leaf, free=tuple(0 for _ in leaf.free)) if leaf.domain == "r1" else leaf
+        for leaf in room.topology.leaves
+    )
+    room = replace(room, topology=replace(room.topology, leaves=leaves))
+    world = replace(world, clusters=(replace(world.clusters[0], capacity=room),))
+
+    assert ids(run_cycle(world, POLICY, town.now).admissions) == ["next"]

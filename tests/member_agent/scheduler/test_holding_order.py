@@ -20,6 +20,11 @@ def at(seconds, **fields):
     return Situation(now=Instant(NOW + seconds * SECOND), **fields)
 
 
+def kept(round_):
+    """The nodes that are kept, by binding."""
+    return {name: [slot.node for slot in one.slots] for name, one in round_.reservations.items()}
+
+
 def busy(node, gpus=8):
     return pod(f"busy-{node}", gpus=gpus, node=node, scheduler="default-scheduler")
 
@@ -37,9 +42,39 @@ def test_the_narrower_domain_is_held_first():
 
     round_ = round_of(cache, at(0))
 
-    kept = {name: [slot.node for slot in one.slots] for name, one in round_.reservations.items()}
-    assert kept == {"anywhere": ["r1-0"], "in-r0": ["r0-0"]}
+    assert kept(round_) == {"anywhere": ["r1-0"], "in-r0": ["r0-0"]}
     assert nodes_of(round_) == {}
+
+
+def test_larger_pods_are_held_first():
+    """The node that one of them needs whole is not for two small ones."""
+    cache = member(
+        racks(1, 2),
+        busy("r0-1", gpus=4),
+        directive(
+            hold("small", {"worker": 2}, gang=workers(2, 4), domain="r0", leaving=["gone"], at=-2),
+            hold("large", {"worker": 1}, gang=workers(1), domain="r0", leaving=["gone"], at=-1),
+        ),
+    )
+
+    assert kept(round_of(cache, at(0))) == {"large": ["r0-0"], "small": ["r0-1"]}
+
+
+def test_a_domain_that_drains_has_what_is_left_by_an_earlier_claim():
+    """Nobody left for it, however few places it may have its room in."""
+    claim = hold("claim", {"worker": 2}, gang=workers(2), leaving=["gone"], at=-2)
+    drains = hold("drains", {"worker": 1}, gang=workers(1), domain="r0", at=-1)
+    world = racks(2, 1)
+
+    first = round_of(member(world, directive(claim, drains)), at(0))
+
+    assert kept(first) == {"claim": ["r0-0", "r1-0"]}
+    admitted = entry("claim", {"worker": 2}, gang=workers(2), at=1)
+    runs = gang_objects("g", pods=2, binding="claim")
+    second = round_of(
+        member(world, runs, directive(admitted, drains)), at(1, reservations=first.reservations)
+    )
+    assert nodes_of(second) == {"g-worker-0": "r0-0", "g-worker-1": "r1-0"}
 
 
 def test_what_others_take_of_a_victims_node_is_kept_elsewhere():
