@@ -1,19 +1,22 @@
 """One round: which waiting pods go to which nodes now, and why the others wait. Pure.
 
 Order of claims on the room: pods that are being bound; plans that a crash or a failed bind left;
-places reserved in earlier rounds; what was held for workloads that are admitted by now, until their
-turn; directed workloads without places, in the order in which the leader admitted them, those that
-room is only held for among them; then everybody else, by priority and age. What a workload that
-runs lacks (pods that are made anew, surplus that comes late) comes after the room that others leave
-for a claim, but for the places that its own pods had. A directed workload keeps its reservation
-until its pods are bound, so that the order in which pods arrive does not matter.
+places reserved in earlier rounds; directed workloads without places, in the order in which the
+leader admitted them, those that room is only held for among them; then everybody else, by priority
+and age. What was held for a workload before it was admitted is kept from its turn of then to that
+of its admission. What a workload that runs lacks (pods that are made anew, surplus that comes late)
+comes after the room that others leave for a claim, but for the places that its own pods had. A
+directed workload keeps its reservation until its pods are bound, so that the order in which pods
+arrive does not matter.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import BindingId, DomainId
+from global_sched.shared.model.instant import Instant
 from global_sched.shared.placement import NO_TIER, least_choice
 from member_agent.cache import ClusterCache, Directed, Unit
 from member_agent.scheduler.books import Books
@@ -48,21 +51,21 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     running = _running(books, entries)
     for entry in running:
         keep_own_places(books, entry)
-    before = {
-        entry.binding: hold
+    steps = [_Step(entry, holds.get(entry.binding)) for entry in entries]
+    steps += [
+        _Step(entry, hold)
         for entry in entries
         if entry.binding not in holds and (hold := held_before(books, entry)) is not None
-    }
-    admitted = [entry for entry in entries if entry.binding in before]
-    for entry in _least_choice_first(books, admitted, before):
-        hold_until_its_turn(books, entry, before[entry.binding])
-    for entry in _least_choice_first(books, _in_turn(books, entries, running), holds):
-        if entry.binding in holds:
-            hold_room(books, holds[entry.binding])
-            continue
-        for giving in pods_to_give_up(entry, books.by_binding.get(entry.binding, ())):
-            books.give_up(giving)
-        place_directed(books, entry)
+    ]
+    for entry, hold in _least_choice_first(books, _in_turn(books, steps, running)):
+        if hold is None:
+            for giving in pods_to_give_up(entry, books.by_binding.get(entry.binding, ())):
+                books.give_up(giving)
+            place_directed(books, entry)
+        elif entry.binding in holds:
+            hold_room(books, hold)
+        else:
+            hold_until_its_turn(books, entry, hold)
     for unit in units:
         if unit.binding is not None and unit.binding not in cache.entries():
             books.wait(unit, unit.waiting, f"no Directive entry for binding {unit.binding} yet")
@@ -71,10 +74,20 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     return books.result()
 
 
-def _least_choice_first(
-    books: Books, entries: Sequence[Directed], holds: Mapping[BindingId, Directed]
-) -> Iterator[Directed]:
-    """The entries; of those in a row that pods leave for, the least choice first.
+class _Step(NamedTuple):
+    """What has its turn: room is held for a workload, or without a hold it is placed."""
+
+    entry: Directed
+    hold: Directed | None
+
+    @property
+    def turn(self) -> tuple[Instant, int, BindingId]:
+        """That of the decision."""
+        return self.entry.turn if self.hold is None else self.hold.turn
+
+
+def _least_choice_first(books: Books, steps: Iterable[_Step]) -> Iterator[_Step]:
+    """The steps; of those in a row for which pods leave, the least choice first.
 
     As the leader holds it: what victims have left is anybody's in a wider domain, and where smaller
     pods go there may be no node that is whole. A domain that drains has what was left before.
@@ -83,13 +96,15 @@ def _least_choice_first(
         domain.name: domain.tier for domain in books.cache.tree().domains
     }
     none = Gang(pod_sets=(), minimum=0)
-    held = {
-        name: least_choice(tiers.get(hold.domain, NO_TIER), hold.gang or none, hold.admitted)
-        for name, hold in holds.items()
-        if hold.leaving
-    }
-    for _, row in groupby(entries, key=lambda entry: entry.binding in held):
-        yield from sorted(row, key=lambda entry: held.get(entry.binding, ()))
+
+    def choice(step: _Step) -> tuple[int, ...]:
+        hold = step.hold
+        if hold is None or not hold.leaving:
+            return ()
+        return least_choice(tiers.get(hold.domain, NO_TIER), hold.gang or none, hold.admitted)
+
+    for _, row in groupby(steps, key=lambda step: bool(choice(step))):
+        yield from sorted(row, key=choice)
 
 
 def _running(books: Books, entries: Sequence[Directed]) -> list[Directed]:
@@ -101,13 +116,14 @@ def _running(books: Books, entries: Sequence[Directed]) -> list[Directed]:
     return [entry for entry in before if books.has_started(entry)]
 
 
-def _in_turn(
-    books: Books, entries: Sequence[Directed], running: Sequence[Directed]
-) -> list[Directed]:
-    """The entries, those that run behind the room that others leave."""
+def _in_turn(books: Books, steps: Iterable[_Step], running: Sequence[Directed]) -> list[_Step]:
+    """The steps by turn, those of what runs behind the room that others leave."""
+    steps = sorted(steps, key=lambda step: step.turn)
     if not running:
-        return list(entries)
+        return steps
     wave = max(hold.turn for hold in books.holds if hold.leaving)
     late = {entry.binding for entry in running}
-    before = [one for one in entries if one.turn <= wave and one.binding not in late]
-    return [*before, *running, *(one for one in entries if one.turn > wave)]
+    behind = [one for one in steps if one.hold is None and one.entry.binding in late]
+    rest = [one for one in steps if one.hold is not None or one.entry.binding not in late]
+    before = [one for one in rest if one.turn <= wave]
+    return [*before, *behind, *rest[len(before) :]]

@@ -152,6 +152,40 @@ def test_all_that_was_held_is_kept_until_the_admitted_gangs_turn():
     }
 
 
+def test_room_is_kept_in_the_order_in_which_it_was_held():
+    """Not in that of the admissions, nor after claims that came later and still wait."""
+    waits = hold("waits", {"worker": 1}, gang=workers(1), domain="r0", leaving=["gone"], at=-1)
+    first = round_of(
+        member(
+            racks(2, 2),
+            directive(
+                hold("wide", {"worker": 2}, gang=workers(2), at=-3),
+                hold("in-r1", {"worker": 1}, gang=workers(1), domain="r1", leaving=["gone"], at=-2),
+                waits,
+            ),
+        ),
+        at(0),
+    )
+    assert kept(first) == {"wide": ["r0-0", "r0-1"], "in-r1": ["r1-0"]}
+    cache = member(
+        racks(2, 2),
+        gang_objects("a", pods=2, binding="wide"),
+        gang_objects("b", pods=2, tier=1, binding="in-r1"),
+        directive(
+            entry("in-r1", {"worker": 2}, gang=workers(2), domain="r1", at=1),
+            entry("wide", {"worker": 2}, gang=workers(2), domain="r0", at=1, order=1),
+            waits,
+        ),
+    )
+
+    assert nodes_of(round_of(cache, at(1, reservations=first.reservations))) == {
+        "a-worker-0": "r0-0",
+        "a-worker-1": "r0-1",
+        "b-worker-0": "r1-0",
+        "b-worker-1": "r1-1",
+    }
+
+
 def test_admitted_together_the_narrower_domain_is_kept_first():
     """As the leader held both when it admitted them; then each is placed in its turn."""
     holds = [
