@@ -79,8 +79,8 @@ Whole cycles in process on one core: order, quota, tenants' shares, choice of cl
 reservations, all of it on. A figure that misses its target is listed as a miss;
 [limits.md](../limits.md) says why ("Python").
 
-- Command: `.venv/bin/python -m bench.page fairness` (about ten minutes on an idle machine); single
-  groups: `make bench ARGS="cycle"`.
+- Command: `.venv/bin/python -m bench.page fairness` (about five minutes on an idle machine);
+  single groups: `make bench ARGS="cycle"`.
 - Machine: {machine}.
 - Versions: {versions}.
 - Time: CPU time of the process (`time.process_time`), but for admissions per second of real time.

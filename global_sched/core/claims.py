@@ -307,12 +307,18 @@ def _in_order(found: Iterable[tuple[Workload, Claim]]) -> Iterator[tuple[Workloa
 
     What victims have left is anybody's in a wider domain: it would take what others need. And where
     smaller pods go there may be no node that is whole. A reservation has what was left when it was
-    made.
+    made; without a domain what comes free, but not for a claim.
     """
-    turns = sorted(found, key=lambda one: (one[1].since, one[1].order, one[0].binding_id))
+    turns = sorted(found, key=_turn)
     for waves, row in groupby(turns, key=lambda one: bool(one[1].victims)):
         there = list(row)
         yield from sorted(there, key=_choice) if waves else there
+
+
+def _turn(found: tuple[Workload, Claim]) -> tuple[bool, Instant, int, BindingId]:
+    workload, claim = found
+    anywhere = claim.domain is None and not claim.victims
+    return anywhere, claim.since, claim.order, workload.binding_id
 
 
 def _choice(found: tuple[Workload, Claim]) -> tuple[int, int, int, int]:

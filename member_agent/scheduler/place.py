@@ -10,7 +10,7 @@ directed workload keeps its reservation until its pods are bound, so that the or
 arrive does not matter.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -57,7 +57,7 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
         for entry in entries
         if entry.binding not in holds and (hold := held_before(books, entry)) is not None
     ]
-    for entry, hold in _least_choice_first(books, _in_turn(books, steps, running)):
+    for entry, hold in _least_choice_first(books, _in_turn(steps, running)):
         if hold is None:
             for giving in pods_to_give_up(entry, books.by_binding.get(entry.binding, ())):
                 books.give_up(giving)
@@ -84,6 +84,12 @@ class _Step(NamedTuple):
     def turn(self) -> tuple[Instant, int, BindingId]:
         """That of the decision."""
         return self.entry.turn if self.hold is None else self.hold.turn
+
+    def waits(self, running: Collection[BindingId]) -> bool:
+        """Whether it may have nothing that others leave for a claim: as the leader holds it."""
+        if self.hold is None:
+            return self.entry.binding in running
+        return self.hold.domain is None and not self.hold.leaving
 
 
 def _least_choice_first(books: Books, steps: Iterable[_Step]) -> Iterator[_Step]:
@@ -116,14 +122,14 @@ def _running(books: Books, entries: Sequence[Directed]) -> list[Directed]:
     return [entry for entry in before if books.has_started(entry)]
 
 
-def _in_turn(books: Books, steps: Iterable[_Step], running: Sequence[Directed]) -> list[_Step]:
-    """The steps by turn, those of what runs behind the room that others leave."""
+def _in_turn(steps: Iterable[_Step], running: Sequence[Directed]) -> list[_Step]:
+    """The steps by turn; behind the room that others leave what runs, and what takes any room."""
     steps = sorted(steps, key=lambda step: step.turn)
-    if not running:
+    waves = [one.turn for one in steps if one.hold is not None and one.hold.leaving]
+    if not waves:
         return steps
-    wave = max(hold.turn for hold in books.holds if hold.leaving)
+    wave = waves[-1]
     late = {entry.binding for entry in running}
-    behind = [one for one in steps if one.hold is None and one.entry.binding in late]
-    rest = [one for one in steps if one.hold is not None or one.entry.binding not in late]
-    before = [one for one in rest if one.turn <= wave]
-    return [*before, *behind, *rest[len(before) :]]
+    behind = [one for one in steps if one.turn <= wave and one.waits(late)]
+    before = [one for one in steps if one.turn <= wave and not one.waits(late)]
+    return [*before, *behind, *(one for one in steps if one.turn > wave)]

@@ -128,6 +128,22 @@ def test_a_domain_that_drains_has_what_an_earlier_claim_leaves():
     assert ids(cycle(town, policy).admissions) == ["next"]
 
 
+def test_what_comes_free_for_a_claim_is_not_for_an_earlier_reservation():
+    """One without a domain has whatever else comes free."""
+    policy = Policy(patience_seconds=1)
+    town = town_of(job("low"), racks=(1,))
+    town.add(job("any"))
+    plan = cycle(town, policy)
+    assert [one.decision.claim.domain for one in plan.claims] == [None]
+    town.execute(plan)
+    town.now = Instant(town.now + SECOND)
+    town.add(job("high", priority=10))
+    town.execute(cycle(town, policy), linger=True)
+    town.leave()
+
+    assert ids(cycle(town, policy).admissions) == ["high"]
+
+
 def test_nothing_is_held_outside_of_the_claims_domain():
     """Where its room is gone, it does not hold what others left for somebody else."""
     town = town_of(job("low0"), job("low1"), racks=(1, 1))

@@ -77,6 +77,39 @@ def test_a_domain_that_drains_has_what_is_left_by_an_earlier_claim():
     assert nodes_of(second) == {"g-worker-0": "r0-0", "g-worker-1": "r1-0"}
 
 
+def test_what_others_leave_is_not_for_an_earlier_reservation():
+    """One without a domain has whatever else comes free."""
+    holds = [
+        hold("any", {"worker": 1}, gang=workers(1), at=-2),
+        hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["gone"], at=-1),
+    ]
+
+    assert kept(round_of(member(racks(1, 1), directive(*holds)), at(0))) == {"claim": ["r0-0"]}
+
+
+def test_what_runs_waits_for_the_room_of_who_was_admitted_since():
+    """Its new pod goes where nobody was made to leave."""
+    claims = [
+        hold(f"c{n}", {"worker": 1}, gang=workers(1), domain="r0", leaving=["gone"], at=n - 3)
+        for n in range(2)
+    ]
+    first = round_of(member(racks(1, 2), directive(*claims)), at(0))
+    assert kept(first) == {"c0": ["r0-0"], "c1": ["r0-1"]}
+    cache = member(
+        racks(1, 2),
+        gang_objects("old", pods=1, binding="old"),
+        gang_objects("g", pods=1, binding="c1"),
+        directive(
+            entry("old", {"worker": 1}, gang=workers(1), domain="r0", at=-9),
+            claims[0],
+            entry("c1", {"worker": 1}, gang=workers(1), domain="r0", at=1),
+        ),
+    )
+    then = at(1, reservations=first.reservations, reached={"old": "decision-old"})
+
+    assert nodes_of(round_of(cache, then)) == {"g-worker-0": "r0-1"}
+
+
 def test_what_others_take_of_a_victims_node_is_kept_elsewhere():
     """Half of the node goes to who was admitted before: with the other half the claim has none."""
     claim = hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["victim"])
@@ -159,21 +192,21 @@ def test_room_is_kept_in_the_order_in_which_it_was_held():
         member(
             racks(2, 2),
             directive(
-                hold("wide", {"worker": 2}, gang=workers(2), at=-3),
+                hold("in-r0", {"worker": 2}, gang=workers(2), domain="r0", at=-3),
                 hold("in-r1", {"worker": 1}, gang=workers(1), domain="r1", leaving=["gone"], at=-2),
                 waits,
             ),
         ),
         at(0),
     )
-    assert kept(first) == {"wide": ["r0-0", "r0-1"], "in-r1": ["r1-0"]}
+    assert kept(first) == {"in-r0": ["r0-0", "r0-1"], "in-r1": ["r1-0"]}
     cache = member(
         racks(2, 2),
-        gang_objects("a", pods=2, binding="wide"),
+        gang_objects("a", pods=2, binding="in-r0"),
         gang_objects("b", pods=2, tier=1, binding="in-r1"),
         directive(
             entry("in-r1", {"worker": 2}, gang=workers(2), domain="r1", at=1),
-            entry("wide", {"worker": 2}, gang=workers(2), domain="r0", at=1, order=1),
+            entry("in-r0", {"worker": 2}, gang=workers(2), domain="r0", at=1, order=1),
             waits,
         ),
     )
