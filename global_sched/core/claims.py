@@ -20,7 +20,7 @@ from global_sched.core.search_turns import SearchTurns, Turn
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim, Leaver
-from global_sched.shared.model.ids import BindingId, QueueName, WorkloadKey
+from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code
@@ -122,6 +122,8 @@ class Claims:
             statement.commit()
             del self._held[workload.key]
             accept(workload, position, found, statement)
+            if not held.claim.victims:
+                self._hold_again(held.claim.cluster)
             return
         if not held.claim.victims:
             instead = self._instead(workload, found)
@@ -133,6 +135,14 @@ class Claims:
         if found.verdict.reason in HEALED:
             found = replace(found, verdict=told(held, found.verdict))
         refuse(workload, position, found, statement)
+
+    def _hold_again(self, cluster: ClusterName) -> None:
+        """What drains no more is first for the claims that others have left for before."""
+        for key, held in list(self._held.items()):
+            claim = held.claim
+            if claim.cluster == cluster and claim.victims and claim.since < self._statement.now:
+                give_back(held, self._statement)
+                self._held[key] = hold(held.workload, claim, self._statement)
 
     # --- reservations ---------------------------------------------------------------------
 

@@ -144,6 +144,27 @@ def test_what_comes_free_for_a_claim_is_not_for_an_earlier_reservation():
     assert ids(cycle(town, policy).admissions) == ["high"]
 
 
+def test_what_a_reservation_leaves_of_its_domain_is_for_a_claim_there():
+    """Not for the next in the line."""
+    policy = Policy(patience_seconds=1)
+    town = town_of(job("low", 2), racks=(2,))
+    town.add(job("drains", tier=1))
+    for name in ("claims", "next"):
+        plan = cycle(town, policy)
+        assert ids(plan.claims) == [{"claims": "drains", "next": "claims"}[name]]
+        town.execute(plan, linger=True)
+        town.now = Instant(town.now + SECOND)
+        town.add(job(name, priority=10) if name == "claims" else job(name, created=1))
+    town.leave()
+
+    plan = cycle(town)
+
+    assert ids(plan.admissions) == ["drains"]
+    town.execute(plan)
+    town.now = Instant(town.now + SECOND)
+    assert ids(cycle(town).admissions) == ["claims"]
+
+
 def test_nothing_is_held_outside_of_the_claims_domain():
     """Where its room is gone, it does not hold what others left for somebody else."""
     town = town_of(job("low0"), job("low1"), racks=(1, 1))
