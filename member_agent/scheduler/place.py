@@ -82,14 +82,23 @@ class _Step(NamedTuple):
 
     @property
     def turn(self) -> tuple[Instant, int, BindingId]:
-        """That of the decision."""
-        return self.entry.turn if self.hold is None else self.hold.turn
+        """That of the decision; room anywhere is held when the cycle of an admission begins."""
+        if self.hold is None:
+            return self.entry.turn
+        if self.anywhere and self.entry.admitted.entries:
+            return self.entry.at, -1, self.entry.binding
+        return self.hold.turn
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether it is a reservation without a domain."""
+        return self.hold is not None and self.hold.domain is None and not self.hold.leaving
 
     def waits(self, running: Collection[BindingId]) -> bool:
         """Whether it may have nothing that others leave for a claim: as the leader holds it."""
         if self.hold is None:
             return self.entry.binding in running
-        return self.hold.domain is None and not self.hold.leaving
+        return self.anywhere and not self.entry.admitted.entries
 
 
 def _least_choice_first(books: Books, steps: Iterable[_Step]) -> Iterator[_Step]:

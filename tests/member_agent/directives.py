@@ -53,6 +53,7 @@ def hold(
     until: int = 600,
     leaving: Sequence[str] = (),
     at: int = 0,
+    order: int = 0,
 ) -> Object:
     """An entry that keeps room for a workload which is not admitted; times in seconds after NOW."""
     return entry(
@@ -60,6 +61,7 @@ def hold(
         {},
         gang=gang,
         at=at,
+        order=order,
         held=dict(pods),
         heldDomain=domain,
         heldUntil=format_micro(Instant(NOW + until * SECOND)),

@@ -87,6 +87,34 @@ def test_what_others_leave_is_not_for_an_earlier_reservation():
     assert kept(round_of(member(racks(1, 1), directive(*holds)), at(0))) == {"claim": ["r0-0"]}
 
 
+def test_a_reservation_that_is_admitted_comes_before_all_of_its_cycle():
+    """It has what was kept for it when the cycle began; the claim is made behind it."""
+    first = round_of(
+        member(racks(1, 2), directive(hold("any", {"worker": 2}, gang=workers(2), at=-2))), at(0)
+    )
+    assert kept(first) == {"any": ["r0-0", "r0-1"]}
+    cache = member(
+        *racks(1, 2),
+        *[one for one in racks(2, 3) if "r1" in one["metadata"]["name"]],
+        gang_objects("early", pods=1, binding="early"),
+        gang_objects("g", pods=2, tier=1, binding="any"),
+        directive(
+            entry("early", {"worker": 1}, gang=workers(1), at=1),
+            entry("any", {"worker": 2}, gang=workers(2), domain="r0", at=1, order=1),
+            hold("claim", {"worker": 3}, gang=workers(3), leaving=["gone"], at=1, order=2),
+        ),
+    )
+
+    round_ = round_of(cache, at(1, reservations=first.reservations))
+
+    assert nodes_of(round_) == {
+        "early-worker-0": "r1-0",
+        "g-worker-0": "r0-0",
+        "g-worker-1": "r0-1",
+    }
+    assert kept(round_)["claim"] == ["r1-1", "r1-2"]
+
+
 def test_what_runs_waits_for_the_room_of_who_was_admitted_since():
     """Its new pod goes where nobody was made to leave."""
     claims = [
