@@ -37,7 +37,7 @@ One gang at a time on one core, in process: what `Space.place`, `take` and `give
 close the pods lie, and how well nodes are filled. A figure that misses its target is listed as a
 miss; [limits.md](../limits.md) says why.
 
-- Command: `.venv/bin/python -m bench.page topology` (some minutes on an idle machine); single
+- Command: `.venv/bin/python -m bench.page topology` (about five minutes on an idle machine); single
   groups: `make bench ARGS="topology"`.
 - Machine: {machine}.
 - Versions: {versions}.

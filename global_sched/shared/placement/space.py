@@ -214,10 +214,7 @@ class Space:
         domain: DomainId | None = None,
         beyond: DomainId | None = None,
     ) -> Placed:
-        """All that is free on nodes with these occupants, under a domain, and beyond one.
-
-        It is to be taken.
-        """
+        """All free room of nodes with these occupants, under a domain, beyond one: to be taken."""
         takes = all_free(self._rows, self._ledger, occupants, domain, beyond)
         return Placed(Amounts(), domain, None, "", takes)
 

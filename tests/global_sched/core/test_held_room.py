@@ -113,6 +113,30 @@ def test_the_narrower_domain_is_held_first():
     assert ids(plan.admissions) == ["wide", "narrow"]
 
 
+def test_larger_pods_are_held_first():
+    """In one tier: small ones would be together on a node that others need whole."""
+    town = town_of(
+        *[workload(f"stays{n}", cpu=3, priority=20, queue="a") for n in range(3)],
+        workload("whole", cpu=4, pods=2, priority=8, queue="a"),
+        job("low", 3),
+        racks=(1, 1, 1, 1, 1),
+        cpu=4,
+    )
+    town.add(job("small", 3, priority=7, tier=2))
+    town.execute(cycle(town), linger=True)
+    town.now = Instant(town.now + SECOND)
+    town.add(workload("large", cpu=4, pods=2, priority=9, queue="a"))
+    town.execute(cycle(town), linger=True)
+    claims = {one.name: one.decision.claim for one in town.workloads.values() if one.decision.claim}
+    assert {name: claim.domain for name, claim in claims.items()} == {
+        "small": "spine",
+        "large": "spine",
+    }
+    town.leave()
+
+    assert ids(cycle(town).admissions) == ["large", "small"]
+
+
 def test_a_domain_that_drains_has_what_an_earlier_claim_leaves():
     """Nobody left for it, however few places it may have its room in."""
     policy = Policy(patience_seconds=1)
