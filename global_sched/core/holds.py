@@ -63,7 +63,10 @@ def hold(workload: Workload, claim: Claim, statement: Statement, *, fresh: bool 
         taken.append((placed, _sum(placed)))
         statement.rooms.take(at, *taken[-1])
     if rest.entries and (claim.victims or claim.domain is None):
-        taken += _keep(workload, claim, rest, statement)
+        kept = _keep(workload, claim, rest, statement)
+        if kept is not None:
+            taken.append((kept, gang.requests(kept.amounts)))
+            statement.rooms.take(at, *taken[-1])
     charged = gang.requests(claim.amounts)
     statement.charge(workload, claim.cluster, charged)
     return Held(workload, claim, at, tuple(taken), charged)
@@ -71,35 +74,25 @@ def hold(workload: Workload, claim: Claim, statement: Statement, *, fresh: bool 
 
 def _keep(
     workload: Workload, claim: Claim, amounts: Amounts, statement: Statement
-) -> tuple[tuple[Placed, Resources], ...]:
-    """Take room for as many of these pods as its domain has: beyond it is in the way of others."""
+) -> Placed | None:
+    """Room for as many of these pods as its domain has: beyond it is in the way of others."""
     gang, decision = workload.demand.gang, workload.decision
     assert gang is not None
-    at = statement.rooms.position[claim.cluster]
-    room = statement.rooms.rooms[at]
     grant = None if decision is None else decision.grant(claim.cluster)
-    place = partial(
-        room.space.place,
+    at = statement.rooms.position[claim.cluster]
+    space = statement.rooms.rooms[at].space
+    statement.rooms.field.touched(at)
+    mark = space.mark()
+    space.take(space.all_free(beyond=claim.domain))
+    found = space.place(
         gang,
         amounts=amounts,
         minimum=Amounts(),
         prefer=claim.domain,
         bound=() if grant is None else (grant.domain,),
     )
-    found, beyond = place(), Placed(Amounts(), None, None, "", ())
-    if room.cluster.capacity is not None and isinstance(found, Placed):
-        inside = below(room.cluster.capacity.topology, claim.domain)
-        if inside is not None and found.domain not in inside:
-            beyond = room.space.all_free(beyond=claim.domain)
-            statement.rooms.take(at, beyond, _sum(beyond))
-            found = place()
-    kept: tuple[tuple[Placed, Resources], ...] = ()
-    if isinstance(found, Placed) and found.amounts.entries:
-        kept = ((found, gang.requests(found.amounts)),)
-        statement.rooms.take(at, *kept[0])
-    if beyond.takes:
-        statement.rooms.give(at, partial(_give_back, beyond), _sum(beyond))
-    return kept
+    space.rollback(mark)
+    return found if isinstance(found, Placed) and found.amounts.entries else None
 
 
 def give_back(held: Held, statement: Statement) -> None:
