@@ -263,9 +263,13 @@ class Books:
         now = self.situation.now
         return frozenset(node for unit in units for node in memory_of(unit).avoided(now))
 
-    def barred(self, entry: Directed | None) -> frozenset[str]:
-        """Nodes that drain or are closed for others, but for its own before it was admitted."""
-        draining = draining_for(self.holds, entry, self.ground.tree.lies_in)
+    def barred(self, entry: Directed | None, *, beside: bool = False) -> frozenset[str]:
+        """Nodes that drain or are closed for others, but for its own before it was admitted.
+
+        `beside`: those not that drain for others since the cycle in which it was admitted.
+        """
+        holds = [one for one in self.holds if not (beside and entry and one.at == entry.at)]
+        draining = draining_for(holds, entry, self.ground.tree.lies_in)
         own = frozenset() if entry is None else self.held_before.get(entry.binding, frozenset())
         return self.ground.tree.nodes_in(draining).difference(own) | self.closed(entry)
 
