@@ -5,7 +5,7 @@ import asyncio
 from deploy.local.karmada import USER
 from tests.e2e.faults import settled, writers
 from tests.e2e.requests import GLOBAL_SCHED
-from tests.e2e.world import policy
+from tests.e2e.world import clusters_of, policy
 from tests.wire import deployment, placement, stripped
 
 THEIRS, OURS = "theirs", "ours"
@@ -97,8 +97,7 @@ async def _submit(world, space, name, *, replicas, scheduler=""):
 async def _until_scheduled(world, space, name, *, replicas):
     async def there():
         binding = await world.binding(space, name, "Deployment")
-        clusters = await world.clusters(space, name, "Deployment")
-        return sum(clusters.values()) == replicas and settled(binding)
+        return sum(clusters_of(binding).values()) == replicas and settled(binding)
 
     await world.until(there, f"{name} is placed, {replicas} replicas")
 

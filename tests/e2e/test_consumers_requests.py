@@ -3,7 +3,7 @@
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.propagation import WORKLOAD_REBALANCERS
 from tests.e2e.faults import settled
-from tests.e2e.world import gang, policy
+from tests.e2e.world import clusters_of, gang, policy
 from tests.wire import batch_job, deployment, placement, pod_template, stripped
 
 ORDERED = {
@@ -139,7 +139,7 @@ async def _rebalance(world, space, job, name):
 async def _until_in(world, space, name, clusters, kind="Job"):
     async def there():
         binding = await world.binding(space, name, kind)
-        return await world.clusters(space, name, kind) == clusters and settled(binding)
+        return clusters_of(binding) == clusters and settled(binding)
 
     await world.until(there, f"{name} is in {clusters}")
 

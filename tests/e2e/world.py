@@ -90,9 +90,7 @@ class World:
 
     async def clusters(self, namespace: str, name: str, kind: str = "Job") -> dict[str, int]:
         """Where an object is: replicas by cluster, 0 where none are said."""
-        found = await self.binding(namespace, name, kind)
-        targets = found.get("spec", {}).get("clusters") or ()
-        return {one["name"]: one.get("replicas", 0) for one in targets}
+        return clusters_of(await self.binding(namespace, name, kind))
 
     async def decision(self, namespace: str, name: str, kind: str = "Job") -> Object:
         """The decision annotation of an object's binding."""
@@ -148,6 +146,12 @@ class World:
             found = await self.binding(namespace, name)
             state = {"spec": found.get("spec"), "status": found.get("status")}
             raise AssertionError(f"{error}; its binding: {json.dumps(state)}") from None
+
+
+def clusters_of(binding: Object) -> dict[str, int]:
+    """Where a binding puts its object: replicas by cluster, 0 where none are said."""
+    targets = binding.get("spec", {}).get("clusters") or ()
+    return {one["name"]: one.get("replicas", 0) for one in targets}
 
 
 def policy(obj: Object, *, where: Object | None = None, scheduler: str = "global-sched") -> Object:
