@@ -44,8 +44,11 @@ class Solver:
         """The placement, applied to the rows as a draft.
 
         `prefer` is tried first; then, when it is to be `nearby`, the domains around that, upwards.
+        Who has no constraint is scattered, wherever pods of it run.
         """
         limit = self.task.limit
+        if limit.scatter:
+            around = None
         scopes = [Scope(limit=limit, within=self.index.root, around=around)]
         if prefer is not None and around is None:
             chain = self.index.chain[prefer]
@@ -68,7 +71,7 @@ class Solver:
             return self._one_shape(units[0], scope)
         if self.task.any_number:
             return self._any_number(scope)
-        if self.task.limit.scatter and scope.around is None:
+        if self.task.limit.scatter:
             found = self.plain.scattered(scope)
             if found is not None:
                 return found

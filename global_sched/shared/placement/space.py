@@ -88,7 +88,7 @@ class Space:
         minimum:  what must be placed (default: the gang's minimum); empty: as many as fit.
         prefer:   a domain that is tried first.
         nearby:   after it the domains around it are tried, from the smallest to the largest.
-        bound:    domains of pods of the gang that run already: the whole gang obeys the constraint.
+        bound:    domains of pods of the gang that run already: the whole gang obeys its constraint.
         binding:  whose occupants count for one-per-node pod sets.
         joins:    groups of partitions that lack pods; these pods come first of their pod set's.
         """

@@ -123,7 +123,7 @@ def test_prefer(prefer, constraint, want):
         pytest.param(("s1",), 1, SOFT, {"s1": 1}, id="soft stays close"),
         pytest.param((None,), 1, hard(2), None, id="a peer outside every domain"),
         pytest.param((None,), 1, SOFT, {"s0": 1}, id="soft with a peer outside every domain"),
-        pytest.param(("s1",), 1, None, {"s1": 1}, id="no constraint stays close"),
+        pytest.param(("s1",), 1, None, {"s0": 1}, id="without a constraint scattered as ever"),
     ],
 )
 def test_bound_pods(bound, pods, constraint, want):
