@@ -20,7 +20,7 @@ from member_agent.scheduler.memory import (
     renewed,
 )
 from member_agent.scheduler.minimum import reached
-from member_agent.scheduler.plan import BindPlan, PlanError, parse_plan
+from member_agent.scheduler.plan import BindPlan, begun, plan_of
 from member_agent.scheduler.round import (
     GivingUp,
     Placement,
@@ -110,8 +110,8 @@ class Books:
         plan = plan_of(unit)
         if plan is None or unit.problem or self.flies(unit):
             return
-        begun = _begun(plan, unit)
-        if not begun and plan.decision != self.decision(unit):
+        started = begun(plan, unit)
+        if not started and plan.decision != self.decision(unit):
             return
         planned = [pod for pod in unit.waiting if plan.node_of(pod.uid)]
         entry = self.entry(unit)
@@ -123,7 +123,7 @@ class Books:
             if self.ground.fits(node, pod.shape):
                 self.ground.hold(node, pod.shape)
                 pinned[pod.uid] = node
-        if not begun and len(pinned) < len(planned):
+        if not started and len(pinned) < len(planned):
             for pod in planned:
                 if pod.uid in pinned:
                     self.ground.release(pinned[pod.uid], pod.shape)
@@ -162,7 +162,7 @@ class Books:
         A minimum that was bound once is never taken apart: later losses are its Job's business.
         """
         plan = plan_of(unit)
-        if plan is not None and _begun(plan, unit) and not self._was_reached(unit):
+        if plan is not None and begun(plan, unit) and not self._was_reached(unit):
             self._broken.append(unit.key)
             late = unit.key in self.situation.given_up
             if late and unit.key not in self.situation.paused:
@@ -335,18 +335,3 @@ class Books:
             for unit in units:
                 self.wait(unit, unit.waiting, str(error))
             return None
-
-
-def plan_of(unit: Unit) -> BindPlan | None:
-    """The unit's plan; None without one, and for one that somebody edited."""
-    if unit.holder is None:
-        return None
-    try:
-        return parse_plan(unit.holder.notes.plan)
-    except PlanError:
-        return None
-
-
-def _begun(plan: BindPlan, unit: Unit) -> bool:
-    """Whether some of the plan is bound."""
-    return any(plan.node_of(pod.uid) for pod in unit.staying())

@@ -8,10 +8,11 @@ from global_sched.shared.model.growth import growth_of
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
 from member_agent.cache import SERVICES, Directed, PodRecord, Unit
 from member_agent.scheduler.beside import near_enough
-from member_agent.scheduler.books import Books, Origin, plan_of
+from member_agent.scheduler.books import Books, Origin
 from member_agent.scheduler.demand import Demand, Lot, allowed_pods
 from member_agent.scheduler.holding import kept_elsewhere, leaving_pods
 from member_agent.scheduler.minimum import have_of, lacking, reached
+from member_agent.scheduler.plan import plan_of
 from member_agent.scheduler.round import Reservation, Slot, Where
 from member_agent.scheduler.seats import Seats, Wish, seat
 
@@ -200,8 +201,8 @@ def place_directed(books: Books, entry: Directed) -> None:
     why = ""
     if demand is not None:
         why = _reserve(books, entry, units, demand, books.barred(entry))
-    if why and demand is not None:
-        why = _before_reservations(books, entry, units, demand, why)
+        if why:
+            why = _before_reservations(books, entry, units, demand, why)
     for unit in units:
         _start(books, entry, unit, why)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import msgspec
 
 from global_sched.shared.model.ids import DecisionId
-from member_agent.cache import PodUid
+from member_agent.cache import PodUid, Unit
 
 TEXT_LIMIT: Final = 200_000
 """Bytes of a plan; the API server takes 262144 for all annotations of an object."""
@@ -87,3 +87,18 @@ def parse_plan(text: str) -> BindPlan | None:
     if value.hash != plan_hash(nodes):
         raise PlanError("the plan annotation does not match its hash; it is written anew")
     return BindPlan(decision=DecisionId(value.decision), nodes=nodes)
+
+
+def plan_of(unit: Unit) -> BindPlan | None:
+    """The unit's plan; None without one, and for one that somebody edited."""
+    if unit.holder is None:
+        return None
+    try:
+        return parse_plan(unit.holder.notes.plan)
+    except PlanError:
+        return None
+
+
+def begun(plan: BindPlan, unit: Unit) -> bool:
+    """Whether some of the plan is bound."""
+    return any(plan.node_of(pod.uid) for pod in unit.staying())

@@ -1,6 +1,6 @@
 """From rows to answers: which of alike nodes are meant, in which domain, and what is free."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
 from itertools import pairwise
 
@@ -50,16 +50,6 @@ def free_in(rows: Rows, *, changed: bool) -> Resources:
                 for at, amount in enumerate(rows.free[row]):
                     totals[at] += amount * count
     return Resources.of(dict(zip(rows.ground.topology.axis, totals, strict=True)))
-
-
-def share_used(free: Resources, total: Resources, names: Sequence[str] | None) -> int:
-    """How full the fullest resource is, 0 to 10,000: of those that are named, or of all."""
-    shares = [
-        10_000 * max(0, amount - free.get(name)) // amount
-        for name, amount in total
-        if amount and (names is None or name in names)
-    ]
-    return max(shares, default=0)
 
 
 def takes_of(

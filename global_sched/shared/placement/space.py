@@ -16,7 +16,7 @@ from global_sched.shared.placement.ground import GROUNDS
 from global_sched.shared.placement.ledger import Ledger
 from global_sched.shared.placement.lone import is_small, place_lone
 from global_sched.shared.placement.memo import Answer, Ask, Memo
-from global_sched.shared.placement.naming import free_in, node_takes, placed_of, share_used
+from global_sched.shared.placement.naming import free_in, node_takes, placed_of
 from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed
 from global_sched.shared.placement.refusal import not_now, static_refusal
 from global_sched.shared.placement.renewal import Renewal
@@ -346,7 +346,3 @@ class Space:
         if self._free is None or self._free[0] != self.version:
             self._free = (self.version, free_in(self._rows, changed=bool(self.version)))
         return self._free[1]
-
-    def used_share(self, total: Resources, names: Sequence[str] | None = None) -> int:
-        """How full the cluster is, 0 to 10,000: its fullest resource of those that are named."""
-        return share_used(self.free(), total, names)

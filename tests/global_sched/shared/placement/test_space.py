@@ -4,7 +4,6 @@ import pytest
 
 from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.ids import PodSetName
-from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import Space, assign, histogram
 from tests.global_sched.shared.placement.worlds import (
     domain,
@@ -89,16 +88,14 @@ def test_what_is_not_there_cannot_be_taken():
         space.give_back(placed)
 
 
-def test_free_and_used_share():
-    """Sums for scores follow the room; the share is that of the fullest resource."""
+def test_free():
+    """Sums for scores follow the room."""
     space = Space(racks(a=[4, 4]))
-    total = Resources.of({"cpu": 8, "pods": 400})
-    assert (space.free().get("cpu"), space.used_share(total)) == (8, 5000)
+    assert space.free().get("cpu") == 8
 
     space.take(space.place(workers(6)))
 
-    assert (space.free().get("cpu"), space.used_share(total)) == (2, 7500)
-    assert space.used_share(total, ["pods"]) == 5150
+    assert space.free().get("cpu") == 2
 
 
 def test_assign_goes_by_index_and_name():
