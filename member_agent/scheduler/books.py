@@ -1,6 +1,6 @@
 """What a round knows while it is being made: claims on the room, and outcomes so far."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from global_sched.shared.model.gang import Amounts
@@ -49,7 +49,13 @@ class Origin:
 class Books:
     """The state of a round in the making; `place.plan_round` says in which order it fills."""
 
-    def __init__(self, cache: ClusterCache, units: Sequence[Unit], situation: Situation) -> None:
+    def __init__(
+        self,
+        cache: ClusterCache,
+        units: Sequence[Unit],
+        situation: Situation,
+        first: Collection[BindingId] = (),
+    ) -> None:
         self.cache = cache
         self.units = units
         self.situation = situation
@@ -68,6 +74,9 @@ class Books:
         self.reached: dict[BindingId, DecisionId] = {}
         self.held_before: dict[BindingId, frozenset[str]] = {}
         """Nodes with room that was held for a workload which is admitted by now."""
+        self.stranded: list[BindingId] = []
+        """Who was admitted, has not started and finds no room."""
+        self._first = first
         self._demands: dict[BindingId, Demand | None] = {}
         self._placements: list[Placement] = []
         self._waits: list[Wait] = []
@@ -263,12 +272,14 @@ class Books:
         now = self.situation.now
         return frozenset(node for unit in units for node in memory_of(unit).avoided(now))
 
-    def barred(self, entry: Directed | None, *, beside: bool = False) -> frozenset[str]:
+    def barred(self, entry: Directed | None) -> frozenset[str]:
         """Nodes that drain or are closed for others, but for its own before it was admitted.
 
-        `beside`: those not that drain for others since the cycle in which it was admitted.
+        Who found no room otherwise may go where a domain drains since its own admission's cycle:
+        nobody of later cycles may, so that the delay is bounded.
         """
-        holds = [one for one in self.holds if not (beside and entry and one.at == entry.at)]
+        early = entry is not None and entry.binding in self._first
+        holds = [one for one in self.holds if not (early and entry and one.at == entry.at)]
         draining = draining_for(holds, entry, self.ground.tree.lies_in)
         own = frozenset() if entry is None else self.held_before.get(entry.binding, frozenset())
         return self.ground.tree.nodes_in(draining).difference(own) | self.closed(entry)

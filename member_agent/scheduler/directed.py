@@ -200,38 +200,15 @@ def place_directed(books: Books, entry: Directed) -> None:
     demand = books.demand(entry)
     why = ""
     if demand is not None:
-        why = _reserve(books, entry, units, demand, books.barred(entry))
-        if why:
-            why = _before_reservations(books, entry, units, demand, why)
+        why = _reserve(books, entry, units, demand)
+        if why and not books.has_started(entry):
+            books.stranded.append(entry.binding)
     for unit in units:
         _start(books, entry, unit, why)
 
 
-def _before_reservations(
-    books: Books, entry: Directed, units: Sequence[Unit], demand: Demand, why: str
-) -> str:
-    """Places for what was admitted beside reservations, before these; why there still are none.
-
-    There is room for both, as the leader counted. Where pods lie otherwise than it knew, the
-    reservation takes what the admitted gang leaves; so does one for which a domain drains, but only
-    from who was admitted in the same cycle. What started before waits for other room.
-    """
-    before = [one for one in books.holds if one.turn < entry.turn and not one.leaving]
-    if not before or books.has_started(entry):
-        return why
-    for hold in before:
-        books.ground.give_back(hold.binding)
-        books.reservations.pop(hold.binding, None)
-    why = _reserve(books, entry, units, demand, books.barred(entry, beside=True))
-    for hold in before:
-        _keep_room(books, hold)
-    return why
-
-
-def _reserve(
-    books: Books, entry: Directed, units: Sequence[Unit], demand: Demand, never: frozenset[str]
-) -> str:
-    """Places for what has none yet, not on some nodes; why there are none, empty when there are."""
+def _reserve(books: Books, entry: Directed, units: Sequence[Unit], demand: Demand) -> str:
+    """Places for what has none yet; why there are none, empty when there are."""
     kept = books.reservations.get(entry.binding)
     missing = demand.amounts().minus(kept.amounts() if kept else Amounts())
     if not missing.pods():
@@ -250,7 +227,7 @@ def _reserve(
         nearby=home is not None,
         around=tuple(around),
         avoid=books.avoided(units),
-        never=never,
+        never=books.barred(entry),
     )
     for least in tries:
         seats = books.ground.place(demand, missing, wish, least=least, binding=entry.binding)

@@ -1,7 +1,5 @@
 """Room that is kept for workloads which are not admitted yet, and whose turn is before whose."""
 
-import pytest
-
 from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.scheduler.round import Situation
 from tests.builders import gang
@@ -155,63 +153,6 @@ def test_what_others_take_of_a_victims_node_is_kept_elsewhere():
 
     assert nodes_of(round_) == {"g-worker-0": "r0-0"}
     assert [slot.node for slot in round_.reservations["claim"].slots] == ["r0-1"]
-
-
-def test_who_was_admitted_beside_a_reservation_comes_before_it():
-    """A pod that the leader did not know of leaves room for one of the two only."""
-    reserved = hold("large", {"worker": 1}, gang=workers(1), domain="r0", at=-2)
-    admitted = entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=-1)
-    cache = member(
-        racks(1, 2),
-        busy("r0-0", gpus=4),
-        gang_objects("g", pods=1, binding="g"),
-        directive(reserved, admitted),
-    )
-
-    round_ = round_of(cache, at(0))
-
-    assert nodes_of(round_) == {"g-worker-0": "r0-1"}
-    assert "large" not in round_.reservations
-
-
-@pytest.mark.parametrize(
-    ("since", "want"),
-    [
-        pytest.param(-1, {"g-worker-0": "r0-0"}, id="that drains since the same cycle"),
-        pytest.param(-2, {}, id="that drained before"),
-    ],
-)
-def test_who_was_sent_elsewhere_goes_into_a_domain(since, want):
-    """A pod that the leader did not know of has its node there."""
-    cache = member(
-        racks(2, 1),
-        busy("r1-0"),
-        gang_objects("g", pods=1, binding="g"),
-        directive(
-            hold("large", {"worker": 1}, gang=workers(1), domain="r0", at=since),
-            entry("g", {"worker": 1}, gang=workers(1), domain="r1", at=-1, order=1),
-        ),
-    )
-
-    assert nodes_of(round_of(cache, at(0))) == want
-    assert nodes_of(round_of(cache, at(0, reached={"g": "decision-g"}))) == {}
-
-
-def test_who_has_started_does_not_come_before_a_reservation():
-    """The room that its pods left when they ended is kept for the reservation."""
-    reserved = hold("large", {"worker": 1}, gang=workers(1), domain="r0", at=-2)
-    admitted = entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=-1)
-    cache = member(
-        racks(1, 2),
-        busy("r0-0", gpus=4),
-        gang_objects("g", pods=1, binding="g"),
-        directive(reserved, admitted),
-    )
-
-    round_ = round_of(cache, at(0, reached={"g": "decision-g"}))
-
-    assert nodes_of(round_) == {}
-    assert [slot.node for slot in round_.reservations["large"].slots] == ["r0-1"]
 
 
 def test_all_that_was_held_is_kept_until_the_admitted_gangs_turn():
