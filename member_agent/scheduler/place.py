@@ -32,8 +32,23 @@ from member_agent.scheduler.free import free_order, place_free
 from member_agent.scheduler.giving import pods_to_give_up
 from member_agent.scheduler.round import Round, Situation
 
-_MOST_ORDERS: Final = 3
+_MOST_ORDERS: Final = 4
 """So many further orders are tried in one round when somebody who was admitted finds no room."""
+
+
+class _First(NamedTuple):
+    """Who has its turn before others, since it found no room in its own."""
+
+    bindings: tuple[BindingId, ...] = ()
+    """Before all who were admitted, as far as no claim comes before it."""
+    before_claims: frozenset[BindingId] = frozenset()
+    """Those of them that found none then either."""
+
+    def then(self, stranded: Sequence[BindingId]) -> "_First":
+        """The next order, when these found no room in this one."""
+        others = (one for one in self.bindings if one not in stranded)
+        again = self.before_claims.union(one for one in stranded if one in self.bindings)
+        return _First((*stranded, *others), again)
 
 
 def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation) -> Round:
@@ -44,29 +59,29 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
 
     There is room for all who were admitted, as the leader counted; where pods lie otherwise than it
     knew, the order in which they were admitted may not find it. Those who found none then come
-    first, and the order that leaves the fewest without room counts ("squeaky wheel" optimization,
-    Joslin and Clements 1999). It costs up to three further plans, only in such a round.
+    first, at last also before claims, and the order that leaves the fewest without room counts
+    ("squeaky wheel" optimization, Joslin and Clements 1999). It costs up to four further plans,
+    only in such a round.
     """
-    best = _filled(cache, units, situation, ())
-    first = tuple(best.stranded)
+    best = _filled(cache, units, situation, _First())
+    first = _First().then(best.stranded)
     for _ in range(_MOST_ORDERS):
         if not best.stranded:
             break
         books = _filled(cache, units, situation, first)
         if len(books.stranded) < len(best.stranded):
             best = books
-        again = (*books.stranded, *(one for one in first if one not in books.stranded))
-        if again == first:
+        first, tried = first.then(books.stranded), first
+        if first == tried:
             break
-        first = again
     return best.result()
 
 
 def _filled(
-    cache: ClusterCache, units: Sequence[Unit], situation: Situation, first: Sequence[BindingId]
+    cache: ClusterCache, units: Sequence[Unit], situation: Situation, first: _First
 ) -> Books:
-    """The books of one round, in which these have their turns before all others."""
-    books = Books(cache, units, situation, first)
+    """The books of one round in this order."""
+    books = Books(cache, units, situation, first.bindings)
     books.hold_flying()
     for unit in units:
         books.pin(unit)
@@ -85,8 +100,7 @@ def _filled(
         if entry.binding not in holds and (hold := held_before(books, entry)) is not None
     ]
     ordered = _least_choice_first(books, _in_turn(steps, running))
-    rank = {binding: at for at, binding in enumerate(first)}
-    for entry, hold in sorted(ordered, key=lambda step: rank.get(step.entry.binding, len(rank))):
+    for entry, hold in _overtaking(ordered, first):
         if hold is None:
             for giving in pods_to_give_up(entry, books.by_binding.get(entry.binding, ())):
                 books.give_up(giving)
@@ -123,6 +137,12 @@ class _Step(NamedTuple):
         """Whether it is a reservation without a domain."""
         return self.hold is not None and self.hold.domain is None and not self.hold.leaving
 
+    @property
+    def claims(self) -> bool:
+        """Whether others leave, or have left, for it."""
+        hold = self.hold
+        return hold is not None and bool(hold.leaving) and not self.entry.admitted.entries
+
     def waits(self, running: Collection[BindingId]) -> bool:
         """Whether it may have nothing that others leave for a claim: as the leader holds it."""
         if self.hold is None:
@@ -149,6 +169,19 @@ def _least_choice_first(books: Books, steps: Iterable[_Step]) -> Iterator[_Step]
 
     for _, row in groupby(steps, key=lambda step: bool(choice(step))):
         yield from sorted(row, key=choice)
+
+
+def _overtaking(steps: Iterable[_Step], first: _First) -> list[_Step]:
+    """The steps; those of who comes first right behind the last claim before them, or before it."""
+    rank = {binding: at for at, binding in enumerate(first.bindings)}
+    claim, keyed = -1, list[tuple[tuple[int, int], _Step]]()
+    for at, step in enumerate(steps):
+        if step.claims:
+            claim = at
+        binding = step.entry.binding
+        behind = -1 if binding in first.before_claims else claim
+        keyed.append(((behind, 1 + rank[binding]) if binding in rank else (at, 0), step))
+    return [step for _, step in sorted(keyed, key=lambda one: one[0])]
 
 
 def _running(books: Books, entries: Sequence[Directed]) -> list[Directed]:

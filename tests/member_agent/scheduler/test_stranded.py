@@ -43,6 +43,26 @@ def test_who_was_admitted_since_comes_before_a_claim():
     assert "claim" not in round_.reservations
 
 
+def test_a_claim_keeps_its_room_where_another_order_helps():
+    """Who was admitted goes before others who were, into what the claim leaves."""
+    cache = member(
+        racks(3, 1),
+        busy("r2-0", gpus=4),
+        gang_objects("any", pods=1, gpus=4, binding="any"),
+        gang_objects("g", pods=1, binding="g"),
+        directive(
+            entry("any", {"worker": 1}, gang=workers(1, 4), domain="r1", at=-2),
+            hold("claim", {"worker": 1}, gang=workers(1), domain="r0", leaving=["gone"], at=-3),
+            entry("g", {"worker": 1}, gang=workers(1), domain="r0", at=-1),
+        ),
+    )
+
+    round_ = round_of(cache, at(0))
+
+    assert nodes_of(round_) == {"g-worker-0": "r1-0", "any-worker-0": "r2-0"}
+    assert [slot.node for slot in round_.reservations["claim"].slots] == ["r0-0"]
+
+
 def test_who_may_lie_anywhere_leaves_the_rack_to_who_needs_it():
     """Both were sent to one rack, which has less room than was counted."""
     cache = member(
@@ -90,22 +110,52 @@ def test_who_is_stranded_by_another_order_comes_first_in_the_next():
     }
 
 
-def test_where_no_order_helps_the_first_keeps_its_room():
-    """The other is told what it lacks, and no room of the two is lost."""
+def test_of_two_that_come_first_the_one_that_is_stranded_again_goes_before():
+    """Both lack a rack; the one that could be elsewhere was admitted earlier."""
+    cache = member(
+        racks(4, 2),
+        [busy("r1-1"), busy("r2-0", gpus=3), busy("r2-1", gpus=3)],
+        [busy("r3-0", gpus=3), busy("r3-1")],
+        gang_objects("small", pods=2, gpus=5, binding="small"),
+        gang_objects("any", pods=1, gpus=5, binding="any"),
+        gang_objects("one", pods=1, binding="one"),
+        gang_objects("pair", pods=2, tier=1, binding="pair"),
+        directive(
+            entry("small", {"worker": 2}, gang=workers(2, 5), domain="r0", at=-4),
+            entry("any", {"worker": 1}, gang=workers(1, 5), domain="r1", at=-3),
+            entry("one", {"worker": 1}, gang=workers(1), domain="r0", at=-2),
+            entry("pair", {"worker": 2}, gang=workers(2), domain="r0", at=-1),
+        ),
+    )
+
+    assert nodes_of(round_of(cache, at(0))) == {
+        "pair-worker-0": "r0-0",
+        "pair-worker-1": "r0-1",
+        "one-worker-0": "r1-0",
+        "small-worker-0": "r3-0",
+        "small-worker-1": "r2-0",
+        "any-worker-0": "r2-1",
+    }
+
+
+def test_where_no_order_helps_the_first_counts():
+    """One of three has the only node; the others are told what they lack."""
+    gangs = ("a", "b", "c")
     cache = member(
         racks(1, 1),
-        gang_objects("a", pods=1, binding="a"),
-        gang_objects("b", pods=1, binding="b"),
+        *[gang_objects(name, pods=1, binding=name) for name in gangs],
         directive(
-            entry("a", {"worker": 1}, gang=workers(1), domain="r0", at=-2),
-            entry("b", {"worker": 1}, gang=workers(1), domain="r0", at=-1),
+            *[
+                entry(name, {"worker": 1}, gang=workers(1), domain="r0", at=turn - 3)
+                for turn, name in enumerate(gangs)
+            ]
         ),
     )
 
     round_ = round_of(cache, at(0))
 
     assert nodes_of(round_) == {"a-worker-0": "r0-0"}
-    assert set(reasons_of(round_)) == {"b-worker-0"}
+    assert set(reasons_of(round_)) == {"b-worker-0", "c-worker-0"}
 
 
 def test_who_was_admitted_beside_a_reservation_comes_before_it():
