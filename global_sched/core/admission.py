@@ -145,73 +145,9 @@ def refuse(workload: Workload, position: int, refusal: Refusal, statement: State
 
 def refused_before(workload: Workload, statement: Statement) -> Refusal | None:
     """What stands against a workload before any cluster is asked: itself, its queue, its tenant."""
-    if workload.problem is not None:
-        return Refusal(workload.problem)
-    if workload.demand.division == Division.COPIED:
-        return None
-    key = (workload.queue, workload.tenant)
-    if key not in statement.ledger.gates:
-        shut = _queue_refusal(workload, statement) or _tenant_refusal(workload, statement)
-        statement.ledger.gates[key] = shut
-    verdict = statement.ledger.gates[key] or _own_refusal(workload, statement)
+    verdict = statement.ledger.gates.refusal(workload)
     return None if verdict is None else Refusal(verdict)
-
-
-def _queue_refusal(workload: Workload, statement: Statement) -> Verdict | None:
-    """The queue is missing, cannot be read, or takes nothing now."""
-    name = workload.queue
-    if not statement.ledger.has_queue(name):
-        return _wait(Reason.QUEUE_MISSING, f"queue {name} does not exist on the control plane")
-    node = statement.ledger.node(name)
-    if node.frozen:
-        return _wait(Reason.QUEUE_INVALID, f"queue {name}: {node.frozen}")
-    if node.children or node.parent is None:
-        below = ", ".join(str(child.queue.name) for child in node.children[:3])
-        why = f"has queues below it ({below})" if below else "is above all others"
-        return _never(Reason.QUEUE_NOT_LEAF, f"queue {name} {why}; name one that has none below it")
-    shut = next((one.queue.name for one in node.path if not one.queue.open), None)
-    if shut is not None:
-        above = "" if shut == name else f", which is above queue {name},"
-        return _wait(Reason.QUEUE_CLOSED, f"queue {shut}{above} is not open")
-    return None
-
-
-def _tenant_refusal(workload: Workload, statement: Statement) -> Verdict | None:
-    """The tenant may not use the queue."""
-    tenant = statement.ledger.tenant(workload.tenant)
-    if tenant.problem:
-        return _wait(Reason.TENANT_INVALID, f"tenant {tenant.name}: {tenant.problem}")
-    if tenant.queues and workload.queue not in tenant.queues:
-        allowed = ", ".join(sorted(tenant.queues))
-        return _never(
-            Reason.QUEUE_NOT_ALLOWED,
-            f"tenant {tenant.name} may not use queue {workload.queue}, only {allowed}",
-        )
-    return None
-
-
-def _own_refusal(workload: Workload, statement: Statement) -> Verdict | None:
-    """The tenant has too many that wait, or may not use the PriorityClass."""
-    tenant = statement.ledger.tenant(workload.tenant)
-    if workload.key in statement.ledger.beyond_pending_limit:
-        return _wait(
-            Reason.TENANT_PENDING_LIMIT,
-            f"tenant {tenant.name} has {tenant.pending_limit} older workloads waiting, "
-            "which is as many as it may",
-        )
-    chosen = workload.priority_class
-    if chosen and tenant.priority_classes and chosen not in tenant.priority_classes:
-        allowed = ", ".join(sorted(tenant.priority_classes))
-        return _never(
-            Reason.PRIORITY_CLASS_NOT_ALLOWED,
-            f"tenant {tenant.name} may not use PriorityClass {chosen}, only {allowed}",
-        )
-    return None
 
 
 def _wait(reason: Reason, detail: str) -> Verdict:
     return Verdict(code=Code.WAIT, reason=reason, detail=detail, missing=1)
-
-
-def _never(reason: Reason, detail: str) -> Verdict:
-    return Verdict(code=Code.NEVER, reason=reason, detail=detail, missing=1)

@@ -46,7 +46,7 @@ def _plain(one: Workload, statement: Statement) -> bool:
         return False
     if one.decision is not None or one.problem is not None or one.run_limit is not None:
         return False
-    if one.group or one.leaving or one.key in statement.ledger.beyond_pending_limit:
+    if one.group or one.leaving or one.key in statement.ledger.gates.beyond_pending_limit:
         return False
     standing = statement.standings.of(one)
     return standing.wanted == standing.minimum
@@ -60,7 +60,7 @@ def _like(workload: Workload, statement: Statement) -> Callable[[Workload], bool
     demand, priority, created = workload.demand, workload.priority, workload.created
     priority_class, affinity = workload.priority_class, workload.observed_affinity
     reason, decided = workload.reported.reason, statement.decided
-    beyond = statement.ledger.beyond_pending_limit
+    beyond = statement.ledger.gates.beyond_pending_limit
 
     def like(one: Workload) -> bool:
         return (

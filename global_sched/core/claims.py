@@ -17,6 +17,7 @@ from global_sched.core.rights import lowest_running
 from global_sched.core.rivals import Rivals, rests
 from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.search_turns import SearchTurns, Turn
+from global_sched.core.set_aside import is_kept_out, set_aside
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim, Leaver
@@ -101,9 +102,10 @@ class Claims:
             return
         claim = None if workload.decision is None else workload.decision.claim
         if claim is not None and claim.victims:
-            drop_claim(workload, self._statement, claim.cluster)
+            shut = self._statement.ledger.gates.refusal(workload) is not None
+            drop_claim(workload, self._statement, None if shut else claim.cluster)
         else:
-            found = self._instead(workload, found) or self._reserve(workload, found) or found
+            found = self._instead(workload, found) or self._keep(workload, found) or found
             if claim is not None and workload.key not in self._statement.decided:
                 drop_claim(workload, self._statement, None)
         refuse(workload, position, found, self._statement)
@@ -146,19 +148,23 @@ class Claims:
 
     # --- reservations ---------------------------------------------------------------------
 
-    def _reserve(self, workload: Workload, refusal: Refusal) -> Refusal | None:
-        """A domain that drains for a workload that has waited long, if it is to have one."""
-        statement = self._statement
-        waits = refusal.verdict.reason in {
-            Reason.CAPACITY_DOES_NOT_FIT,
-            Reason.TOPOLOGY_DOES_NOT_FIT,
-        }
-        if not waits or refusal.verdict.code != Code.NO_FIT:
+    def _keep(self, workload: Workload, refusal: Refusal) -> Refusal | None:
+        """What is kept for a workload that has waited long: quota, or a domain that drains."""
+        statement, verdict = self._statement, refusal.verdict
+        if verdict.code != Code.NO_FIT or verdict.reason not in HEALED or self._attempts <= 0:
             return None
         if workload.demand.division != Division.WHOLE or not is_patient(workload, statement):
             return None
+        if is_kept_out(refusal):
+            self._attempts -= 1
+            return set_aside(workload, refusal, self._whole, statement)
+        return self._reserve(workload, refusal)
+
+    def _reserve(self, workload: Workload, refusal: Refusal) -> Refusal | None:
+        """A domain that drains for it, if it is to have one."""
+        statement = self._statement
         there = [one for one in self._held.values() if not one.claim.victims]
-        if len(there) >= statement.policy.reservations or self._attempts <= 0:
+        if len(there) >= statement.policy.reservations:
             return None
         if any(one.workload.queue == workload.queue for one in there):
             return None

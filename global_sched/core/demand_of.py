@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from global_sched.core.fairness import Amount, add
+from global_sched.core.gates import Gates
 from global_sched.core.tree import Tree
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.resources import Resources
@@ -14,7 +15,7 @@ Sums = Mapping[QueueName, Amount]
 
 
 def asked_by_queue(
-    snapshot: Snapshot, tree: Tree, opened: Sums | None = None
+    snapshot: Snapshot, tree: Tree, gates: Gates, opened: Sums | None = None
 ) -> dict[QueueName, Amount]:
     """By queue, with everything below it. What a workload may never get is not asked for.
 
@@ -31,17 +32,19 @@ def asked_by_queue(
         counts: dict[int, int] = {}
         demands: dict[int, Demand] = {}
         for one in bucket.workloads:
-            if one.problem is None and not one.targets and not one.finished:
+            if not one.targets and not one.finished and gates.refusal(one) is None:
                 key = id(one.demand)
                 counts[key] = counts.get(key, 0) + 1
                 demands[key] = one.demand
         held = found.setdefault(bucket.queue, {}) if counts else {}
         for key, count in counts.items():
+            if not gates.within(bucket.queue, bucket.tenant, demands[key]):
+                continue
             if key not in needs:
                 needs[key] = _needs(demands[key])
             add(held, needs[key], count)
     for one in snapshot.unsettled:
-        if one.admitted() and one.demand.gang is not None and one.problem is None:
+        if one.admitted() and one.demand.gang is not None and gates.refusal(one) is None:
             lacking = one.lacking()
             if lacking.entries:
                 add(found.setdefault(one.queue, {}), one.demand.gang.requests(lacking))

@@ -1,17 +1,18 @@
 """What every queue deserves: the federation's amounts divided down the tree, in whole numbers."""
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
-from global_sched.core.demand_of import Sums, asked_by_queue
 from global_sched.core.fairness import Amount
 from global_sched.core.sharing import Part, water_fill
 from global_sched.core.tree import Node, Tree
+from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.ids import QueueName
-from global_sched.shared.model.snapshot import Snapshot
 
 Amounts = dict[QueueName, Amount]
 Bounds = tuple[dict[QueueName, int], dict[QueueName, int]]
 """The least and the most that a queue's weight gives it, of one resource."""
+_ALL: Final = 2**63
 
 
 class Measures(NamedTuple):
@@ -30,13 +31,18 @@ class Deserved:
     """
 
     def __init__(
-        self, snapshot: Snapshot, tree: Tree, totals: dict[str, int], opened: Sums | None = None
+        self,
+        clusters: Iterable[Cluster],
+        tree: Tree,
+        totals: dict[str, int],
+        asked: Mapping[QueueName, Amount],
     ) -> None:
         self._tree = tree
+        self._limits = _limits(clusters, tree)
         self._totals = totals
         self.deserved: Amounts = {}
         self.shares: dict[QueueName, dict[str, tuple[int, int]]] = {}
-        self.asked = asked_by_queue(snapshot, tree, opened)
+        self.asked = asked
         names = set(totals)
         for node in tree.order:
             names.update(name for name, _ in node.queue.deserved)
@@ -108,7 +114,7 @@ class Deserved:
         said: dict[QueueName, int] = {}
         for node in reversed(order):
             key = node.queue.name
-            limit = node.capability.get(name)
+            limit = self._limits.get(key, node.capability).get(name)
             if node.problem:
                 said[key] = node.held.get(name, 0)
             elif node.queue.deserved:
@@ -127,3 +133,26 @@ class Deserved:
             if ceiling:
                 ceilings[key] = ceiling
         return floors, ceilings, said
+
+
+def _limits(clusters: Iterable[Cluster], tree: Tree) -> Amounts:
+    """The capability of queues that have limits in clusters: no more than those add up to.
+
+    A cluster without a limit counts with all that it has.
+    """
+    found: Amounts = {}
+    capped = [node for node in tree.order if node.cluster_capability]
+    if not capped:
+        return found
+    totals = {
+        one.name: dict(one.capacity.total.entries) for one in clusters if one.capacity is not None
+    }
+    for node in capped:
+        limits = found[node.queue.name] = dict(node.capability)
+        for name in sorted({n for named in node.cluster_capability.values() for n in named}):
+            most = sum(
+                min(total.get(name, 0), node.cluster_capability.get(at, total).get(name, _ALL))
+                for at, total in totals.items()
+            )
+            limits[name] = min(limits.get(name, most), most)
+    return found

@@ -30,9 +30,10 @@ that holds for each when `stands` does, which looks at them once all are gone.
 
 from collections.abc import Collection, Iterable, Mapping
 
-from global_sched.core.demand_of import Sums
+from global_sched.core.demand_of import Sums, asked_by_queue
 from global_sched.core.deserved import Deserved, Measures
 from global_sched.core.fairness import Amount
+from global_sched.core.gates import Gates
 from global_sched.core.sharing import NOTHING, Ratio
 from global_sched.core.tree import Node, Tree
 from global_sched.shared.model.ids import QueueName
@@ -48,10 +49,16 @@ class Entitlements:
     """
 
     def __init__(
-        self, snapshot: Snapshot, tree: Tree, totals: Resources, opened: Sums | None = None
+        self,
+        snapshot: Snapshot,
+        tree: Tree,
+        totals: Resources,
+        opened: Sums | None = None,
+        gates: Gates | None = None,
     ) -> None:
         """`opened` is what each queue itself holds at the start, where that is known already."""
         self._snapshot, self._opened = snapshot, opened
+        self._gates = Gates(snapshot, tree) if gates is None else gates
         self._tree = tree
         self.totals = dict(totals.entries)
         self._division: Deserved | None = None
@@ -87,7 +94,8 @@ class Entitlements:
     def _divided(self) -> Deserved:
         """The division, made when first needed."""
         if self._division is None:
-            self._division = Deserved(self._snapshot, self._tree, self.totals, self._opened)
+            asked = asked_by_queue(self._snapshot, self._tree, self._gates, self._opened)
+            self._division = Deserved(self._snapshot.clusters, self._tree, self.totals, asked)
         return self._division
 
     def standing(self, node: Node, wanted: Collection[str]) -> tuple[bool, Ratio]:
@@ -176,7 +184,7 @@ class Entitlements:
             return False
         taker, other = self._part(claimant, giver)
         top = self.top(taker, asked)
-        if top is None or not self._above_guarantee(giver, other, amount, asked):
+        if top is None or not self._above_guarantee(giver, other, amount):
             return False
         common = [name for name, _ in asked.entries if amount.get(name)]
         node = giver
@@ -314,17 +322,15 @@ class Entitlements:
             if self.counts(node, name)
         )
 
-    def _above_guarantee(
-        self, giver: Node, other: Node, amount: Resources, asked: Resources
-    ) -> bool:
-        """Whether everybody up to the fork keeps its guarantee of what is asked for."""
+    def _above_guarantee(self, giver: Node, other: Node, amount: Resources) -> bool:
+        """Whether everybody up to the fork keeps all of its guarantee without that amount."""
         if not self._tree.guaranteed:
             return True
         node = giver
         while True:
             for name, value in amount.entries:
                 kept = node.guarantee.get(name, 0)
-                if kept and asked.get(name) and node.held.get(name, 0) - value < kept:
+                if kept and node.held.get(name, 0) - value < kept:
                     return False
             if node is other:
                 return True

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from global_sched.core.occupancy import Holder, Ints, Occupancies, Occupancy
 from global_sched.shared.model.gang import Gang, TopologyConstraint
-from global_sched.shared.model.ids import DomainId, WorkloadKey
+from global_sched.shared.model.ids import ClusterName, DomainId, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
@@ -114,7 +114,7 @@ class Field:
         for name, total in totals:
             if name in self.column:
                 scaled = np.minimum(amounts[self.column[name]], 2**38) * _WHOLE
-                np.maximum(size, scaled // total, out=size)
+                np.maximum(size, scaled // min(total, _FAR), out=size)
         self.size: Ints = np.minimum(size, _WHOLE) + 1
         """The dominant part of the federation that it has."""
         self.lost: Ints = self.size * (np.maximum(0, now - since) // SECOND)
@@ -154,6 +154,11 @@ class Field:
         at = self._part_of(holder)
         first = self._entry_at[at]
         return (first + one for one in self.parts[at].entries_of[holder - self.holder_at[at]])
+
+    def in_cluster(self, cluster: ClusterName) -> Mask:
+        """The holders in one cluster."""
+        there = np.array([part.cluster == cluster for part in self.parts], dtype=np.bool_)
+        return np.repeat(there, np.diff(self.holder_at))
 
     def first_row(self, holder: int) -> int:
         """Where the rows of the holder's cluster begin."""

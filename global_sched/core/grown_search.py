@@ -7,6 +7,7 @@ from global_sched.core.field import Place
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.search import Search
 from global_sched.core.statement import Statement
+from global_sched.core.victims import Spot, spot_at
 from global_sched.core.whole import grow_whole
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.growth import growth_gang
@@ -35,17 +36,18 @@ class GrownSearch(Search):
         """All of them beside those that it has."""
         return grow_whole(self._workload, self._statement, self._gang.minimum_amounts())
 
-    def _places(self) -> tuple[list[Place | None], int]:
+    def _spots(self) -> tuple[list[Spot], int]:
         decision, gang = self._workload.decision, self._workload.demand.gang
         assert decision is not None
         assert gang is not None
         grant = decision.grants[0]
         rooms = self._statement.rooms
         at, least = rooms.position[grant.cluster], self._gang.minimum_amounts()
-        if not self.rights.has_quota() and rooms.grow(at, gang, least, grant, minimum=least):
-            return [None], 1
-        found = self.around(self._gang)
-        return list(found), len(found)
+        lacks_quota = not self.rights.has_quota(grant.cluster)
+        if lacks_quota and rooms.grow(at, gang, least, grant, minimum=least):
+            return [Spot(cluster=grant.cluster)], 1
+        found = [spot_at(place) for place in self.around(self._gang)]
+        return found, len(found)
 
     def around(self, gang: Gang) -> list[Place]:
         """The domains around its pods that would hold this if all that may leave left."""

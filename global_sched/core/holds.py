@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from global_sched.core.occupancy import freed_by
+from global_sched.core.quota import over
 from global_sched.core.statement import Statement
 from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.gang import Amounts, Gang
@@ -12,6 +13,7 @@ from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.topology import Leaf, Occupant, Topology
+from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import Placed, Space, class_takes
 
@@ -29,15 +31,21 @@ class Held:
 
 
 def live(workload: Workload, statement: Statement) -> bool:
-    """Whether the workload's claim still counts."""
+    """Whether the workload's claim still counts: it may be admitted, and will be in time."""
     claim = None if workload.decision is None else workload.decision.claim
     gang = workload.demand.gang
     if claim is None or gang is None or claim.until <= statement.now:
         return False
     if claim.cluster not in statement.rooms.position:
         return False
-    wanted = workload.lacking() if workload.targets else gang.all_amounts()
-    return wanted.covers(claim.amounts)
+    ledger, wanted = statement.ledger, gang.all_amounts()
+    if ledger.gates.refusal(workload) is not None:
+        return False
+    bounds = ledger.bounds(workload.queue, workload.tenant, claim.cluster)
+    refused = over(bounds, gang.requests(claim.amounts))
+    if refused is not None and refused.code == Code.NEVER:
+        return False
+    return (workload.lacking() if workload.targets else wanted).covers(claim.amounts)
 
 
 def hold(workload: Workload, claim: Claim, statement: Statement, *, fresh: bool = False) -> Held:

@@ -6,13 +6,14 @@ from typing import NamedTuple
 from global_sched.core.entitlement import Entitlements
 from global_sched.core.fair_surplus import FairSurplus
 from global_sched.core.fairness import Amount, Scale, ShareKey, add
+from global_sched.core.gates import Gates
 from global_sched.core.offer import Refusal
 from global_sched.core.past_usage import past_usage
 from global_sched.core.quota import Bounds, Limit, Reserve, cluster_limits, over, queue_limits
 from global_sched.core.tree import Node, Tree
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Holding
-from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.past import whole
 from global_sched.shared.model.policy import Policy
@@ -20,7 +21,7 @@ from global_sched.shared.model.queue import Queue, Tenant, Usage
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Verdict
-from global_sched.shared.model.workload import Division, Workload
+from global_sched.shared.model.workload import Workload
 
 
 class Charge(NamedTuple):
@@ -35,7 +36,7 @@ class Charge(NamedTuple):
 class Ledger:
     """Held amounts by queue and all above it, by tenant, by tenant in a queue and in a cluster.
 
-    Shares are kept as they change. A tenant that has no object is taken to have the defaults.
+    Shares are kept as they change.
     `policy` says whether guarantees are lent, and whether the past counts (as of `now`).
     """
 
@@ -44,14 +45,14 @@ class Ledger:
     ) -> None:
         self.policy = policy or Policy()
         self._past = None if now is None else past_usage(snapshot, self.policy, now)
-        self._tenants = {tenant.name: tenant for tenant in snapshot.tenants}
         totals = Resources.total(
             cluster.capacity.total for cluster in snapshot.clusters if cluster.capacity is not None
         )
         self.tree = Tree(snapshot.queues, dict(totals.entries))
         self.opened: dict[QueueName, Amount] = {}
         """What each queue held itself at the start."""
-        self.entitlements = Entitlements(snapshot, self.tree, totals, self.opened)
+        self.gates = Gates(snapshot, self.tree)
+        self.entitlements = Entitlements(snapshot, self.tree, totals, self.opened, self.gates)
         self.surplus = FairSurplus(self.tree, self.entitlements)
         self.scale = Scale(totals, [tenant.weight for tenant in snapshot.tenants])
         self._touched: set[QueueName] = set()
@@ -70,17 +71,8 @@ class Ledger:
         self._charges = 0
         """How many there were: what was worked out at the same number still holds."""
         self._refused: dict[tuple[int, QueueName, TenantName], tuple[int, Refusal | None]] = {}
-        self.gates: dict[tuple[QueueName, TenantName], Verdict | None] = {}
-        """Whether queues take anything from tenants at all, as far as it was asked."""
         self._reserves = self.tree.guaranteed and not self.policy.lend_guarantees
-        self.beyond_pending_limit = _beyond(snapshot)
-        """Waiting workloads that are more than their tenant may have considered."""
         self._open(snapshot)
-
-    def has_queue(self, name: QueueName) -> bool:
-        """Whether there is such a queue on the control plane; the root always is."""
-        node = self.tree.nodes.get(name)
-        return node is not None and (node.exists or node is self.tree.root)
 
     def node(self, name: QueueName) -> Node:
         """The queue in the tree."""
@@ -92,10 +84,7 @@ class Ledger:
 
     def tenant(self, name: TenantName) -> Tenant:
         """The tenant."""
-        tenant = self._tenants.get(name)
-        if tenant is None:
-            tenant = self._tenants[name] = Tenant(name=name)
-        return tenant
+        return self.gates.tenant(name)
 
     def _open(self, snapshot: Snapshot) -> None:
         """What is held at the start: summed by queue and tenant once, then up the tree.
@@ -300,26 +289,3 @@ def _join(held: Amount, other: Amount) -> None:
     """Add another sum."""
     for name, value in other.items():
         held[name] = held.get(name, 0) + value
-
-
-def _beyond(snapshot: Snapshot) -> frozenset[WorkloadKey]:
-    """The waiting workloads beyond their tenants' pending limits, the oldest counted first."""
-    limits = {
-        one.name: one.pending_limit for one in snapshot.tenants if one.pending_limit is not None
-    }
-    waiting: dict[TenantName, list[Workload]] = {}
-    for bucket in snapshot.pending if limits else ():
-        if bucket.tenant in limits:
-            waiting.setdefault(bucket.tenant, []).extend(
-                one
-                for one in bucket.workloads
-                if not one.targets
-                and not one.finished
-                and one.problem is None
-                and one.demand.division != Division.COPIED
-            )
-    found: set[WorkloadKey] = set()
-    for tenant, workloads in waiting.items():
-        workloads.sort(key=lambda one: (one.created, one.uid))
-        found.update(one.key for one in workloads[limits[tenant] :])
-    return frozenset(found)

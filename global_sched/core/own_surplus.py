@@ -16,7 +16,7 @@ from global_sched.core.rights import Rights
 from global_sched.core.search import PLACES, Found, Nothing
 from global_sched.core.statement import Statement
 from global_sched.core.tree import Node
-from global_sched.core.victims import Choice
+from global_sched.core.victims import Choice, spot_at
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.workload import Workload
 
@@ -97,7 +97,7 @@ class _SurplusSearch(GrownSearch):
     def _count(self, place: Place) -> Amounts:
         """How many of the pods a domain would hold, pod set by pod set."""
         mark = self._statement.mark()
-        choice = Choice(self._gang, place, self.may, self.rights, self._field)
+        choice = Choice(self._gang, spot_at(place), self.may, self.rights, self._field)
         choice.choose()
         room, found = choice.room, Amounts()
         self._statement.rollback(mark)

@@ -30,9 +30,12 @@ class Bound(Protocol):
 
 
 class Limit:
-    """Amounts of which no more may be held: a queue's capability, a tenant's limits."""
+    """Amounts of which no more may be held: a queue's capability, a tenant's limits.
 
-    __slots__ = ("_held", "_limits", "_reason", "_who")
+    What is set `aside` is for somebody else, however much of it is free.
+    """
+
+    __slots__ = ("_aside", "_held", "_limits", "_reason", "_who")
 
     def __init__(
         self,
@@ -40,24 +43,32 @@ class Limit:
         limits: Mapping[str, int],
         held: Amount,
         reason: Reason = Reason.QUEUE_CAPABILITY,
+        aside: Amount | None = None,
     ) -> None:
         self._who, self._limits, self._held, self._reason = who, limits, held, reason
+        self._aside = {} if aside is None else aside
 
     def room(self, name: str) -> int | None:
         """How much more of a resource it lets in."""
         limit = self._limits.get(name)
-        return None if limit is None else max(0, limit - self._held.get(name, 0))
+        if limit is None:
+            return None
+        return max(0, limit - self._held.get(name, 0) - self._aside.get(name, 0))
 
     def refusal(self, name: str, amount: int) -> Verdict:
-        """Why it is too much. What even an empty holder could not take is `NEVER`."""
-        limit, has = self._limits[name], self._held.get(name, 0)
+        """Why it is too much. What even an empty holder could not take is `NEVER`.
+
+        While something is set aside it is `WAIT`: nobody leaves for what another one is to have.
+        """
+        limit, has, aside = self._limits[name], self._held.get(name, 0), self._aside.get(name, 0)
         shown = [format_quantity(value, name) for value in (amount, has, limit)]
-        return Verdict(
-            code=Code.NEVER if amount > limit else Code.NO_FIT,
-            reason=self._reason,
-            detail=f"{self._who}: {name} {shown[0]} asked, {shown[1]} of {shown[2]} in use",
-            missing=has + amount - limit,
-        )
+        text = f"{self._who}: {name} {shown[0]} asked, {shown[1]} of {shown[2]} in use"
+        code = Code.NEVER if amount > limit else Code.NO_FIT
+        if aside and code == Code.NO_FIT:
+            code = Code.WAIT
+            text += "; what comes free is kept for a gang that waited longer than its patience"
+        missing = has + aside + amount - limit
+        return Verdict(code=code, reason=self._reason, detail=text, missing=missing)
 
 
 class Reserve:
@@ -73,7 +84,14 @@ class Reserve:
         self._node, self._root, self._totals = node, tree.root, totals
 
     def room(self, name: str) -> int | None:
-        """How much more fits beside the guarantees of the others, its own unused part included."""
+        """How much more fits beside the guarantees of the others, its own unused part included.
+
+        Where nobody else has an unused part, its own limits and the clusters' room say it all.
+        """
+        return self._beside(name, now=True)
+
+    def _beside(self, name: str, *, now: bool) -> int | None:
+        """The same with what is held `now`, or else as if nobody held anything."""
         if name not in self._root.guarantee:
             return None
         least: int | None = None
@@ -83,19 +101,20 @@ class Reserve:
             if node is self._root and name in self._totals:
                 total = self._totals[name]
                 limit = total if limit is None else min(limit, total)
-            inner = node.inner.get(name, 0)
-            if limit is not None:
+            inner = (node.inner if now else node.promised).get(name, 0)
+            held = node.held.get(name, 0) if now else 0
+            if limit is not None and inner - own > held:
                 room = max(0, limit - inner) + own
                 least = room if least is None else min(least, room)
             own += max(0, node.kept.get(name, 0) - inner)
         return least
 
     def refusal(self, name: str, amount: int) -> Verdict:
-        """Why it is too much."""
-        room = self.room(name) or 0
+        """Why it is too much. What would be if nobody held anything is `NEVER`."""
+        room, most = self.room(name) or 0, self._beside(name, now=False)
         shown = [format_quantity(value, name) for value in (amount, room)]
         return Verdict(
-            code=Code.NO_FIT,
+            code=Code.NEVER if most is not None and amount > most else Code.NO_FIT,
             reason=Reason.GUARANTEE_RESERVED,
             detail=f"queue {self._node.queue.name}: {name} {shown[0]} asked, {shown[1]} left "
             "beside what is guaranteed to other queues",
@@ -109,7 +128,7 @@ Bounds = tuple[Bound, ...]
 def queue_limits(node: Node) -> list[Bound]:
     """The capability of a queue and of all above it."""
     return [
-        Limit(f"queue {one.queue.name}", one.capability, one.held)
+        Limit(f"queue {one.queue.name}", one.capability, one.held, aside=one.aside)
         for one in node.limits
         if one.capability
     ]
@@ -122,6 +141,7 @@ def cluster_limits(node: Node, cluster: ClusterName) -> list[Bound]:
             f"queue {one.queue.name} in cluster {cluster}",
             one.cluster_capability[cluster],
             one.cluster_held.setdefault(cluster, {}),
+            aside=one.cluster_aside.setdefault(cluster, {}),
         )
         for one in node.limits
         if cluster in one.cluster_capability

@@ -1,6 +1,6 @@
 """Who may be taken from for whom: preemption in a queue, reclaim between queues."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,8 @@ from global_sched.shared.model.snapshot import Running
 from global_sched.shared.model.workload import Workload
 
 UnitName = tuple[int, PodSetName | None, int]
+Blocked = tuple[QueueName, ClusterName | None]
+"""A queue that has all that it may have, in all clusters or in that one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +100,7 @@ class Rights:
         self._statement = statement
         self._entitlement: Entitlements = statement.ledger.entitlements
         self._bounds = statement.ledger.bounds(claimant.queue, claimant.tenant)
+        self._capped = statement.ledger.capped_clusters(claimant.queue)
         self._distances: dict[QueueName, int] = {}
         self.lately: Mask = np.zeros(0, dtype=np.bool_)
         """Holders that may not leave yet: they came where others had left."""
@@ -213,21 +216,31 @@ class Rights:
         """Its amount is held again."""
         self._statement.charge(unit.holder.workload, unit.cluster, unit.amount)
 
-    def has_quota(self) -> bool:
-        """Whether queue and tenant let its minimum in, with all trial charges as they are."""
-        return fits(self._bounds, self.amount)
+    def has_quota(self, cluster: ClusterName | None = None) -> bool:
+        """Whether queue and tenant let its minimum in (there), with all trial charges on."""
+        bounds = self._bounds
+        if cluster is not None and cluster in self._capped:
+            one = self.claimant
+            bounds = self._statement.ledger.bounds(one.queue, one.tenant, cluster)
+        return fits(bounds, self.amount)
 
-    def blocked(self) -> list[QueueName]:
+    def blocked(self, cluster: ClusterName | None) -> list[Blocked]:
         """The queues, from the claimant's up, whose capability leaves no room for its minimum."""
-        found = []
-        for name in self._entitlement.path(self.claimant.queue):
-            limits = self._statement.queue(name).capability
-            held = self._entitlement.allocated(name)
-            if any(held.get(n, 0) + self.amount.get(n) > limit for n, limit in limits):
-                found.append(name)
+        found: list[Blocked] = []
+        for node in self._statement.ledger.node(self.claimant.queue).path:
+            if self._exceeds(node.held, node.capability):
+                found.append((node.queue.name, None))
+            elif cluster is not None and self._exceeds(
+                node.cluster_held.get(cluster, {}), node.cluster_capability.get(cluster, {})
+            ):
+                found.append((node.queue.name, cluster))
         return found
 
-    def relieves(self, holder: Holder, blocked: Sequence[QueueName]) -> bool:
+    def _exceeds(self, held: Mapping[str, int], limits: Mapping[str, int]) -> bool:
+        return any(held.get(n, 0) + self.amount.get(n) > limit for n, limit in limits.items())
+
+    def relieves(self, holder: Holder, blocked: Sequence[Blocked]) -> bool:
         """Whether its leaving lowers what any of these queues hold; with none, it may help."""
         above = self._entitlement.path(holder.workload.queue)
-        return not blocked or any(name in above for name in blocked)
+        here = holder.grant.cluster
+        return not blocked or any(name in above and at in (None, here) for name, at in blocked)

@@ -13,16 +13,19 @@ from functools import partial
 import numpy as np
 
 from global_sched.core.admission import offer_for
-from global_sched.core.field import Field, Mask, Place
+from global_sched.core.field import Field, Mask
 from global_sched.core.occupancy import freed_by
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.rights import Rights, Unit
+from global_sched.core.standing import Case
 from global_sched.core.statement import Statement
-from global_sched.core.victims import Choice, Cost, cost_of
+from global_sched.core.victims import Choice, Cost, Spot, cost_of, spot_at
+from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, ClusterName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Occupant
+from global_sched.shared.model.verdict import ClusterVerdict, Code
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import Space
 
@@ -87,15 +90,15 @@ class Search:
                 "other queue that holds more than it deserves gives to it",
                 none=True,
             )
-        places, total = self._places()
-        if not places:
+        spots, total = self._spots()
+        if not spots:
             count = int(self.may.sum())
             return Nothing(
                 f"no allowed domain would hold it even without the {count} gangs that may leave"
             )
         proved: list[Found] = []
         rightless = True
-        for choice, units, cost in sorted(self._choices(places), key=lambda one: one[2]):
+        for choice, units, cost in sorted(self._choices(spots), key=lambda one: one[2]):
             rightless = False
             found = self._prove(choice, units)
             if found is not None:
@@ -120,28 +123,38 @@ class Search:
 
     # --- candidates -----------------------------------------------------------------------
 
-    def _places(self) -> tuple[list[Place | None], int]:
-        """The domains to look at, or None alone when only a quota is lacking."""
-        standings, rooms = self._statement.standings, self._statement.rooms
-        case = standings.case(self._workload)
-        if not self.rights.has_quota():
-            least = self._gang.minimum_amounts()
-            ask = rooms.ask(self._gang, least, least)
-            if ask.fitting(case.allowed).any():
-                return [None], 1
+    def _spots(self) -> tuple[list[Spot], int]:
+        """Where to look, and how many such there are; a quota that lacks alone needs no domain."""
+        rooms = self._statement.rooms
+        case = self._statement.standings.case(self._workload)
+        least = self._gang.minimum_amounts()
+        ask = rooms.ask(self._gang, least, least)
+        if not self.rights.has_quota() and ask.fitting(case.allowed).any():
+            return [Spot()], 1
+        opened = open_but_for_limits(case)
+        roomy = ask.fitting(opened & ~case.allowed)
+        spots = self._in_limits(roomy)
         names = [room.cluster.name for room in rooms.rooms]
-        usable = {name for name, ok in zip(names, case.allowed.tolist(), strict=True) if ok}
+        usable = {name for name, ok in zip(names, (opened & ~roomy).tolist(), strict=True) if ok}
         allowed = np.array([part.cluster in usable for part in self._field.parts], dtype=np.bool_)
         found, total = self._field.places(self._gang, self.may, allowed, PLACES)
-        return list(found), total
+        return [*spots[:PLACES], *map(spot_at, found)], len(spots) + total
 
-    def _choices(
-        self, places: Iterable[Place | None]
-    ) -> Iterable[tuple[Choice, tuple[Unit, ...], Cost]]:
+    def _in_limits(self, roomy: Mask) -> list[Spot]:
+        """Clusters with room where only the queue's limits are in the way, the cheapest first."""
+        field, found = self._field, list[tuple[int, ClusterName]]()
+        for at in roomy.nonzero()[0].tolist():
+            cluster = self._statement.rooms.rooms[at].cluster.name
+            ranks = field.rank[field.in_cluster(cluster) & self.may]
+            if len(ranks):
+                found.append((int(ranks.min()), cluster))
+        return [Spot(cluster=cluster) for _, cluster in sorted(found)]
+
+    def _choices(self, spots: Iterable[Spot]) -> Iterable[tuple[Choice, tuple[Unit, ...], Cost]]:
         looked = 0
-        for place in places:
+        for spot in spots:
             mark = self._statement.mark()
-            choice = Choice(self._gang, place, self.may, self.rights, self._field)
+            choice = Choice(self._gang, spot, self.may, self.rights, self._field)
             enough = choice.choose()
             units = tuple(choice.units)
             self._statement.rollback(mark)
@@ -215,6 +228,22 @@ class Search:
         found = self.ask()
         self._statement.rollback(mark)
         return found if isinstance(found, Offer) else None
+
+
+def open_but_for_limits(case: Case) -> Mask:
+    """The clusters that are allowed, or out only for what others of its queues hold."""
+    limited = [at for at, refusal in enumerate(case.refusals) if _is_limited(refusal)]
+    found = case.allowed
+    if limited:
+        found = found.copy()
+        found[limited] = True
+    return found
+
+
+def _is_limited(refusal: ClusterVerdict | None) -> bool:
+    if refusal is None or refusal.verdict.code != Code.NO_FIT:
+        return False
+    return refusal.verdict.reason in {Reason.QUEUE_CAPABILITY, Reason.GUARANTEE_RESERVED}
 
 
 def vacate(units: Iterable[Unit], field: Field, statement: Statement) -> None:

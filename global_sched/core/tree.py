@@ -20,8 +20,10 @@ class Node:
     __slots__ = (
         "_limits",
         "_path",
+        "aside",
         "capability",
         "children",
+        "cluster_aside",
         "cluster_capability",
         "cluster_held",
         "depth",
@@ -36,6 +38,7 @@ class Node:
         "occupied",
         "parent",
         "problem",
+        "promised",
         "queue",
     )
 
@@ -65,8 +68,14 @@ class Node:
         self.held: Amount = {}
         self.cluster_held: dict[ClusterName, Amount] = {}
         """By cluster, kept only where it or somebody above or below has a limit there."""
+        self.aside: Amount = {}
+        """What nobody else may take of its capability (`set_aside`)."""
+        self.cluster_aside: dict[ClusterName, Amount] = {}
+        """The same of what it may have in a cluster."""
         self.inner: Amount = {}
         """What its children occupy and what it holds itself, kept while guarantees count."""
+        self.promised: Amount = {}
+        """What of that is kept for its children while nobody holds anything."""
         self.occupied: Amount = {}
         """The larger of `inner` and what is kept for it."""
 
@@ -281,7 +290,7 @@ class Tree:
         for child in node.children:
             for name, amount in child.occupied.items():
                 node.inner[name] = node.inner.get(name, 0) + amount
-        node.occupied = dict(node.inner)
+        node.occupied, node.promised = dict(node.inner), dict(node.inner)
         for name, amount in node.kept.items():
             node.occupied[name] = max(node.occupied.get(name, 0), amount)
 

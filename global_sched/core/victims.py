@@ -1,14 +1,14 @@
 """Which of those that may leave a domain do leave: enough, the cheapest, and none for nothing."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from global_sched.core.field import Field, Mask, Place, minimum_by_shape
 from global_sched.core.occupancy import Holder
 from global_sched.core.rights import Rights, Unit, UnitName
 from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.pods import PodShape
 
 
@@ -23,19 +23,30 @@ class Cost:
     size: int
     gangs: int
     pods: int
+    rank: int
+    """How late they come in the order of victims: between equals the last to start leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where victims are looked for."""
+
+    place: Place | None = None
+    """The domain; None: there is room, and only a quota is lacking."""
+    cluster: ClusterName | None = None
+    """Its limits count as well; None: any cluster where the claimant's queues have none."""
 
 
 class Choice:
-    """Victims in one place, while they are chosen; `place` None: only a quota is lacking.
+    """Victims in one spot, while they are chosen.
 
     Room is counted per pod shape: exact for a gang of one shape, else a bound that the proof by
     placement has to confirm. Quotas are counted in the statement, where units are released.
     """
 
-    def __init__(
-        self, gang: Gang, place: Place | None, may: Mask, rights: Rights, field: Field
-    ) -> None:
-        self.place, self._rights, self._field = place, rights, field
+    def __init__(self, gang: Gang, spot: Spot, may: Mask, rights: Rights, field: Field) -> None:
+        place = spot.place
+        self.place, self._cluster, self._rights, self._field = place, spot.cluster, rights, field
         wants = minimum_by_shape(gang) if place is not None else {}
         self._shapes, self._wants = tuple(wants), tuple(wants.values())
         self._requests = [field.request(shape) or () for shape in wants]
@@ -147,7 +158,7 @@ class Choice:
 
     def enough(self) -> bool:
         """Whether room and quota suffice by count."""
-        return self._has_room() and self._rights.has_quota()
+        return self._has_room() and self._has_quota()
 
     def _next(self) -> Unit | None:
         """The cheapest unit that may leave now and is not chosen.
@@ -176,10 +187,10 @@ class Choice:
             self._shifted, self._from = False, 0
             self._denied.clear()
             return self._next()
-        if self._everywhere or not self._has_room() or self._rights.has_quota():
+        if self._everywhere or not self._has_room() or self._has_quota():
             return None
         self._everywhere = True
-        blocked, field = self._rights.blocked(), self._field
+        blocked, field = self._rights.blocked(self._cluster), self._field
         there = {unit.at for unit in self._listed}
         self._listed += self._ordered(
             at
@@ -223,6 +234,9 @@ class Choice:
 
     def _has_room(self) -> bool:
         return all(has >= pods for has, pods in zip(self._has, self._wants, strict=True))
+
+    def _has_quota(self) -> bool:
+        return self._rights.has_quota(self._cluster)
 
     def _add(self, unit: Unit) -> None:
         if unit.whole:
@@ -292,7 +306,12 @@ class Choice:
         return found
 
 
-def cost_of(units: Iterable[Unit], field: Field) -> Cost:
+def spot_at(place: Place) -> Spot:
+    """A domain, with the limits in its cluster."""
+    return Spot(place, place.occupancy.cluster)
+
+
+def cost_of(units: Sequence[Unit], field: Field) -> Cost:
     """The cost of these victims."""
     whole = [unit for unit in units if unit.whole]
     return Cost(
@@ -301,4 +320,5 @@ def cost_of(units: Iterable[Unit], field: Field) -> Cost:
         size=sum(int(field.size[unit.at]) for unit in whole),
         gangs=len(whole),
         pods=sum(unit.pods for unit in units),
+        rank=sum(int(field.rank[unit.at]) for unit in units),
     )

@@ -186,12 +186,12 @@ def full_town(*queues):
 def test_those_who_have_to_leave():
     """Who leaves, how many pods, where; names only of one's own tenant."""
     town = full_town(("a", {}), ("b", {}))
-    town.add(workload("j", cpu=1, pods=2, tier=1, queue="a", tenant="own", created=9))
+    town.add(workload("j", cpu=1, pods=2, tier=1, queue="a", tenant="other", created=9))
 
     found = explain(town.snapshot(), QUIET, town.now, "jobs/j")
 
     (one,) = [r for r in found.remedies if r.change == Change.LEAVING]
-    assert one.text == "1 gang of queue b (2 pods: jobs/b1) leaves m"
+    assert one.text == "1 gang of queue b (2 pods: jobs/b2) leaves m"
     assert one.cluster == ClusterName("m")
 
 

@@ -1,0 +1,140 @@
+"""What stands against a workload before room or amounts are looked at: its queue and its tenant."""
+
+from global_sched.core.tree import Node, Tree
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.ids import QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.queue import Tenant
+from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Demand, Division, Workload
+
+
+class Gates:
+    """The gates of one cycle, each worked out once. A tenant without an object has the defaults."""
+
+    def __init__(self, snapshot: Snapshot, tree: Tree) -> None:
+        self._tree = tree
+        self._tenants = {tenant.name: tenant for tenant in snapshot.tenants}
+        self._shut: dict[tuple[QueueName, TenantName], Verdict | None] = {}
+        self.beyond_pending_limit = _beyond(snapshot)
+        """Waiting workloads that are more than their tenant may have considered."""
+
+    def tenant(self, name: TenantName) -> Tenant:
+        """The tenant."""
+        tenant = self._tenants.get(name)
+        if tenant is None:
+            tenant = self._tenants[name] = Tenant(name=name)
+        return tenant
+
+    def refusal(self, workload: Workload) -> Verdict | None:
+        """Why the workload may not be admitted, wherever there is room; None when it may.
+
+        Copies of an object without demand pass all gates.
+        """
+        if workload.problem is not None:
+            return workload.problem
+        if workload.demand.division == Division.COPIED:
+            return None
+        return self.shut(workload.queue, workload.tenant) or self._own(workload)
+
+    def shut(self, queue: QueueName, tenant: TenantName) -> Verdict | None:
+        """Why the queue takes nothing from the tenant at all."""
+        key = (queue, tenant)
+        if key not in self._shut:
+            self._shut[key] = self._queue_refusal(queue) or self._tenant_refusal(queue, tenant)
+        return self._shut[key]
+
+    def within(self, queue: QueueName, tenant: TenantName, demand: Demand) -> bool:
+        """Whether the minimum is within the limits of queues and tenant, were nobody else there."""
+        limits = [node.capability for node in self._tree.node(queue).limits]
+        limits.append(dict(self.tenant(tenant).limits))
+        if demand.gang is None or demand.division != Division.WHOLE or not any(limits):
+            return True
+        least = demand.gang.requests(demand.gang.minimum_amounts())
+        return all(least.get(n) <= most for limit in limits for n, most in limit.items())
+
+    def _queue_refusal(self, name: QueueName) -> Verdict | None:
+        """The queue is missing, cannot be read, or takes nothing now."""
+        node = self._tree.node(name)
+        if not node.exists and node is not self._tree.root:
+            return _wait(Reason.QUEUE_MISSING, f"queue {name} does not exist on the control plane")
+        if node.frozen:
+            return _wait(Reason.QUEUE_INVALID, f"queue {name}: {node.frozen}")
+        if node.children or node.parent is None:
+            below = ", ".join(str(child.queue.name) for child in node.children[:3])
+            why = f"has queues below it ({below})" if below else "is above all others"
+            return _never(
+                Reason.QUEUE_NOT_LEAF, f"queue {name} {why}; name one that has none below it"
+            )
+        return _closed(node)
+
+    def _tenant_refusal(self, queue: QueueName, name: TenantName) -> Verdict | None:
+        """The tenant may not use the queue."""
+        tenant = self.tenant(name)
+        if tenant.problem:
+            return _wait(Reason.TENANT_INVALID, f"tenant {tenant.name}: {tenant.problem}")
+        if tenant.queues and queue not in tenant.queues:
+            allowed = ", ".join(sorted(tenant.queues))
+            return _never(
+                Reason.QUEUE_NOT_ALLOWED,
+                f"tenant {tenant.name} may not use queue {queue}, only {allowed}",
+            )
+        return None
+
+    def _own(self, workload: Workload) -> Verdict | None:
+        """The tenant has too many that wait, or may not use the PriorityClass."""
+        tenant = self.tenant(workload.tenant)
+        if workload.key in self.beyond_pending_limit:
+            return _wait(
+                Reason.TENANT_PENDING_LIMIT,
+                f"tenant {tenant.name} has {tenant.pending_limit} older workloads waiting, "
+                "which is as many as it may",
+            )
+        chosen = workload.priority_class
+        if chosen and tenant.priority_classes and chosen not in tenant.priority_classes:
+            allowed = ", ".join(sorted(tenant.priority_classes))
+            return _never(
+                Reason.PRIORITY_CLASS_NOT_ALLOWED,
+                f"tenant {tenant.name} may not use PriorityClass {chosen}, only {allowed}",
+            )
+        return None
+
+
+def _closed(node: Node) -> Verdict | None:
+    name = node.queue.name
+    shut = next((one.queue.name for one in node.path if not one.queue.open), None)
+    if shut is None:
+        return None
+    above = "" if shut == name else f", which is above queue {name},"
+    return _wait(Reason.QUEUE_CLOSED, f"queue {shut}{above} is not open")
+
+
+def _wait(reason: Reason, detail: str) -> Verdict:
+    return Verdict(code=Code.WAIT, reason=reason, detail=detail, missing=1)
+
+
+def _never(reason: Reason, detail: str) -> Verdict:
+    return Verdict(code=Code.NEVER, reason=reason, detail=detail, missing=1)
+
+
+def _beyond(snapshot: Snapshot) -> frozenset[WorkloadKey]:
+    """The waiting workloads beyond their tenants' pending limits, the oldest counted first."""
+    limits = {
+        one.name: one.pending_limit for one in snapshot.tenants if one.pending_limit is not None
+    }
+    waiting: dict[TenantName, list[Workload]] = {}
+    for bucket in snapshot.pending if limits else ():
+        if bucket.tenant in limits:
+            waiting.setdefault(bucket.tenant, []).extend(
+                one
+                for one in bucket.workloads
+                if not one.targets
+                and not one.finished
+                and one.problem is None
+                and one.demand.division != Division.COPIED
+            )
+    found: set[WorkloadKey] = set()
+    for tenant, workloads in waiting.items():
+        workloads.sort(key=lambda one: (one.created, one.uid))
+        found.update(one.key for one in workloads[limits[tenant] :])
+    return frozenset(found)
