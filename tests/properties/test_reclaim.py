@@ -12,7 +12,7 @@ from global_sched.core.ledger import Charge, Ledger
 from global_sched.core.occupancy import priority_of
 from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue
@@ -33,9 +33,30 @@ LEAVES = ("a", "b", "p-x", "p-y", "q-z")
 
 
 @st.composite
+def amounts(draw, least, most):
+    """So many CPUs, or mostly nothing said."""
+    said = draw(st.sampled_from((None,) * 5 + tuple(range(least, most + 1))))
+    return () if said is None else (("cpu", said * 1000),)
+
+
+@st.composite
+def limits(draw):
+    """A limit in one of the clusters, or mostly none."""
+    found = draw(amounts(0, 2))
+    return ((ClusterName(draw(st.sampled_from(("m0", "m1")))), found),) if found else ()
+
+
+@st.composite
 def trees(draw):
-    """Five leaves under the root, three of them under queues of their own."""
-    found = [Queue(name=QueueName("p")), Queue(name=QueueName("q"))]
+    """Five leaves under the root, three of them under queues of their own; few have limits."""
+    found = [
+        Queue(
+            name=QueueName(name),
+            capability=draw(amounts(1, 4)),
+            cluster_capability=draw(limits()),
+        )
+        for name in ("p", "q")
+    ]
     for name in LEAVES:
         above = QueueName(name[0]) if "-" in name else QueueName("root")
         said = draw(st.sampled_from((None, None, 0, 1, 2, 3)))
@@ -47,6 +68,9 @@ def trees(draw):
                 priority=draw(st.sampled_from((0, 0, 1))),
                 deserved=() if said is None else (("cpu", said * 1000), ("pods", said)),
                 reclaimable=draw(st.sampled_from((True,) * 5 + (False,))),
+                capability=draw(amounts(1, 3)),
+                cluster_capability=draw(limits()),
+                guarantee=draw(amounts(0, 1)),
             )
         )
     return found
@@ -205,7 +229,7 @@ def test_minimal(town):
     for kept in leaving:
         other = Town(
             [one.copy() for one in town.members.values()],
-            [replace(q, capability=()) for q in town.queues],
+            town.queues,
         )
         other.workloads = {k: w for k, w in town.workloads.items() if w.targets or k == claimant}
         fewer = tuple(one for one in leaving if one is not kept)
