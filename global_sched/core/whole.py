@@ -64,8 +64,9 @@ def _within(
 
 
 def _not_one(bounds: Bounds, gang: Gang, wanted: Amounts) -> Verdict:
-    """The limits leave no room for any of the wanted pods."""
-    refused = over(bounds, gang.requests(wanted))
+    """The limits leave no room for any of the wanted pods: why the first is too much."""
+    first = next(one.name for one in gang.pod_sets if wanted.get(one.name))
+    refused = over(bounds, gang.requests(Amounts.of({first: 1})))
     assert refused is not None
     return refused
 

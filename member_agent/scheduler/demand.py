@@ -44,6 +44,11 @@ class Lot:
     """Whether places are for the pods in their order: groups go by labels, not by index."""
 
     @property
+    def by_name(self) -> bool:
+        """Whether its places say for which pod each is."""
+        return self.in_order or bool(self.mates)
+
+    @property
     def count(self) -> int:
         """All pods, here or to come."""
         return len(self.pods) + self.coming

@@ -9,6 +9,7 @@ from member_agent.cache import PodRecord, Unit, owner_of
 from member_agent.scheduler.books import Books, Origin
 from member_agent.scheduler.demand import (
     Demand,
+    Lot,
     least_of,
     lots_of,
     unit_constraint,
@@ -126,11 +127,23 @@ def _placed(
             demand = Demand(lots=lots, least=least_of(chosen, lots), constraint=constraint)
             seats = _asked(books, unit, demand)
             if isinstance(seats, Seats):
-                return seats, asked
+                return seats, _seated_by(seats, lots, asked)
             why = why or seats
     except SpecError as error:
         return str(error)
     return why
+
+
+def _seated_by(
+    seats: Seats, lots: Iterable[Lot], asked: Iterable[PodRecord]
+) -> Sequence[PodRecord]:
+    """Without those whose places name their pods, and who have none.
+
+    A pod of a subgroup would take the place of one that is in none, wherever that is.
+    """
+    named = {slot.pod for slot in seats.slots}
+    none = {p.uid for lot in lots if lot.by_name for p in lot.pods if p.uid not in named}
+    return [pod for pod in asked if pod.uid not in none]
 
 
 def _asked(books: Books, unit: Unit, demand: Demand) -> Seats | str:

@@ -281,7 +281,7 @@ class Ground:
             position = positions.get(name, 0)
             positions[name] = position + 1
             lot = lots[name]
-            by_name = lot.in_order or bool(lot.mates)
+            by_name = lot.by_name
             pod = lot.pods[position].uid if by_name and position < len(lot.pods) else ""
             slots.append(Slot(name, position, node, lot.shape, pod))
         found = placed.amounts.plus(

@@ -91,6 +91,24 @@ def test_how_far(settings, want):
     assert pods(found).get("late") == want
 
 
+def test_a_gang_larger_than_its_queue_may_be_gets_the_part_that_is_deserved():
+    """All that it lacks is more than the capability; one pod more is not.
+
+    One of four CPUs is guaranteed to a queue that is idle, so quota is what the late gang lacks.
+    """
+    kept = (("cpu", 1000),)
+    found = town(
+        elastic("early", "b", pods=2),
+        elastic("late", "a", pods=4),
+        racks=(4,),
+        queues=("a", "b", "idle"),
+        a={**deserves(2), "capability": (("cpu", 2000),)},
+        idle={"guarantee": kept},
+    )
+
+    assert pods(found) == {"early": 1, "late": 2}
+
+
 def test_no_gang_leaves_for_surplus():
     """What others need stays, however far they are over; their surplus goes to the last pod."""
     found = town(elastic("early", "b", minimum=6))
