@@ -1,12 +1,12 @@
 """The claims of a cycle: those that are open hold their room, and refusals may lead to new ones."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import groupby
 
 import numpy as np
 
 from global_sched.core.admission import accept, offer_for, refuse
+from global_sched.core.claim_order import in_order
 from global_sched.core.claim_text import deferred, told, with_why
 from global_sched.core.evictions import claim_of, drop_claim, evict, let_leave, write_claim
 from global_sched.core.field import Field, Mask
@@ -17,7 +17,7 @@ from global_sched.core.rights import lowest_running
 from global_sched.core.rivals import Rivals, rests
 from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.search_turns import SearchTurns, Turn
-from global_sched.core.set_aside import is_kept_out, set_aside
+from global_sched.core.set_aside import SetAside, is_kept_out
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim, Leaver
@@ -26,7 +26,6 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
-from global_sched.shared.placement import NO_TIER, least_choice
 
 HEALED = frozenset(
     {
@@ -38,6 +37,8 @@ HEALED = frozenset(
 )
 """Refusals that end when others leave."""
 
+MOST_TRIED = 32
+"""So many demands are tried in a cycle, of those that waited longer than their patience."""
 _Shape = tuple[int, QueueName, int]
 
 
@@ -57,7 +58,10 @@ class Claims:
         self._lowest: dict[QueueName, int] | None = None
         self._seen: set[WorkloadKey] = set()
         self._opened: WorkloadKey | None = None
-        self._attempts = statement.policy.reservations
+        self._set_aside = SetAside(statement, self._whole)
+        self._attempts = MOST_TRIED
+        self._in_vain: set[tuple[int, QueueName]] = set()
+        """Demands for which nothing can be kept, by queue."""
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
 
     def open(self, pending: Iterable[Workload]) -> None:
@@ -69,7 +73,7 @@ class Claims:
             and one.decision.claim is not None
             and live(one, self._statement)
         ]
-        for one, claim in _in_order(found):
+        for one, claim in in_order(found):
             self._go_on(one, claim)
             self._held[one.key] = hold(one, claim, self._statement)
 
@@ -149,26 +153,40 @@ class Claims:
     # --- reservations ---------------------------------------------------------------------
 
     def _keep(self, workload: Workload, refusal: Refusal) -> Refusal | None:
-        """What is kept for a workload that has waited long: quota, or a domain that drains."""
+        """What is kept for a workload that has waited long: quota, or a domain that drains.
+
+        Demands for which nothing would hold it are tried once a cycle, so many of them.
+        """
         statement, verdict = self._statement, refusal.verdict
-        if verdict.code != Code.NO_FIT or verdict.reason not in HEALED or self._attempts <= 0:
+        if verdict.code != Code.NO_FIT or verdict.reason not in HEALED:
             return None
         if workload.demand.division != Division.WHOLE or not is_patient(workload, statement):
             return None
-        if is_kept_out(refusal):
-            self._attempts -= 1
-            return set_aside(workload, refusal, self._whole, statement)
-        return self._reserve(workload, refusal)
-
-    def _reserve(self, workload: Workload, refusal: Refusal) -> Refusal | None:
-        """A domain that drains for it, if it is to have one."""
-        statement = self._statement
-        there = [one for one in self._held.values() if not one.claim.victims]
-        if len(there) >= statement.policy.reservations:
+        quota, shape = is_kept_out(refusal), (id(workload.demand), workload.queue)
+        if shape in self._in_vain or self._attempts <= 0:
             return None
-        if any(one.workload.queue == workload.queue for one in there):
+        if not (self._set_aside.may(workload, refusal) if quota else self._may_drain(workload)):
             return None
         self._attempts -= 1
+        keep = self._set_aside.keep if quota else self._reserve
+        found = keep(workload, refusal)
+        if found is None:
+            self._in_vain.add(shape)
+        return found
+
+    def _may_drain(self, workload: Workload) -> bool:
+        """Whether it may have a reservation beside those that stand."""
+        there = self._reservations()
+        if len(there) >= self._statement.policy.reservations:
+            return False
+        return all(one.workload.queue != workload.queue for one in there)
+
+    def _reservations(self) -> list[Held]:
+        return [one for one in self._held.values() if not one.claim.victims]
+
+    def _reserve(self, workload: Workload, refusal: Refusal) -> Refusal | None:
+        """A domain that drains for it, where there is one that would hold it."""
+        statement, there = self._statement, self._reservations()
         reserved = reserve(workload, self._whole(), statement, others=there)
         if reserved is None or reserved.decision is None or reserved.decision.claim is None:
             return None
@@ -316,29 +334,3 @@ class Claims:
         claimed = write_claim(workload, claim, statement)
         verdict = told(self.begin(claimed, claim), refusal.verdict)
         return Refusal(verdict, claim.cluster, refusal.clusters)
-
-
-def _in_order(found: Iterable[tuple[Workload, Claim]]) -> Iterator[tuple[Workload, Claim]]:
-    """In the order of the decisions; of waves in a row those first that fewest places can serve.
-
-    What victims have left is anybody's in a wider domain: it would take what others need. And where
-    smaller pods go there may be no node that is whole. A reservation has what was left when it was
-    made; without a domain what comes free, but not for a claim.
-    """
-    turns = sorted(found, key=_turn)
-    for waves, row in groupby(turns, key=lambda one: bool(one[1].victims)):
-        there = list(row)
-        yield from sorted(there, key=_choice) if waves else there
-
-
-def _turn(found: tuple[Workload, Claim]) -> tuple[bool, Instant, int, BindingId]:
-    workload, claim = found
-    anywhere = claim.domain is None and not claim.victims
-    return anywhere, claim.since, claim.order, workload.binding_id
-
-
-def _choice(found: tuple[Workload, Claim]) -> tuple[int, int, int, int]:
-    workload, claim = found
-    gang = workload.demand.gang
-    assert gang is not None
-    return least_choice(NO_TIER if claim.tier is None else claim.tier, gang, claim.amounts)

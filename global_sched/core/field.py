@@ -98,6 +98,7 @@ class Field:
         self._takes: dict[PodShape, Mask] = {}
         self._caps: dict[PodShape, Ints] = {}
         self._gains: dict[PodShape, Ints] = {}
+        self._ended: Ints | None = None
 
     def _rank(self, snapshot: Snapshot, now: Instant) -> None:
         """What leaving costs: `rank` is cheapest first; of equal ones the last to start."""
@@ -275,7 +276,7 @@ class Field:
         ranges = self._ranges_of(gang.constraint)
         if not len(ranges.low):
             return []
-        full = self.without(self.ends)
+        full = self._ended = self.without(self.ends) if self._ended is None else self._ended
         fits = allowed[ranges.cluster]
         lacks = np.zeros(len(ranges.low), dtype=np.int64)
         for shape, pods in minimum_by_shape(gang).items():

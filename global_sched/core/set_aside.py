@@ -26,6 +26,8 @@ from global_sched.shared.model.snapshot import Running
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
 
+_Ending = dict[tuple[QueueName, ClusterName | None], Amount]
+
 
 def is_kept_out(refusal: Refusal) -> bool:
     """Whether a capability is in the way now, and would not be if others had ended."""
@@ -33,59 +35,72 @@ def is_kept_out(refusal: Refusal) -> bool:
     return verdict.code == Code.NO_FIT and verdict.reason == Reason.QUEUE_CAPABILITY
 
 
-def set_aside(
-    workload: Workload, refusal: Refusal, whole: Callable[[], Field], statement: Statement
-) -> Refusal | None:
-    """Set its queues' quota aside for a patient gang; the refusal that says so.
+class SetAside:
+    """What is set aside in one cycle: at most `Policy.reservations` times, once below a queue."""
 
-    None where something is set aside there already, or where the gang could not run even when all
-    gangs had ended: for want of room, or for what its queues hold that does not end.
-    """
-    gang, ledger = workload.demand.gang, statement.ledger
-    assert gang is not None
-    limited = ledger.node(workload.queue).limits
-    if any(node.aside for node in limited):
-        return None
-    cluster = refusal.nearest
-    asked = statement.standings.of(workload).minimum_requests
-    if not all(_suffices(node, asked, cluster, statement) for node in limited):
-        return None
-    field, case = whole(), statement.standings.case(workload)
-    names = [room.cluster.name for room in statement.rooms.rooms]
-    usable = {n for n, ok in zip(names, open_but_for_limits(case).tolist(), strict=True) if ok}
-    allowed = np.array([part.cluster in usable for part in field.parts], dtype=np.bool_)
-    if not field.drained(gang, allowed, 1):
-        return None
-    for node in limited:
-        add(node.aside, asked, 1)
+    def __init__(self, statement: Statement, whole: Callable[[], Field]) -> None:
+        self._statement, self._whole = statement, whole
+        self._left = statement.policy.reservations
+        self._ends: _Ending | None = None
+
+    def may(self, workload: Workload, refusal: Refusal) -> bool:
+        """Whether so much would be free for it once all gangs of its queues have ended: cheap."""
+        limited = self._statement.ledger.node(workload.queue).limits
+        if self._left <= 0 or any(node.aside for node in limited):
+            return False
+        asked = self._asked(workload)
+        return all(self._suffices(node, asked, refusal.nearest) for node in limited)
+
+    def keep(self, workload: Workload, refusal: Refusal) -> Refusal | None:
+        """Set it aside for a gang that `may` have it; the refusal that says so.
+
+        None where no cluster would hold the gang even when all gangs had ended.
+        """
+        gang, statement = workload.demand.gang, self._statement
+        assert gang is not None
+        field, case = self._whole(), statement.standings.case(workload)
+        names = [room.cluster.name for room in statement.rooms.rooms]
+        usable = {n for n, ok in zip(names, open_but_for_limits(case).tolist(), strict=True) if ok}
+        allowed = np.array([part.cluster in usable for part in field.parts], dtype=np.bool_)
+        if not field.drained(gang, allowed, 1):
+            return None
+        self._left -= 1
+        asked, cluster = self._asked(workload), refusal.nearest
+        for node in statement.ledger.node(workload.queue).limits:
+            add(node.aside, asked, 1)
+            if cluster is not None and cluster in node.cluster_capability:
+                add(node.cluster_aside.setdefault(cluster, {}), asked, 1)
+        text = f"{refusal.verdict.detail}; what comes free of that is kept for it"
+        return replace(refusal, verdict=replace(refusal.verdict, detail=text))
+
+    def _asked(self, workload: Workload) -> Resources:
+        return self._statement.standings.of(workload).minimum_requests
+
+    def _suffices(self, node: Node, asked: Resources, cluster: ClusterName | None) -> bool:
+        """Whether its capability, also in that cluster, lets this in beside what does not end."""
+        limits = [(node.capability, node.held, self._ending(node, None))]
         if cluster is not None and cluster in node.cluster_capability:
-            add(node.cluster_aside.setdefault(cluster, {}), asked, 1)
-    text = f"{refusal.verdict.detail}; what comes free of that is kept for it"
-    return replace(refusal, verdict=replace(refusal.verdict, detail=text))
+            there = node.cluster_held.get(cluster, {})
+            limits.append((node.cluster_capability[cluster], there, self._ending(node, cluster)))
+        return all(
+            held.get(name, 0) - ends.get(name, 0) + asked.get(name) <= limit
+            for capability, held, ends in limits
+            for name, limit in capability.items()
+            if asked.get(name)
+        )
 
-
-def _suffices(
-    node: Node, asked: Resources, cluster: ClusterName | None, statement: Statement
-) -> bool:
-    """Whether its capability, also in that cluster, lets this in when all gangs below ended."""
-    ending: Amount = {}
-    inside: Amount = {}
-    for running in statement.snapshot.running:
-        for queue, amount in _ENDING.of(running).items():
-            if node in statement.ledger.node(queue).path:
-                add(ending, amount, 1)
-                if running.cluster == cluster:
-                    add(inside, amount, 1)
-    limits = [(node.capability, node.held, ending)]
-    if cluster is not None and cluster in node.cluster_capability:
-        there = node.cluster_held.get(cluster, {})
-        limits.append((node.cluster_capability[cluster], there, inside))
-    return all(
-        held.get(name, 0) - ends.get(name, 0) + asked.get(name) <= limit
-        for capability, held, ends in limits
-        for name, limit in capability.items()
-        if asked.get(name)
-    )
+    def _ending(self, node: Node, cluster: ClusterName | None) -> Amount:
+        """What gangs hold below a queue, in all or in a cluster where anybody has a limit."""
+        if self._ends is None:
+            self._ends = {}
+            ledger = self._statement.ledger
+            for running in self._statement.snapshot.running:
+                there = running.cluster if running.cluster in ledger.tree.limited_in else None
+                for queue, amount in _ENDING.of(running).items():
+                    for above in ledger.node(queue).path:
+                        for place in {None, there}:
+                            add(self._ends.setdefault((above.queue.name, place), {}), amount, 1)
+        return self._ends.get((node.queue.name, cluster), {})
 
 
 def _ending(running: Running) -> dict[QueueName, Resources]:
