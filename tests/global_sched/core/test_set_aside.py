@@ -2,8 +2,9 @@
 
 import pytest
 
-from global_sched.core import run_cycle
+from global_sched.core import explain, run_cycle
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.explanation import Change
 from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
@@ -135,3 +136,23 @@ def test_other_queues_use_the_room_meanwhile():
     town.add(job("big", 2, created=1), job("other", 2, queue="o", created=town.now // SECOND))
 
     assert ids(cycle(town).admissions) == ["other"]
+
+
+def test_what_both_are_told_would_help():
+    """The gang is not told to wait for itself, and who is behind it that it would be its turn."""
+    town = town_of(job("a", 2))
+    town.add(job("big", 2, created=1), job("small", created=town.now // SECOND))
+
+    def helps(name):
+        found = explain(town.snapshot(), POLICY, town.now, f"jobs/{name}")
+        return [(one.change, one.text) for one in found.remedies]
+
+    assert helps("big") == [
+        (Change.QUOTA, "queue q may hold 1 cpu more (1 left of 3)"),
+        (Change.ENDING, "1 gang of queue q (2 pods: jobs/a) ends in m"),
+        (Change.MINIMUM, "1 pod is enough to start (now 2): m holds it in r0"),
+    ]
+    assert helps("small") == [
+        (Change.TURN, "it is the first in line: there is room now"),
+        (Change.ENDING, "1 gang of queue q (2 pods: jobs/a) ends in m"),
+    ]
