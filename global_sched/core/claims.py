@@ -109,7 +109,8 @@ class Claims:
             shut = self._statement.ledger.gates.refusal(workload) is not None
             drop_claim(workload, self._statement, None if shut else claim.cluster)
         else:
-            found = self._instead(workload, found) or self._keep(workload, found) or found
+            found = self._instead(workload, found) or found
+            found = self._keep(workload, found) or found
             if claim is not None and workload.key not in self._statement.decided:
                 drop_claim(workload, self._statement, None)
         refuse(workload, position, found, self._statement)

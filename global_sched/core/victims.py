@@ -224,10 +224,12 @@ class Choice:
             self._shift(unit, -1)
             room = self._has_room()
             self._shift(unit, 1)
-            if not room or (unit.name[0], unit.pod_set, unit.first + unit.pods) in self._chosen:
+            later = (unit.at, unit.pod_set, unit.first + unit.pods)
+            if not room or (not unit.whole and later in self._chosen):
                 continue
+            right = self._rights.rightful(self.units)
             self.drop(unit)
-            if not (self.enough() and self._rights.rightful(self.units)):
+            if not self.enough() or (right and not self._rights.rightful(self.units)):
                 self._put(unit)
 
     # --- counting -------------------------------------------------------------------------
