@@ -234,6 +234,8 @@ def _holding(holding: Holding) -> str:
     text = f"{holding.name}: weight {share.weight}, holds {holding.held.text()}"
     if holding.kept:
         text += f", {holding.kept.text()} of it kept for jobs that wait"
+    if holding.aside:
+        text += f", {holding.aside.text()} more set aside for gangs that wait"
     if share.resource and share.held:
         text += f"; dominant share {percent(part)} ({share.resource})"
     if holding.capability:

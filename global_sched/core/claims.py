@@ -12,33 +12,20 @@ from global_sched.core.evictions import claim_of, drop_claim, evict, let_leave, 
 from global_sched.core.field import Field, Mask
 from global_sched.core.holds import Held, give_back, hold, live
 from global_sched.core.offer import Offer, Refusal
-from global_sched.core.reservation import NEVER, is_patient, reserve, start_of
+from global_sched.core.patience import HEALED, Patience
 from global_sched.core.rights import lowest_running
 from global_sched.core.rivals import Rivals, rests
 from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.search_turns import SearchTurns, Turn
-from global_sched.core.set_aside import SetAside, is_kept_out
+from global_sched.core.set_aside import is_kept_out
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim, Leaver
 from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, WorkloadKey
-from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
 
-HEALED = frozenset(
-    {
-        Reason.CAPACITY_DOES_NOT_FIT,
-        Reason.TOPOLOGY_DOES_NOT_FIT,
-        Reason.QUEUE_CAPABILITY,
-        Reason.GUARANTEE_RESERVED,
-    }
-)
-"""Refusals that end when others leave."""
-
-MOST_TRIED = 32
-"""So many demands are tried in a cycle, of those that waited longer than their patience."""
 _Shape = tuple[int, QueueName, int]
 
 
@@ -53,15 +40,9 @@ class Claims:
         self._rivals = Rivals(statement)
         self._field: Field | None = None
         self._gone: Mask = np.zeros(0, dtype=np.bool_)
-        self._starts: dict[WorkloadKey, Instant] = {}
-        self._too_large: set[tuple[WorkloadKey, int]] = set()
         self._lowest: dict[QueueName, int] | None = None
         self._seen: set[WorkloadKey] = set()
-        self._opened: WorkloadKey | None = None
-        self._set_aside = SetAside(statement, self._whole)
-        self._attempts = MOST_TRIED
-        self._in_vain: set[tuple[int, QueueName]] = set()
-        """Demands for which nothing can be kept, by queue."""
+        self._patience = Patience(statement, self._held, self._whole)
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
 
     def open(self, pending: Iterable[Workload]) -> None:
@@ -99,10 +80,15 @@ class Claims:
             return
         found = offer_for(workload, self._statement)
         if isinstance(found, Refusal):
-            found = self._backfill(workload, found)
+            found = self._patience.backfill(workload, found)
+        if isinstance(found, Refusal):
+            found = self._past_others(workload, found)
         if isinstance(found, Offer):
             accept(workload, position, found, self._statement)
-            self._close()
+            self._patience.close()
+            return
+        if workload.key in self._statement.decided:
+            refuse(workload, position, found, self._statement)
             return
         claim = None if workload.decision is None else workload.decision.claim
         if claim is not None and claim.victims:
@@ -110,14 +96,36 @@ class Claims:
             drop_claim(workload, self._statement, None if shut else claim.cluster)
         else:
             found = self._instead(workload, found) or found
-            found = self._keep(workload, found) or found
+            found = self._patience.keep(workload, found) or found
             if claim is not None and workload.key not in self._statement.decided:
                 drop_claim(workload, self._statement, None)
         refuse(workload, position, found, self._statement)
 
+    def _past_others(self, workload: Workload, refusal: Refusal) -> Offer | Refusal:
+        """The same without what is kept for those who give way to it; others may leave for it."""
+        statement, patience = self._statement, self._patience
+        kept = patience.giving_way(workload, refusal)
+        if not kept:
+            return refusal
+        mark = statement.mark()
+        patience.open(kept)
+        found = offer_for(workload, statement)
+        if isinstance(found, Offer):
+            statement.commit()
+            return found
+        instead = self._instead(workload, found)
+        if instead is not None and workload.key in statement.decided:
+            statement.commit()
+            patience.close()
+            return instead
+        statement.rollback(mark)
+        put_off = instead is not None and instead.verdict.reason == Reason.SEARCH_DEFERRED
+        patience.shut(None if put_off else workload)
+        return instead if instead is not None and put_off else refusal
+
     def tries(self) -> tuple[int, int]:
         """Changes whenever somebody had a search or a try at a reservation, which are limited."""
-        return len(self._searched), self._attempts
+        return len(self._searched), self._patience.attempts
 
     def _continue(self, held: Held, position: int) -> None:
         """The turn of a workload with a claim: nothing of it is kept from the workload itself."""
@@ -125,23 +133,37 @@ class Claims:
         mark = statement.mark()
         give_back(held, statement)
         found = offer_for(workload, statement)
+        if isinstance(found, Refusal) and (kept := self._patience.giving_way(workload, found)):
+            self._patience.open(kept)
+            found = offer_for(workload, statement)
         if isinstance(found, Offer):
             statement.commit()
             del self._held[workload.key]
             accept(workload, position, found, statement)
-            if not held.claim.victims:
+            self._patience.close()
+            if not held.waves:
                 self._hold_again(held.claim.cluster)
             return
-        if not held.claim.victims:
-            instead = self._instead(workload, found)
+        if not held.waves:
+            instead = self._instead(workload, found) or self._instead_of_room(held, found)
             if workload.key in statement.decided:
                 statement.commit()
+                self._patience.close()
                 refuse(workload, position, instead or found, statement)
                 return
         statement.rollback(mark)
+        self._patience.shut(workload)
         if found.verdict.reason in HEALED:
             found = replace(found, verdict=told(held, found.verdict))
         refuse(workload, position, found, statement)
+
+    def _instead_of_room(self, held: Held, refusal: Refusal) -> Refusal | None:
+        """A domain that drains helps nobody whom a limit keeps out: that is kept instead."""
+        if not is_kept_out(refusal):
+            return None
+        del self._held[held.workload.key]
+        drop_claim(held.workload, self._statement, None)
+        return self._patience.keep(held.workload, refusal)
 
     def _hold_again(self, cluster: ClusterName) -> None:
         """What drains no more is first for the claims that others have left for before."""
@@ -150,80 +172,6 @@ class Claims:
             if claim.cluster == cluster and claim.victims and claim.since < self._statement.now:
                 give_back(held, self._statement)
                 self._held[key] = hold(held.workload, claim, self._statement)
-
-    # --- reservations ---------------------------------------------------------------------
-
-    def _keep(self, workload: Workload, refusal: Refusal) -> Refusal | None:
-        """What is kept for a workload that has waited long: quota, or a domain that drains.
-
-        Demands for which nothing would hold it are tried once a cycle, so many of them.
-        """
-        statement, verdict = self._statement, refusal.verdict
-        if verdict.code != Code.NO_FIT or verdict.reason not in HEALED:
-            return None
-        if workload.demand.division != Division.WHOLE or not is_patient(workload, statement):
-            return None
-        quota, shape = is_kept_out(refusal), (id(workload.demand), workload.queue)
-        if shape in self._in_vain or self._attempts <= 0:
-            return None
-        if not (self._set_aside.may(workload, refusal) if quota else self._may_drain(workload)):
-            return None
-        self._attempts -= 1
-        keep = self._set_aside.keep if quota else self._reserve
-        found = keep(workload, refusal)
-        if found is None:
-            self._in_vain.add(shape)
-        return found
-
-    def _may_drain(self, workload: Workload) -> bool:
-        """Whether it may have a reservation beside those that stand."""
-        there = self._reservations()
-        if len(there) >= self._statement.policy.reservations:
-            return False
-        return all(one.workload.queue != workload.queue for one in there)
-
-    def _reservations(self) -> list[Held]:
-        return [one for one in self._held.values() if not one.claim.victims]
-
-    def _reserve(self, workload: Workload, refusal: Refusal) -> Refusal | None:
-        """A domain that drains for it, where there is one that would hold it."""
-        statement, there = self._statement, self._reservations()
-        reserved = reserve(workload, self._whole(), statement, others=there)
-        if reserved is None or reserved.decision is None or reserved.decision.claim is None:
-            return None
-        held = hold(reserved, reserved.decision.claim, statement)
-        self._held[workload.key] = held
-        return replace(refusal, verdict=told(held, refusal.verdict))
-
-    def _backfill(self, workload: Workload, refusal: Refusal) -> Offer | Refusal:
-        """Room in a domain that drains, for a workload that ends before it is needed."""
-        if workload.run_limit is None or refusal.verdict.reason not in HEALED:
-            return refusal
-        end = self._statement.now + workload.run_limit * SECOND
-        for key, held in list(self._held.items()):
-            if key not in self._starts:
-                self._starts[key] = start_of(held, self._statement)
-            start = self._starts[key]
-            if start == NEVER or end > start or (key, id(workload.demand)) in self._too_large:
-                continue
-            mark = self._statement.mark()
-            give_back(held, self._statement)
-            found = offer_for(workload, self._statement)
-            if isinstance(found, Offer):
-                self._statement.commit()
-                self._opened = key
-                return found
-            self._statement.rollback(mark)
-            self._too_large.add((key, id(workload.demand)))
-        return refusal
-
-    def _close(self) -> None:
-        """Hold again what was opened for a backfill, less what that took."""
-        if self._opened is None:
-            return
-        held = self._held[self._opened]
-        self._held[self._opened] = hold(held.workload, held.claim, self._statement)
-        self._opened = None
 
     # --- new claims -----------------------------------------------------------------------
 

@@ -80,10 +80,12 @@ def _holdings(queue: QueueName, tenant: TenantName, cycle: Cycle) -> tuple[Holdi
     of_queue, of_tenant = [], []
     for held in _held(cycle):
         one = held.workload
+        if not held.waves:
+            continue
         if queue in ledger.entitlements.path(one.queue):
-            of_queue.append(held.charged)
+            of_queue.append(held.amount)
         if one.tenant == tenant:
-            of_tenant.append(held.charged)
+            of_tenant.append(held.amount)
     return (
         replace(ledger.shown_queue(queue), kept=Resources.total(of_queue)),
         replace(ledger.shown_tenant(tenant), kept=Resources.total(of_tenant)),

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from global_sched.core.admission import try_growth
 from global_sched.core.claim_text import told
-from global_sched.core.claims import HEALED, Claims
+from global_sched.core.claims import Claims
 from global_sched.core.evictions import claim_of, evict, write_annotation
 from global_sched.core.grown_search import GrownSearch
 from global_sched.core.holds import Held, give_back
 from global_sched.core.own_surplus import deserved_part, find_surplus
+from global_sched.core.patience import HEALED
 from global_sched.core.search import Found, Nothing
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep import Keeping, conclude, say

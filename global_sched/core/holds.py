@@ -27,7 +27,13 @@ class Held:
     at: int
     """The cluster's position in the rooms."""
     taken: tuple[tuple[Placed, Resources], ...]
-    charged: Resources
+    amount: Resources
+    """Of its queue and tenant: charged where others leave for it, else set aside."""
+
+    @property
+    def waves(self) -> bool:
+        """Whether others leave for it; else it is a reservation."""
+        return bool(self.claim.victims)
 
 
 def live(workload: Workload, statement: Statement) -> bool:
@@ -49,7 +55,10 @@ def live(workload: Workload, statement: Statement) -> bool:
 
 
 def hold(workload: Workload, claim: Claim, statement: Statement, *, fresh: bool = False) -> Held:
-    """Keep its room from now on, and charge its queue and tenant as if it ran.
+    """Keep its room and quota from now on.
+
+    Where others leave for it, its queue and tenant are charged as if it ran; a reservation is set
+    aside, since who only waits holds nothing that others could take back.
 
     A wave: the nodes of the domain that still have pods of a victim take nothing, and what of the
     gang will not be on those is kept elsewhere in the domain, as much as fits. A reservation:
@@ -75,9 +84,12 @@ def hold(workload: Workload, claim: Claim, statement: Statement, *, fresh: bool 
         if kept is not None:
             taken.append((kept, gang.requests(kept.amounts)))
             statement.rooms.take(at, *taken[-1])
-    charged = gang.requests(claim.amounts)
-    statement.charge(workload, claim.cluster, charged)
-    return Held(workload, claim, at, tuple(taken), charged)
+    amount = gang.requests(claim.amounts)
+    if claim.victims:
+        statement.charge(workload, claim.cluster, amount)
+    else:
+        statement.set_aside(workload, claim.cluster, amount)
+    return Held(workload, claim, at, tuple(taken), amount)
 
 
 def _keep(
@@ -107,7 +119,10 @@ def give_back(held: Held, statement: Statement) -> None:
     """The claimant's own turn: nothing is kept from it."""
     for placed, amount in reversed(held.taken):
         statement.make_room(held.at, partial(_give_back, placed), amount)
-    statement.release(held.workload, held.claim.cluster, held.charged)
+    if held.waves:
+        statement.release(held.workload, held.claim.cluster, held.amount)
+    else:
+        statement.set_aside(held.workload, held.claim.cluster, held.amount, -1)
 
 
 def _give_back(placed: Placed, space: Space) -> None:

@@ -61,6 +61,7 @@ class Ledger:
         self.tenant_changes: dict[TenantName, int] = {}
         """How often each tenant was charged."""
         self._tenant_held: dict[TenantName, Amount] = {}
+        self._tenant_aside: dict[TenantName, Amount] = {}
         self._held: dict[TenantName, dict[ClusterName, Amount]] = {}
         self._inside: dict[TenantName, list[Usage]] = {}
         self._queue_tenant_held: dict[tuple[QueueName, TenantName], Amount] = {}
@@ -71,7 +72,8 @@ class Ledger:
         self._charges = 0
         """How many there were: what was worked out at the same number still holds."""
         self._refused: dict[tuple[int, QueueName, TenantName], tuple[int, Refusal | None]] = {}
-        self._reserves = self.tree.guaranteed and not self.policy.lend_guarantees
+        self.reserves = self.tree.guaranteed and not self.policy.lend_guarantees
+        """Whether guarantees of others are in anybody's way."""
         self._open(snapshot)
 
     def node(self, name: QueueName) -> Node:
@@ -140,6 +142,27 @@ class Ledger:
             moved = self._moved[tenant] = set()
         moved.add(cluster)
 
+    def set_aside(self, charge: Charge, times: int = 1) -> None:
+        """Keep an amount for one that waits: limits count it for all others, shares do not."""
+        queue, tenant, cluster, amount = charge
+        self.tree.set_aside(self.tree.node(queue), cluster, amount, times)
+        add(self.tenant_aside(tenant), amount, times)
+        self._charges += 1
+
+    def would_give(
+        self, victim: QueueName, amount: Resources, claimant: QueueName, asked: Resources
+    ) -> bool:
+        """Whether a queue would have to give that amount for what is asked, if it held it."""
+        node = self.tree.node(victim)
+        self.tree.charge(node, None, amount, 1)
+        gives = self.entitlements.gives(victim, amount, claimant, asked)
+        self.tree.charge(node, None, amount, -1)
+        return gives
+
+    def tenant_aside(self, name: TenantName) -> Amount:
+        """What is kept for gangs of the tenant; do not change it."""
+        return self._tenant_aside.setdefault(name, {})
+
     def _held_by(
         self, key: tuple[QueueName, TenantName], cluster: ClusterName
     ) -> tuple[Amount, Amount, Amount]:
@@ -175,8 +198,9 @@ class Ledger:
         limits = self.tenant(tenant).limits
         if limits:
             held = self._tenant_held.setdefault(tenant, {})
-            found.append(Limit(f"tenant {tenant}", dict(limits), held, Reason.TENANT_LIMIT))
-        if self._reserves:
+            aside = self.tenant_aside(tenant)
+            found.append(Limit(f"tenant {tenant}", dict(limits), held, Reason.TENANT_LIMIT, aside))
+        if self.reserves:
             found.append(Reserve(node, self.tree, self.entitlements.totals))
         return tuple(found)
 
@@ -266,6 +290,7 @@ class Ledger:
         return Holding(
             name=name,
             held=Resources.of(held),
+            aside=Resources.of(node.aside),
             share=self.scale.share(held, node.queue.weight),
             capability=node.queue.capability,
             deserved=Resources.of(deserved),
@@ -281,7 +306,12 @@ class Ledger:
         limits = self.tenant(name).limits
         past = Resources() if self._past is None else whole(self._past.average(name))
         return Holding(
-            name=name, held=Resources.of(held), share=share, capability=limits, past=past
+            name=name,
+            held=Resources.of(held),
+            aside=Resources.of(self.tenant_aside(name)),
+            share=share,
+            capability=limits,
+            past=past,
         )
 
 

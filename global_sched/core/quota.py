@@ -5,7 +5,7 @@ must fit whole; surplus beyond it is cut to what fits, in the template's order. 
 below what is in use takes nothing away and lets nothing in.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from global_sched.core.fairness import Amount
@@ -17,6 +17,8 @@ from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
+
+_KEPT = "; what comes free is kept for a gang that waited longer than its patience"
 
 
 class Bound(Protocol):
@@ -32,10 +34,11 @@ class Bound(Protocol):
 class Limit:
     """Amounts of which no more may be held: a queue's capability, a tenant's limits.
 
-    What is set `aside` is for somebody else, however much of it is free.
+    What is set `aside` is for somebody else, however much of it is free, but for what is guaranteed
+    to those `below` the limit, on the path of whoever asks, and idle.
     """
 
-    __slots__ = ("_aside", "_held", "_limits", "_reason", "_who")
+    __slots__ = ("_aside", "_below", "_held", "_limits", "_reason", "_who")
 
     def __init__(
         self,
@@ -44,16 +47,22 @@ class Limit:
         held: Amount,
         reason: Reason = Reason.QUEUE_CAPABILITY,
         aside: Amount | None = None,
+        below: Sequence[Node] = (),
     ) -> None:
         self._who, self._limits, self._held, self._reason = who, limits, held, reason
-        self._aside = {} if aside is None else aside
+        self._aside: Amount = {} if aside is None else aside
+        self._below = below
 
     def room(self, name: str) -> int | None:
         """How much more of a resource it lets in."""
         limit = self._limits.get(name)
         if limit is None:
             return None
-        return max(0, limit - self._held.get(name, 0) - self._aside.get(name, 0))
+        free = limit - self._held.get(name, 0)
+        aside = self._aside.get(name, 0)
+        if aside:
+            free = min(free, max(free - aside, _idle(self._below, name)))
+        return max(0, free)
 
     def refusal(self, name: str, amount: int) -> Verdict:
         """Why it is too much. What even an empty holder could not take is `NEVER`.
@@ -66,7 +75,7 @@ class Limit:
         code = Code.NEVER if amount > limit else Code.NO_FIT
         if aside and code == Code.NO_FIT:
             code = Code.WAIT
-            text += "; what comes free is kept for a gang that waited longer than its patience"
+            text += _KEPT
         missing = has + aside + amount - limit
         return Verdict(code=code, reason=self._reason, detail=text, missing=missing)
 
@@ -102,7 +111,7 @@ class Reserve:
                 total = self._totals[name]
                 limit = total if limit is None else min(limit, total)
             inner = (node.inner if now else node.promised).get(name, 0)
-            held = node.held.get(name, 0) if now else 0
+            held = node.held.get(name, 0) + node.aside.get(name, 0) if now else 0
             if limit is not None and inner - own > held:
                 room = max(0, limit - inner) + own
                 least = room if least is None else min(least, room)
@@ -110,15 +119,22 @@ class Reserve:
         return least
 
     def refusal(self, name: str, amount: int) -> Verdict:
-        """Why it is too much. What would be if nobody held anything is `NEVER`."""
+        """Why it is too much. What would be if nobody held anything is `NEVER`.
+
+        While something is set aside it is `WAIT`, as for a limit.
+        """
         room, most = self.room(name) or 0, self._beside(name, now=False)
         shown = [format_quantity(value, name) for value in (amount, room)]
+        code = Code.NEVER if most is not None and amount > most else Code.NO_FIT
+        text = (
+            f"queue {self._node.queue.name}: {name} {shown[0]} asked, {shown[1]} left beside what "
+            "is guaranteed to other queues"
+        )
+        if code == Code.NO_FIT and self._root.aside.get(name):
+            code = Code.WAIT
+            text += _KEPT
         return Verdict(
-            code=Code.NEVER if most is not None and amount > most else Code.NO_FIT,
-            reason=Reason.GUARANTEE_RESERVED,
-            detail=f"queue {self._node.queue.name}: {name} {shown[0]} asked, {shown[1]} left "
-            "beside what is guaranteed to other queues",
-            missing=amount - room,
+            code=code, reason=Reason.GUARANTEE_RESERVED, detail=text, missing=amount - room
         )
 
 
@@ -128,7 +144,13 @@ Bounds = tuple[Bound, ...]
 def queue_limits(node: Node) -> list[Bound]:
     """The capability of a queue and of all above it."""
     return [
-        Limit(f"queue {one.queue.name}", one.capability, one.held, aside=one.aside)
+        Limit(
+            f"queue {one.queue.name}",
+            one.capability,
+            one.held,
+            aside=one.aside,
+            below=_guaranteed_below(node, one),
+        )
         for one in node.limits
         if one.capability
     ]
@@ -142,10 +164,23 @@ def cluster_limits(node: Node, cluster: ClusterName) -> list[Bound]:
             one.cluster_capability[cluster],
             one.cluster_held.setdefault(cluster, {}),
             aside=one.cluster_aside.setdefault(cluster, {}),
+            below=_guaranteed_below(node, one),
         )
         for one in node.limits
         if cluster in one.cluster_capability
     ]
+
+
+def _guaranteed_below(node: Node, limit: Node) -> tuple[Node, ...]:
+    """Those on the path below a limit for which anything is kept."""
+    if not limit.guarantee:
+        return ()
+    return tuple([one for one in node.path[: node.depth - limit.depth] if one.kept])
+
+
+def _idle(nodes: Iterable[Node], name: str) -> int:
+    """What is kept for these and not in use."""
+    return sum(max(0, one.kept.get(name, 0) - one.inner.get(name, 0)) for one in nodes)
 
 
 def capability_of(queue: Queue, held: Amount) -> Bounds:

@@ -46,6 +46,7 @@ class Mark:
     admissions: int
     withdrawals: int
     charges: int
+    asides: int
     order: int
 
 
@@ -66,6 +67,7 @@ class Statement:
         self.outcomes: list[Outcome] = []
         self.decided: set[WorkloadKey] = set()
         self._charges: list[tuple[Charge, int]] = []
+        self._asides: list[tuple[Charge, int]] = []
         self._order = 0
         self._doubts = Doubts()
 
@@ -133,6 +135,7 @@ class Statement:
             admissions=len(self.admissions),
             withdrawals=len(self.withdrawals),
             charges=len(self._charges),
+            asides=len(self._asides),
             order=self._order,
         )
 
@@ -141,6 +144,9 @@ class Statement:
         for charge, times in reversed(self._charges[mark.charges :]):
             self.ledger.charge(charge, -times)
         del self._charges[mark.charges :]
+        for charge, times in reversed(self._asides[mark.asides :]):
+            self.ledger.set_aside(charge, -times)
+        del self._asides[mark.asides :]
         undone = [one.workload for one in self.admissions[mark.admissions :]]
         undone += [one.workload for one in self.withdrawals[mark.withdrawals :]]
         self.decided.difference_update(undone)
@@ -246,6 +252,14 @@ class Statement:
     def release(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
         """It holds that much less quota from now on; room of this cycle is made by `make_room`."""
         self._book(Charge(workload.queue, workload.tenant, cluster, amount), -1)
+
+    def set_aside(
+        self, workload: Workload, cluster: ClusterName, amount: Resources, times: int = 1
+    ) -> None:
+        """So much more is kept for it while it waits, or less; it holds none of that."""
+        charge = Charge(workload.queue, workload.tenant, cluster, amount)
+        self._asides.append((charge, times))
+        self.ledger.set_aside(charge, times)
 
     def _book(self, charge: Charge, times: int) -> None:
         self._charges.append((charge, times))

@@ -69,11 +69,12 @@ class Node:
         self.cluster_held: dict[ClusterName, Amount] = {}
         """By cluster, kept only where it or somebody above or below has a limit there."""
         self.aside: Amount = {}
-        """What nobody else may take of its capability (`set_aside`)."""
+        """What is kept for gangs below it that wait: it counts in no share (`set_aside`)."""
         self.cluster_aside: dict[ClusterName, Amount] = {}
-        """The same of what it may have in a cluster."""
+        """The same in the clusters where it has a limit."""
         self.inner: Amount = {}
-        """What its children occupy and what it holds itself, kept while guarantees count."""
+        """What its children occupy, what it holds itself and what is set aside, kept while
+        guarantees count."""
         self.promised: Amount = {}
         """What of that is kept for its children while nobody holds anything."""
         self.occupied: Amount = {}
@@ -155,6 +156,19 @@ class Tree:
             add(one.held, amount, times)
         if cluster is not None and cluster in self.limited_in:
             self.charge_in(node, cluster, amount, times)
+        self._occupy_more(node, amount, times)
+
+    def set_aside(
+        self, node: Node, cluster: ClusterName | None, amount: Resources, times: int
+    ) -> None:
+        """So much more is kept for gangs of the queue that wait."""
+        for one in node.path:
+            add(one.aside, amount, times)
+            if cluster is not None and cluster in one.cluster_capability:
+                add(one.cluster_aside.setdefault(cluster, {}), amount, times)
+        self._occupy_more(node, amount, times)
+
+    def _occupy_more(self, node: Node, amount: Resources, times: int) -> None:
         if self.guaranteed:
             for name, value in amount.entries:
                 self._occupied_more(node, name, value * times)

@@ -48,6 +48,8 @@ class Holding:
     capability: tuple[tuple[str, int], ...] = ()
     kept: Resources = Resources()
     """What of `held` nobody uses yet: room that is kept for those who wait with a claim."""
+    aside: Resources = Resources()
+    """What is kept beside it for gangs that waited longer than their patience."""
     deserved: Resources = Resources()
     unused: Resources = Resources()
     borrowed: Resources = Resources()

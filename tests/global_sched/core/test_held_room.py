@@ -171,8 +171,9 @@ def test_what_comes_free_for_a_claim_is_not_for_an_earlier_reservation():
 def test_what_a_reservation_leaves_of_its_domain_is_for_a_claim_there():
     """Not for the next in the line."""
     policy = Policy(patience_seconds=1)
-    town = town_of(job("low", 2), racks=(2,))
-    town.add(job("drains", tier=1))
+    keeps = Queue(name=QueueName("a"), priority=1, reclaimable=False)
+    town = town_of(job("low", 2), racks=(2,), queues=[keeps, Queue(name=QueueName("b"))])
+    town.add(job("drains", tier=1, queue="b"))
     for name in ("claims", "next"):
         plan = cycle(town, policy)
         assert ids(plan.claims) == [{"claims": "drains", "next": "claims"}[name]]

@@ -63,7 +63,7 @@ def test_room_that_is_kept_for_another():
         )
     ]
     holds = explain(world, PATIENT, found.now, "jobs/small").queue
-    assert (holds.held.get("cpu"), holds.kept.get("cpu")) == (6000, 4000)
+    assert (holds.held.get("cpu"), holds.aside.get("cpu")) == (2000, 4000)
 
 
 def test_its_own_room_is_not_kept_from_it():

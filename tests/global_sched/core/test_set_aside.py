@@ -1,14 +1,16 @@
 """What comes free of a quota is kept for a gang that waited longer than its patience."""
 
+from dataclasses import replace
+
 import pytest
 
 from global_sched.core import explain, run_cycle
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Change
-from global_sched.shared.model.ids import ClusterName, QueueName
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
-from global_sched.shared.model.queue import Queue
+from global_sched.shared.model.queue import Queue, Tenant
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division
 from tests.builders import ids, resources, workload
@@ -156,3 +158,16 @@ def test_what_both_are_told_would_help():
         (Change.TURN, "it is the first in line: there is room now"),
         (Change.ENDING, "1 gang of queue q (2 pods: jobs/a) ends in m"),
     ]
+
+
+def test_nothing_is_kept_where_the_tenants_limits_would_not_do():
+    """Its service holds two of its three for good: a gang of two waits for no end of others."""
+    web = job("web", 2, tenant="t", division=Division.DIVIDED)
+    town = town_of(web, job("a", 3), queues=[queue(cpu=6)], nodes=9)
+    town.add(job("big", 2, tenant="t", created=1), job("small", created=town.now // SECOND))
+    limited = Tenant(name=TenantName("t"), limits=resources(cpu=3))
+
+    plan = run_cycle(replace(town.snapshot(), tenants=(limited,)), POLICY, town.now)
+
+    assert verdicts(plan)["big"] == NO_QUOTA
+    assert ids(plan.admissions) == ["small"]
