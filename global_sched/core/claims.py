@@ -72,24 +72,29 @@ class Claims:
 
     # --- a turn ---------------------------------------------------------------------------
 
-    def consider(self, workload: Workload, position: int) -> None:
-        """Admit a pending workload, make room for it, or end it with the reason why not."""
+    def consider(self, workload: Workload, position: int, *, last: bool = True) -> bool:
+        """Admit a pending workload, make room for it, or end it with the reason why not.
+
+        False where nothing was decided: unless it is the `last` turn, it lets others go first who
+        could take its room back.
+        """
         held = self._held.get(workload.key)
         if held is not None:
-            self._continue(held, position)
-            return
+            return self._continue(held, position, last=last)
         found = offer_for(workload, self._statement)
         if isinstance(found, Refusal):
             found = self._patience.backfill(workload, found)
         if isinstance(found, Refusal):
             found = self._past_others(workload, found)
         if isinstance(found, Offer):
+            if not last and not self._patience.opened and self._lets_others(workload, found):
+                return False
             accept(workload, position, found, self._statement)
             self._patience.close()
-            return
+            return True
         if workload.key in self._statement.decided:
             refuse(workload, position, found, self._statement)
-            return
+            return True
         claim = None if workload.decision is None else workload.decision.claim
         if claim is not None and claim.victims:
             shut = self._statement.ledger.gates.refusal(workload) is not None
@@ -100,6 +105,7 @@ class Claims:
             if claim is not None and workload.key not in self._statement.decided:
                 drop_claim(workload, self._statement, None)
         refuse(workload, position, found, self._statement)
+        return True
 
     def _past_others(self, workload: Workload, refusal: Refusal) -> Offer | Refusal:
         """The same without what is kept for those who give way to it; others may leave for it."""
@@ -123,11 +129,32 @@ class Claims:
         patience.shut(None if put_off else workload)
         return instead if instead is not None and put_off else refusal
 
+    def goes_after(self, workload: Workload) -> bool:
+        """Whether it would be admitted now, and lets others go first all the same."""
+        held = self._held.get(workload.key)
+        if held is not None and held.waves:
+            return False
+        mark = self._statement.mark()
+        if held is not None:
+            give_back(held, self._statement)
+        found = offer_for(workload, self._statement)
+        after = isinstance(found, Offer) and self._lets_others(workload, found)
+        self._statement.rollback(mark)
+        return after
+
+    def _lets_others(self, workload: Workload, offer: Offer) -> bool:
+        """Whether others of those behind it in the line could take its room back at once, and fit.
+
+        They go first then: else it would have to leave in the next cycle.
+        """
+        rivals = self._rivals.waiting(workload)
+        return bool(rivals) and self._rivals.keeps_out(workload, offer, rivals)
+
     def tries(self) -> tuple[int, int]:
         """Changes whenever somebody had a search or a try at a reservation, which are limited."""
         return len(self._searched), self._patience.attempts
 
-    def _continue(self, held: Held, position: int) -> None:
+    def _continue(self, held: Held, position: int, *, last: bool) -> bool:
         """The turn of a workload with a claim: nothing of it is kept from the workload itself."""
         statement, workload = self._statement, held.workload
         mark = statement.mark()
@@ -137,25 +164,30 @@ class Claims:
             self._patience.open(kept)
             found = offer_for(workload, statement)
         if isinstance(found, Offer):
+            if not (last or held.waves) and self._lets_others(workload, found):
+                statement.rollback(mark)
+                self._patience.shut(None)
+                return False
             statement.commit()
             del self._held[workload.key]
             accept(workload, position, found, statement)
             self._patience.close()
             if not held.waves:
                 self._hold_again(held.claim.cluster)
-            return
+            return True
         if not held.waves:
             instead = self._instead(workload, found) or self._instead_of_room(held, found)
             if workload.key in statement.decided:
                 statement.commit()
                 self._patience.close()
                 refuse(workload, position, instead or found, statement)
-                return
+                return True
         statement.rollback(mark)
         self._patience.shut(workload)
         if found.verdict.reason in HEALED:
             found = replace(found, verdict=told(held, found.verdict))
         refuse(workload, position, found, statement)
+        return True
 
     def _instead_of_room(self, held: Held, refusal: Refusal) -> Refusal | None:
         """A domain that drains helps nobody whom a limit keeps out: that is kept instead."""

@@ -49,7 +49,8 @@ def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
     1. Admitted workloads: what must go goes, and frees its quota at once.
     2. Copies of objects without demand go out, past all queues.
     3. Everybody else in fair order: admitted where there is room, else refused with reasons. A
-       refusal never blocks those behind it, and may make others leave for it (`claims`).
+       refusal never blocks those behind it, and may make others leave for it (`claims`). Who would
+       have to leave again for somebody behind it lets that one go first (`rivals`).
     4. What is still unsaid about admitted workloads is written.
 
     Order:  the plan does not depend on the order of the input, nor on the hash seed.
@@ -140,26 +141,38 @@ class Cycle:
             self.resume(0, copy)
         for keeping in self._copied():
             consider_growth(keeping, 0, statement)
+        after: list[tuple[int, Workload]] = []
         for position, workload in self.line:
-            if workload.key == until:
+            if workload.key == until and not self._goes_after(workload):
                 return position, workload
             repeats = until is None and self.line.repeats()
             tries = self.claims.tries() if repeats else None
-            self.resume(position, workload)
-            if repeats and self.claims.tries() == tries:
+            if not self.resume(position, workload, last=False):
+                after.append((position, workload))
+            elif repeats and self.claims.tries() == tries:
                 refuse_alike(workload, self.line, statement)
+        for position, workload in after:
+            if workload.key == until:
+                return position, workload
+            self.resume(position, workload)
         for key, keeping in self.keeping.items():
             if key not in statement.decided:
                 conclude(keeping, statement, None)
                 end_claim(keeping.now, statement)
         return None
 
-    def resume(self, position: int, workload: Workload) -> None:
-        """Decide about the workload whose turn it is."""
+    def _goes_after(self, workload: Workload) -> bool:
+        """Whether its turn comes once more, behind those who could take its room back."""
+        if workload.key in self.statement.decided or workload.key in self.keeping:
+            return False
+        return not workload.group and self.claims.goes_after(workload)
+
+    def resume(self, position: int, workload: Workload, *, last: bool = True) -> bool:
+        """Decide about the workload whose turn it is; False: not yet, as it is not the `last`."""
         statement = self.statement
         keeping = self.keeping.get(workload.key)
         if workload.key in statement.decided:
-            return
+            return True
         if workload.demand.division == Division.COPIED:
             consider(workload, position, statement)
         elif statement.limit_reached():
@@ -170,7 +183,8 @@ class Cycle:
         elif workload.group:
             consider_group(workload, self.groups, position, statement)
         else:
-            self.claims.consider(workload, position)
+            return self.claims.consider(workload, position, last=last)
+        return True
 
     def _copied(self) -> list[Keeping]:
         """The admitted copies, out of the line."""

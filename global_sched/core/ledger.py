@@ -159,6 +159,16 @@ class Ledger:
         self.tree.charge(node, None, amount, -1)
         return gives
 
+    def would_be_over(self, queue: QueueName, amount: Resources) -> bool:
+        """Whether the queue, or one above it, deserves less than it holds with that amount."""
+        entitlements = self.entitlements
+        for node in self.tree.node(queue).path[:-1]:
+            held, deserved = node.held, entitlements.deserved_of(node)
+            for name, more in amount.entries:
+                if held.get(name, 0) + more > deserved.get(name, 0):
+                    return True
+        return False
+
     def tenant_aside(self, name: TenantName) -> Amount:
         """What is kept for gangs of the tenant; do not change it."""
         return self._tenant_aside.setdefault(name, {})

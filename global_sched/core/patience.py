@@ -54,7 +54,8 @@ class Patience:
         """Demands for which nothing can be kept, by queue."""
         self._starts: dict[WorkloadKey, Instant] = {}
         self._too_large: set[tuple[WorkloadKey, int]] = set()
-        self._opened: list[Kept] = []
+        self.opened: list[Kept] = []
+        """What is not kept from the workload whose turn it is."""
         self._passed: set[tuple[int, QueueName, int]] = set()
         """Demands that found nothing though all this gave way to them."""
         self._ways: dict[tuple[WorkloadKey, int, QueueName, int], bool] = {}
@@ -130,7 +131,7 @@ class Patience:
             found = offer_for(workload, self._statement)
             if isinstance(found, Offer):
                 self._statement.commit()
-                self._opened = [held]
+                self.opened = [held]
                 return found
             self._statement.rollback(mark)
             self._too_large.add((key, id(workload.demand)))
@@ -168,7 +169,7 @@ class Patience:
 
     def open(self, kept: Sequence[Kept]) -> None:
         """Keep these from nobody until `close`."""
-        self._opened = list(kept)
+        self.opened = list(kept)
         for one in reversed(kept):
             if isinstance(one, Held):
                 give_back(one, self._statement)
@@ -177,16 +178,16 @@ class Patience:
 
     def close(self) -> None:
         """Keep again what was opened, less what was taken of it."""
-        for one in self._opened:
+        for one in self.opened:
             if isinstance(one, Held):
                 self._held[one.workload.key] = hold(one.workload, one.claim, self._statement)
             else:
                 self._statement.set_aside(one.workload, one.cluster, one.amount)
-        self._opened = []
+        self.opened = []
 
     def shut(self, in_vain_for: Workload | None) -> None:
         """What was opened is kept as it was: that was rolled back, and helped this one nothing."""
         if in_vain_for is not None:
-            shape = (id(in_vain_for.demand), in_vain_for.queue, len(self._opened))
+            shape = (id(in_vain_for.demand), in_vain_for.queue, len(self.opened))
             self._passed.add(shape)
-        self._opened = []
+        self.opened = []

@@ -1,7 +1,7 @@
-"""Who could take a claimant's room from it in turn: then nobody leaves for that claimant.
+"""Who could take a workload's room from it in turn: nobody leaves for it then, and it goes later.
 
 Else one gang would leave for a second that leaves for a third before it has done anything, or two
-would leave for each other by turns.
+would leave for each other by turns; or one would start that has to leave in the next cycle.
 """
 
 from collections.abc import Collection, Iterator
@@ -10,6 +10,7 @@ from itertools import islice
 
 from global_sched.core.field import Field
 from global_sched.core.occupancy import may_ever_leave
+from global_sched.core.offer import Offer
 from global_sched.core.quota import cut, fits
 from global_sched.core.search import Found, vacate
 from global_sched.core.statement import Statement
@@ -24,6 +25,8 @@ MOST_COMPARED = 256
 """So many kinds of those that wait are looked at before a claim is made."""
 MOST_TRIED = 32
 """So many of them are tried in the room that would be made."""
+MOST_LOOKED_AT = 1024
+"""So many are looked at in a cycle for the sake of what is admitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,6 @@ class Kind:
     """Those of one queue that wait with one demand and priority, in the order of their names."""
 
     those: tuple[Workload, ...]
-    asked: Resources
 
     @property
     def one(self) -> Workload:
@@ -45,6 +47,7 @@ class Rivals:
     def __init__(self, statement: Statement) -> None:
         self._statement = statement
         self._kinds: list[Kind] | None = None
+        self._looks = MOST_LOOKED_AT
 
     def provoked(
         self,
@@ -81,9 +84,46 @@ class Rivals:
         self._statement.rollback(mark)
         return provoked
 
+    def waiting(self, workload: Workload) -> list[Kind]:
+        """Those who have had no turn yet, fit now, and could take the workload's room back at once.
+
+        Only what is more than its queues deserve can be taken back; by others of its own queue
+        nothing, since they come later in its order. `MOST_LOOKED_AT` are looked at in a cycle.
+        """
+        if workload.demand.division != Division.WHOLE or workload.targets:
+            return []
+        statement, queue = self._statement, workload.queue
+        amount = statement.standings.of(workload).minimum_requests
+        if not may_ever_leave(workload) or not statement.ledger.would_be_over(queue, amount):
+            return []
+        found: list[Kind] = []
+        for kind in self._all():
+            if self._looks == 0 or len(found) == MOST_TRIED:
+                break
+            one = kind.one
+            if one.queue == queue or not any(map(self._has_its_turn, kind.those)):
+                continue
+            self._looks -= 1
+            if statement.ledger.would_give(queue, amount, one.queue, self._asked(kind)):
+                found += [kind] if self._fits(kind) else []
+        return found
+
+    def _has_its_turn(self, one: Workload) -> bool:
+        """Whether it is still to come in the line, and might make others leave."""
+        statement = self._statement
+        return one.key not in statement.decided and not one.group and not rests(one, statement)
+
+    def keeps_out(self, workload: Workload, offer: Offer, rivals: list[Kind]) -> bool:
+        """Whether one of these finds no place any more once the workload has what it is offered."""
+        mark = self._statement.mark()
+        self._place(workload, offer)
+        kept_out = not all(self._fits(kind) for kind in rivals)
+        self._statement.rollback(mark)
+        return kept_out
+
     def _gives(self, queue: QueueName, amount: Resources, kind: Kind) -> bool:
         entitlements = self._statement.ledger.entitlements
-        return entitlements.gives(queue, amount, kind.one.queue, kind.asked)
+        return entitlements.gives(queue, amount, kind.one.queue, self._asked(kind))
 
     def _above(self, claimant: Workload) -> Iterator[Kind]:
         """Those of a higher priority in its own queue."""
@@ -115,7 +155,7 @@ class Rivals:
         fitting += self._entitled(victims, claimant, found) if victims else ()
         if not fitting:
             return False
-        self._place(claimant, found)
+        self._place(claimant, found.offer)
         return not all(self._fits(kind) for kind in fitting)
 
     def _victims(self, claimant: Workload, found: Found) -> list[Kind]:
@@ -125,7 +165,7 @@ class Rivals:
         if gang.all_amounts() == gang.minimum_amounts():
             return []
         return [
-            Kind((one,), _least(one))
+            Kind((one,))
             for unit in found.units
             if unit.whole and (one := unit.holder.workload).queue != claimant.queue
             if one.demand.division == Division.WHOLE and one.demand.gang is not None
@@ -152,15 +192,15 @@ class Rivals:
     def _fits(self, kind: Kind) -> bool:
         statement, gang = self._statement, kind.one.demand.gang
         assert gang is not None
-        if not fits(statement.ledger.bounds(kind.one.queue, kind.one.tenant), kind.asked):
+        if not fits(statement.ledger.bounds(kind.one.queue, kind.one.tenant), self._asked(kind)):
             return False
         case = statement.standings.case(kind.one)
         least = case.standing.minimum
         return bool(statement.rooms.ask(gang, least, least).fitting(case.allowed).any())
 
-    def _place(self, claimant: Workload, found: Found) -> None:
+    def _place(self, claimant: Workload, offer: Offer) -> None:
         """The claimant takes what it claims."""
-        part, gang, rooms = found.offer.parts[0], claimant.demand.gang, self._statement.rooms
+        part, gang, rooms = offer.parts[0], claimant.demand.gang, self._statement.rooms
         placed = part.placed
         assert placed is not None
         assert gang is not None
@@ -177,22 +217,24 @@ class Rivals:
         """Every kind that waits and could make others leave, in an order of their own."""
         if self._kinds is None:
             kinds: dict[tuple[QueueName, int, int], list[Workload]] = {}
+            gates = self._statement.ledger.gates
             for bucket in self._statement.snapshot.pending:
                 for one in bucket.workloads:
-                    if one.demand.division == Division.WHOLE and one.demand.gang is not None:
+                    if one.demand.division != Division.WHOLE or one.demand.gang is None:
+                        continue
+                    if not one.targets and not one.finished and gates.refusal(one) is None:
                         kinds.setdefault((one.queue, id(one.demand), one.priority), []).append(one)
-            found = [
-                Kind(tuple(sorted(those, key=lambda one: one.key)), _least(those[0]))
-                for those in kinds.values()
-            ]
-            self._kinds = sorted(found, key=lambda kind: (kind.one.queue, kind.asked, kind.one.key))
+            found = [Kind(tuple(sorted(those, key=_key))) for those in kinds.values()]
+            self._kinds = sorted(found, key=lambda kind: (kind.one.queue, kind.one.key))
         return self._kinds
 
+    def _asked(self, kind: Kind) -> Resources:
+        """What the minimum of each asks for."""
+        return self._statement.standings.of(kind.one).minimum_requests
 
-def _least(one: Workload) -> Resources:
-    gang = one.demand.gang
-    assert gang is not None
-    return gang.requests(gang.minimum_amounts())
+
+def _key(one: Workload) -> WorkloadKey:
+    return one.key
 
 
 def rests(workload: Workload, statement: Statement) -> bool:
