@@ -15,6 +15,7 @@ class Gates:
     def __init__(self, snapshot: Snapshot, tree: Tree) -> None:
         self._tree = tree
         self._tenants = {tenant.name: tenant for tenant in snapshot.tenants}
+        self._clusters = [cluster.name for cluster in snapshot.clusters]
         self._shut: dict[tuple[QueueName, TenantName], Verdict | None] = {}
         self.beyond_pending_limit = _beyond(snapshot)
         """Waiting workloads that are more than their tenant may have considered."""
@@ -45,13 +46,23 @@ class Gates:
         return self._shut[key]
 
     def within(self, queue: QueueName, tenant: TenantName, demand: Demand) -> bool:
-        """Whether the minimum is within the limits of queues and tenant, were nobody else there."""
-        limits = [node.capability for node in self._tree.node(queue).limits]
+        """Whether the minimum is within the limits of queues and tenant, were nobody else there.
+
+        Where queues have limits in clusters, there has to be a cluster that all of them let it in.
+        """
+        nodes = self._tree.node(queue).limits
+        limits = [node.capability for node in nodes]
         limits.append(dict(self.tenant(tenant).limits))
-        if demand.gang is None or demand.division != Division.WHOLE or not any(limits):
+        capped = [one.cluster_capability for one in nodes if one.cluster_capability]
+        if demand.gang is None or demand.division != Division.WHOLE or not (any(limits) or capped):
             return True
         least = demand.gang.requests(demand.gang.minimum_amounts())
-        return all(least.get(n) <= most for limit in limits for n, most in limit.items())
+        if not all(least.get(n) <= most for limit in limits for n, most in limit.items()):
+            return False
+        return not capped or any(
+            all(least.get(n) <= most for at in capped for n, most in at.get(cluster, {}).items())
+            for cluster in self._clusters
+        )
 
     def _queue_refusal(self, name: QueueName) -> Verdict | None:
         """The queue is missing, cannot be read, or takes nothing now."""
