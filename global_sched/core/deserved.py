@@ -125,7 +125,7 @@ class Deserved:
                 for child in node.children
             )
             floor = max(node.guarantee.get(name, 0), below)
-            ceiling = max(self.asked.get(key, {}).get(name, 0), floor)
+            ceiling = max(self._asked(node, name, ceilings), floor)
             if limit is not None:
                 floor, ceiling = min(floor, limit), min(ceiling, limit)
             if floor:
@@ -133,6 +133,14 @@ class Deserved:
             if ceiling:
                 ceilings[key] = ceiling
         return floors, ceilings, said
+
+    def _asked(self, node: Node, name: str, ceilings: Mapping[QueueName, int]) -> int:
+        """What it asks for, of each queue below it no more than that one may have."""
+        asked = self.asked.get(node.queue.name, {}).get(name, 0)
+        for child in node.children if asked else ():
+            below = child.queue.name
+            asked -= max(0, self.asked.get(below, {}).get(name, 0) - ceilings.get(below, 0))
+        return asked
 
 
 def _limits(clusters: Iterable[Cluster], tree: Tree) -> Amounts:
