@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from global_sched.core.field import Field, Mask, Place, minimum_by_shape
 from global_sched.core.occupancy import Holder
@@ -10,6 +12,9 @@ from global_sched.core.rights import Rights, Unit, UnitName
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.pods import PodShape
+
+MOST_NODES: Final = 64
+"""So many nodes of a domain are looked at one by one, those of the cheapest candidates first."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -124,13 +129,77 @@ class Choice:
 
     def choose(self) -> bool:
         """Whether enough may leave; then `units` are what has to, none of them for nothing."""
+        if not self._gather():
+            useless = bool(self._chosen) and not self._has_room()
+            if not useless or not self._node_by_node():
+                return False
+        self.return_unneeded()
+        return self._rights.rightful(self.units) or self._without_smallest()
+
+    def _gather(self) -> bool:
+        """Take the cheapest until there is enough."""
         while not self.enough():
             unit = self._next()
             if unit is None:
                 return False
             self._add(unit)
-        self.return_unneeded()
-        return self._rights.rightful(self.units) or self._without_smallest()
+        return True
+
+    def _node_by_node(self) -> bool:
+        """Choose again, and only those that make room on a node; where fewest have to leave first.
+
+        What a queue has to give may have ended with cheap ones that are of no use.
+        """
+        nodes = list(islice(self._nodes(), MOST_NODES))
+        self._drop_all(self.units)
+        found: list[tuple[int, int, list[Unit]]] = []
+        for at, units in enumerate(nodes):
+            if taken := self._for_one_more(units):
+                found.append((len(taken), at, units))
+                self._drop_all(taken)
+        for _, _, units in sorted(found, key=lambda one: one[:2]):
+            while not self._has_room() and self._for_one_more(units):
+                pass
+        self._from = 0
+        self._denied.clear()
+        return self._has_room() and self._gather()
+
+    def _nodes(self) -> Iterator[list[Unit]]:
+        """The candidates of each node that might hold a pod without all of them."""
+        place, rows = self.place, dict[int, list[tuple[Unit, list[int]]]]()
+        assert place is not None
+        for unit in self._listed:
+            for row, freed in self._freed(unit):
+                if place.low <= row < place.high:
+                    rows.setdefault(row, []).append((unit, freed))
+        for row, those in rows.items():
+            free = [sum(amounts) for amounts in zip(*[freed for _, freed in those], strict=True)]
+            free = [a + b for a, b in zip(self._field.free[:, row].tolist(), free, strict=True)]
+            if any(self._room_for(row, free)):
+                yield list(dict.fromkeys(unit for unit, _ in those))
+
+    def _for_one_more(self, units: Sequence[Unit]) -> list[Unit]:
+        """Take those of one node that make room for a pod more; none where they do not."""
+        before, taken = self._has, list[Unit]()
+        for unit in units:
+            partly = sum(one.at == unit.at for one in taken)
+            gone = unit.name in self._chosen or (unit.at, None, 0) in self._chosen
+            if gone or not self._is_next(unit) or (unit.whole and self._partly[unit.at] > partly):
+                continue
+            permits = self._permits_rest if unit.whole and partly else self._rights.permits
+            if not permits(unit):
+                continue
+            self._add(unit)
+            taken = [one for one in [*taken, unit] if one.name in self._chosen]
+            lacking = zip(self._has, before, self._wants, strict=True)
+            if any(has > had and had < wants for has, had, wants in lacking):
+                return taken
+        self._drop_all(taken)
+        return []
+
+    def _drop_all(self, units: Iterable[Unit]) -> None:
+        for unit in units:
+            self.drop(unit)
 
     def _without_smallest(self) -> bool:
         """Choose again without the smallest victim of reclaim, which could take its room back."""
@@ -142,8 +211,7 @@ class Choice:
         self._listed = [unit for unit in self._listed if unit.name != smallest.name]
         self._from = 0
         self._denied.clear()
-        for unit in list(self.units):
-            self.drop(unit)
+        self._drop_all(self.units)
         return self.choose()
 
     def more(self, count: int) -> bool:
