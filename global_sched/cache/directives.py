@@ -88,6 +88,7 @@ def _entries(
 
 def _claim_entry(workload: Workload, decision: Decision, claim: Claim) -> DirectiveEntry:
     gang = workload.demand.gang
+    held = claim.amounts if gang is None else claim.amounts.within(gang.all_amounts())
     return DirectiveEntry(
         binding=workload.binding_id,
         workload=workload.key,
@@ -97,7 +98,7 @@ def _claim_entry(workload: Workload, decision: Decision, claim: Claim) -> Direct
         order=claim.order,
         tier=claim.tier,
         gang=None if gang is None else _told(gang),
-        held=amounts_map(claim.amounts),
+        held=amounts_map(held),
         held_domain=claim.domain or "",
         held_until=format_micro(claim.until),
         leaving=sorted({one.binding for one in claim.victims}) or None,

@@ -47,13 +47,7 @@ class Claims:
 
     def open(self, pending: Iterable[Workload]) -> None:
         """Hold the room of every claim that still counts."""
-        found = [
-            (one, one.decision.claim)
-            for one in pending
-            if one.decision is not None
-            and one.decision.claim is not None
-            and live(one, self._statement)
-        ]
+        found = [(one, claim) for one in pending if (claim := live(one, self._statement))]
         for one, claim in in_order(found):
             self._go_on(one, claim)
             self._held[one.key] = hold(one, claim, self._statement)

@@ -1,7 +1,7 @@
 """Room kept for a workload that waits: taken from everybody else, given back in its turn."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from global_sched.core.occupancy import freed_by
@@ -36,22 +36,29 @@ class Held:
         return bool(self.claim.victims)
 
 
-def live(workload: Workload, statement: Statement) -> bool:
-    """Whether the workload's claim still counts: it may be admitted, and will be in time."""
+def live(workload: Workload, statement: Statement) -> Claim | None:
+    """The workload's claim where it still counts: it may be admitted, and will be in time.
+
+    Others left for it already, so one that asks for less by now claims that much: without a claim
+    they would come back to its room, and somebody would have to leave a second time.
+    """
     claim = None if workload.decision is None else workload.decision.claim
     gang = workload.demand.gang
     if claim is None or gang is None or claim.until <= statement.now:
-        return False
+        return None
     if claim.cluster not in statement.rooms.position:
-        return False
+        return None
     ledger, wanted = statement.ledger, gang.all_amounts()
     if ledger.gates.refusal(workload) is not None:
-        return False
+        return None
+    amounts = claim.amounts.within(workload.lacking() if workload.targets else wanted)
     bounds = ledger.bounds(workload.queue, workload.tenant, claim.cluster)
-    refused = over(bounds, gang.requests(claim.amounts))
+    refused = over(bounds, gang.requests(amounts))
     if refused is not None and refused.code == Code.NEVER:
-        return False
-    return (workload.lacking() if workload.targets else wanted).covers(claim.amounts)
+        return None
+    if amounts != claim.amounts and not (claim.victims and amounts.entries):
+        return None
+    return replace(claim, amounts=amounts)
 
 
 def hold(workload: Workload, claim: Claim, statement: Statement, *, fresh: bool = False) -> Held:

@@ -276,8 +276,7 @@ def _settle_status(workload: Workload, decision: Decision, statement: Statement)
     pending = workload.lacking()
     if pending != decision.pending or not workload.placement_applied:
         # Room that growth no longer needs is given to others in this cycle: agents must know.
-        claim = decision.claim if live(workload, statement) else None
-        same = replace(decision, pending=pending, claim=claim)
+        same = replace(decision, pending=pending, claim=live(workload, statement))
         statement.write(workload, same, workload.observed_affinity)
         return
     unsaid = not workload.scheduled or workload.last_scheduled is None or workload.reschedule_due()

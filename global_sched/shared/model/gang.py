@@ -147,6 +147,10 @@ class Amounts:
             amounts[name] = amounts.get(name, 0) + pods
         return Amounts.of(amounts)
 
+    def within(self, other: "Amounts") -> "Amounts":
+        """What of it the other has as well."""
+        return self.minus(self.minus(other))
+
     def covers(self, other: "Amounts") -> bool:
         """Whether there are at least that many of each."""
         return all(self.get(name) >= pods for name, pods in other.entries)

@@ -66,6 +66,26 @@ def test_a_claim_that_is_not_met_in_time_ends():
     assert not plan.withdrawals
 
 
+def test_a_claimant_that_is_made_smaller_keeps_the_room_that_is_left_for_it():
+    """Its victims would come back to that room, and one would leave a second time."""
+    town = town_of(job("l1", 2), job("l2", 2))
+    high = job("high", 4, priority=10)
+    town.add(high)
+    town.execute(cycle(town), linger=True)
+    waiting = town.workloads[high.key]
+    town.workloads[high.key] = replace(waiting, demand=job("high", 2, priority=10).demand)
+
+    plan = cycle(town)
+    town.execute(plan, linger=True)
+    town.leave()
+    after = cycle(town)
+
+    assert verdict_of(plan, "high").reason == Reason.ROOM_BEING_MADE
+    assert not plan.claims
+    assert not plan.withdrawals
+    assert ids(after.admissions) == ["high", "l1"]
+
+
 @pytest.mark.parametrize(
     ("change", "leaves"),
     [

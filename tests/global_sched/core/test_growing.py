@@ -61,6 +61,28 @@ def recorded(found):
     return plan
 
 
+def test_growth_that_gets_less_while_others_leave_for_it_is_one_wave():
+    """What leaves already is enough: nobody else has to."""
+    found = town(
+        workload("high", cpu=1, pods=2, queue="a", priority=10),
+        workload("l1", cpu=1, pods=2, queue="a"),
+        workload("l2", cpu=1, pods=2, queue="a"),
+        racks=(6,),
+    )
+    edit(found, "high", 4)
+    recorded(found)
+    assert ids(cycle(found).withdrawals) == ["l2"]
+    edit(found, "high", 3)
+
+    plans = [cycle(found), cycle(found)]
+
+    assert not any(plan.withdrawals for plan in plans)
+    assert found.workloads["jobs/high"].decision.claim.amounts == Amounts.of({"main": 1})
+    found.leave()
+    cycle(found)
+    assert found.workloads["jobs/high"].decision.grants[0].amounts == Amounts.of({"main": 3})
+
+
 def test_preemption_for_growth():
     """Lower priority leaves, its room is held while pods linger, and all of it comes at once."""
     found = town(
