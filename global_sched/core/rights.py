@@ -127,10 +127,12 @@ class Rights:
         """Those for which others were told to leave lately, while the claimant waited already.
 
         Else a gang would leave for a second that leaves for a third before it has done anything.
+        Who was created at the very instant counts as one that came after: creation has whole
+        seconds, a leader's clock has not, so only where time stands still nobody can tell.
         """
         rest = self._statement.policy.hold_seconds * SECOND
         new: Mask = field.claimed > self._statement.now - rest
-        new &= field.claimed >= self.claimant.created
+        new &= field.claimed > self.claimant.created
         return new
 
     def _giving(self, field: Field, lower: Mask) -> Mask:
