@@ -169,7 +169,7 @@ class Claims:
             if not held.waves:
                 self._hold_again(held.claim.cluster)
             return True
-        if not held.waves:
+        if not held.waves or held.outgrown():
             instead = self._instead(workload, found) or self._instead_of_room(held, found)
             if workload.key in statement.decided:
                 statement.commit()
@@ -185,7 +185,7 @@ class Claims:
 
     def _instead_of_room(self, held: Held, refusal: Refusal) -> Refusal | None:
         """A domain that drains helps nobody whom a limit keeps out: that is kept instead."""
-        if not is_kept_out(refusal):
+        if held.waves or not is_kept_out(refusal):
             return None
         del self._held[held.workload.key]
         drop_claim(held.workload, self._statement, None)

@@ -6,8 +6,8 @@ from global_sched.core.claims import Claims
 from global_sched.core.field import Place
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.search import Search
+from global_sched.core.spots import Spot, spot_at
 from global_sched.core.statement import Statement
-from global_sched.core.victims import Spot, spot_at
 from global_sched.core.whole import grow_whole
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.growth import growth_gang

@@ -29,11 +29,20 @@ class Held:
     taken: tuple[tuple[Placed, Resources], ...]
     amount: Resources
     """Of its queue and tenant: charged where others leave for it, else set aside."""
+    leaving: bool = False
+    """Whether nodes of its domain still have pods of its victims."""
 
     @property
     def waves(self) -> bool:
         """Whether others leave for it; else it is a reservation."""
         return bool(self.claim.victims)
+
+    def outgrown(self) -> bool:
+        """Whether all have left whom it made leave, and it needs more than that by now."""
+        gang = self.workload.demand.gang
+        if gang is None or self.leaving or not self.waves:
+            return False
+        return not self.claim.amounts.covers(gang.minimum_amounts())
 
 
 def live(workload: Workload, statement: Statement) -> Claim | None:
@@ -96,7 +105,8 @@ def hold(workload: Workload, claim: Claim, statement: Statement, *, fresh: bool 
         statement.charge(workload, claim.cluster, amount)
     else:
         statement.set_aside(workload, claim.cluster, amount)
-    return Held(workload, claim, at, tuple(taken), amount)
+    leaving = bool(claim.victims and shut)
+    return Held(workload, claim, at, tuple(taken), amount, leaving)
 
 
 def _keep(

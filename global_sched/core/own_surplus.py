@@ -14,9 +14,10 @@ from global_sched.core.grown_search import GrownSearch
 from global_sched.core.quota import Limit, cut
 from global_sched.core.rights import Rights
 from global_sched.core.search import PLACES, Found, Nothing
+from global_sched.core.spots import spot_at
 from global_sched.core.statement import Statement
 from global_sched.core.tree import Node
-from global_sched.core.victims import Choice, spot_at
+from global_sched.core.victims import Choice
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.workload import Workload
 

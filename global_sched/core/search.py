@@ -17,9 +17,10 @@ from global_sched.core.field import Field, Mask
 from global_sched.core.occupancy import freed_by
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.rights import Rights, Unit
+from global_sched.core.spots import Cost, Spot, cost_of, spot_at
 from global_sched.core.standing import Case
 from global_sched.core.statement import Statement
-from global_sched.core.victims import Choice, Cost, Spot, cost_of, spot_at
+from global_sched.core.victims import Choice
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, ClusterName

@@ -2,44 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from global_sched.core.field import Field, Mask, Place, minimum_by_shape
+from global_sched.core.field import Field, Mask, minimum_by_shape
 from global_sched.core.occupancy import Holder
 from global_sched.core.rights import Rights, Unit, UnitName
+from global_sched.core.spots import Spot
 from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.ids import ClusterName, QueueName
+from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.pods import PodShape
 
 MOST_NODES: Final = 64
 """So many nodes of a domain are looked at one by one, those of the cheapest candidates first."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Cost:
-    """What a set of victims costs; less is better. Surplus pods lose no work."""
-
-    priority: int
-    """The highest of a gang that leaves whole."""
-    lost: int
-    """The work that all gangs lose, as `Field.lost` has it."""
-    size: int
-    gangs: int
-    pods: int
-    rank: int
-    """How late they come in the order of victims: between equals the last to start leaves."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where victims are looked for."""
-
-    place: Place | None = None
-    """The domain; None: there is room, and only a quota is lacking."""
-    cluster: ClusterName | None = None
-    """Its limits count as well; None: any cluster where the claimant's queues have none."""
 
 
 class Choice:
@@ -374,21 +349,3 @@ class Choice:
             caps = [free[column] // amount for column, amount in request]
             found.append(min([most, *caps]) * count if field.takes(shape)[row] else 0)
         return found
-
-
-def spot_at(place: Place) -> Spot:
-    """A domain, with the limits in its cluster."""
-    return Spot(place, place.occupancy.cluster)
-
-
-def cost_of(units: Sequence[Unit], field: Field) -> Cost:
-    """The cost of these victims."""
-    whole = [unit for unit in units if unit.whole]
-    return Cost(
-        priority=max((int(field.priority[unit.at]) for unit in whole), default=-(2**62)),
-        lost=sum(int(field.lost[unit.at]) for unit in whole),
-        size=sum(int(field.size[unit.at]) for unit in whole),
-        gangs=len(whole),
-        pods=sum(unit.pods for unit in units),
-        rank=sum(int(field.rank[unit.at]) for unit in units),
-    )

@@ -86,6 +86,25 @@ def test_a_claimant_that_is_made_smaller_keeps_the_room_that_is_left_for_it():
     assert ids(after.admissions) == ["high", "l1"]
 
 
+def test_a_claimant_that_is_made_larger_asks_again_when_all_have_left():
+    """What was kept for it is too little for good, and keeps others out until the hold ends."""
+    town = town_of(job("l1", 2), job("l2", 2))
+    high = job("high", 2, priority=10)
+    town.add(high)
+    town.execute(cycle(town), linger=True)
+    waiting = town.workloads[high.key]
+    town.workloads[high.key] = replace(waiting, demand=job("high", 3, priority=10).demand)
+
+    meanwhile = cycle(town)
+    town.leave()
+    plan = cycle(town)
+    town.execute(plan)
+
+    assert not meanwhile.withdrawals, "one wave at a time"
+    assert ids(plan.withdrawals) == ["l1"]
+    assert ids(cycle(town).admissions) == ["high"]
+
+
 @pytest.mark.parametrize(
     ("change", "leaves"),
     [
