@@ -123,7 +123,6 @@ class Question:
         self._least = max((unit.least for unit in units.values() if unit is not None), default=0)
         self._scatters = gang.constraint is None
         self._counts: Mask | None = None
-        self._ends: dict[tuple[int, int], int] = {}
 
     def answers(self, clusters: Sequence[int]) -> list[Near | None]:
         """How closely it fits in some clusters (None: not at all); only where it is `plain`."""
@@ -191,7 +190,7 @@ class Question:
         if tier is None:
             holds = min(sums[first + index.root], least)
         else:
-            end = self._end_of(index, tier)
+            end = index.up_to(tier)
             if end:
                 here = sums[first : first + end]
                 most = max(here)
@@ -203,14 +202,6 @@ class Question:
         if verdict is None:
             verdict = field.verdicts[key] = too_little(index, task, nearest, holds)
         return verdict
-
-    def _end_of(self, index: TreeIndex, tier: int) -> int:
-        """The first domain above a tier; 0 where none is so low. Clusters alike share a tree."""
-        found = self._ends.get((id(index), tier))
-        if found is None:
-            found = max([0, *(after for t, _, after in index.slices if t <= tier)])
-            self._ends[id(index), tier] = found
-        return found
 
 
 def _near(index: TreeIndex, sums: list[int], least: int, highest: int | None) -> Near | None:

@@ -13,6 +13,7 @@ from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import NodeClass, Occupant, Topology
 from global_sched.shared.placement.histogram import class_order
 from global_sched.shared.placement.index import TreeIndex, tree_index
+from global_sched.shared.placement.shape_on import Shapes
 
 if TYPE_CHECKING:
     from global_sched.shared.model.verdict import Verdict
@@ -54,6 +55,8 @@ class Kin:
     label_keys: tuple[str, ...] | None
     empty: bool
     tiers: tuple[tuple[int, str], ...]
+    shapes: Shapes
+    """What pods ask of nodes on this axis."""
 
 
 _KINS: "WeakValueDictionary[tuple[object, ...], Kin]" = WeakValueDictionary()
@@ -70,6 +73,7 @@ def _kin(topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]) -
             label_keys=topology.label_keys,
             empty=not topology.leaves,
             tiers=tiers,
+            shapes=Shapes(topology.axis, classes),
         )
     return found
 

@@ -62,6 +62,13 @@ class TreeIndex:
         """The tiers that exist, ascending."""
         return tuple(tier for tier, _, _ in self.slices)
 
+    def up_to(self, tier: int) -> int:
+        """The position after the last domain of a tier or below; 0 where none is so low."""
+        for at, _, after in reversed(self.slices):
+            if at <= tier:
+                return after
+        return 0
+
     def tier_of_name(self, name: str) -> int | None:
         """The tier of a tier name: the lowest one, should a name be used for several."""
         return next((d.tier for d in self.domains if d.tier_name == name), None)

@@ -11,7 +11,8 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Topology
 from global_sched.shared.placement.histogram import LeafKey, counted_leaves
 from global_sched.shared.placement.placed import Placed, Take
-from global_sched.shared.placement.rows import Request, Rows
+from global_sched.shared.placement.rows import Rows
+from global_sched.shared.placement.shape_on import Request
 
 _MOST_EXPECTED = 64
 

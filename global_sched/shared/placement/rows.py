@@ -9,9 +9,8 @@ from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.topology import Wanted
 from global_sched.shared.placement.ground import Ground, SortKey
 from global_sched.shared.placement.scarcity import Scarcity
+from global_sched.shared.placement.shape_on import Request
 
-Request = tuple[tuple[int, int], ...]
-"""What a pod asks for: (position on the axis, amount)."""
 Free = tuple[int, ...]
 
 

@@ -7,15 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from global_sched.shared.model.pods import PodShape
-from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.topology import Occupant
 from global_sched.shared.placement.asked import MOST_PODS
 from global_sched.shared.placement.board import Board
 from global_sched.shared.placement.ground import BaseTable, Ground, TableKey
 from global_sched.shared.placement.line import Line
-from global_sched.shared.placement.rows import Request, Rows
+from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.scarcity import Scarcity
-from global_sched.shared.placement.takes import class_takes, is_device
 from global_sched.shared.placement.tally import (
     MOST_SLACK,
     MOST_SLACK_FREE,
@@ -33,14 +31,6 @@ _ASKED_OF_CPU = 0.7
 V = TypeVar("V")
 
 
-def request_on(axis: tuple[str, ...], shape: PodShape) -> Request | None:
-    """The shape's request on an axis; None when no node has one of the resources."""
-    position = {name: at for at, name in enumerate(axis)}
-    if any(name not in position for name, _ in shape.requests):
-        return None
-    return tuple((position[name], amount) for name, amount in shape.requests)
-
-
 class Table:
     """Counts for one shape, kept in step with the rows: `caps` per row, `sums` per domain.
 
@@ -53,23 +43,12 @@ class Table:
         self._rows = rows
         self.shape, self._mark, self._binding = key
         ground = rows.ground
-        self.request = request_on(ground.topology.axis, self.shape)
-        self._takes = [class_takes(kind, self.shape) for kind in ground.classes]
-        asked = set(self.shape.requests.names())
-        self._devices = [
-            at
-            for at, name in enumerate(ground.topology.axis)
-            if is_device(name) and name not in asked
-        ]
-        axis = ground.topology.axis
-        self._asking = asking = [(p, amount) for p, amount in self.request or () if amount]
-        self._scarce_first = sorted(asking, key=lambda item: not is_device(axis[item[0]]))
-        """The same, devices first: nodes run out of those before anything else."""
-        self._scarce = [(p, n) for p, n in asking if is_device(axis[p])]
-        self._cpu_at = axis.index("cpu") if self._scarce and "cpu" in axis else None
-        self._cpu_asked = dict(self.request or ()).get(
-            -1 if self._cpu_at is None else self._cpu_at, 0
-        )
+        asked = ground.kin.shapes.of(self.shape)
+        self.request, self._takes, self._limit = asked.request, asked.takes, asked.limit
+        self._asking, self._scarce_first = asked.asking, asked.scarce_first
+        self._scarce, self._devices = asked.scarce, asked.devices
+        self._cpu_at, self._cpu_asked = asked.cpu_at, asked.cpu_asked
+        self._weighed = asked.weighed
         self._per_device = (-1, 0)
         """The free CPU per device over the cluster at first, after so many renewals."""
         self._costs: dict[int, int] = {}
@@ -77,9 +56,7 @@ class Table:
         """What a pod costs on a node of each row, by the prices of then."""
         self.lines: dict[int, Line] = {}
         """The nodes of large domains in the order in which scattered pods take them."""
-        self._weighed = [item for item in asking if axis[item[0]] != PODS] or asking
         self.marks = marks(self.shape, self._mark)
-        self._limit = self.shape.most_per_node() or MOST_PODS
         self._held = {
             at: sum(o.pods for o in occupants if self._is_own(o))
             for at, occupants in enumerate(ground.occupants if self._binding else ())

@@ -8,7 +8,8 @@ from global_sched.shared.model.topology import Occupant
 from global_sched.shared.placement.ground import Ground
 from global_sched.shared.placement.ledger import Ledger
 from global_sched.shared.placement.placed import Take
-from global_sched.shared.placement.rows import Request, Rows
+from global_sched.shared.placement.rows import Rows
+from global_sched.shared.placement.shape_on import Request
 
 
 def per_tenant(
