@@ -6,6 +6,7 @@ from global_sched.core.fills import Free
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, NodeClass, Topology
+from global_sched.shared.model.verdict import ClusterVerdict, Verdict
 from global_sched.shared.placement import Field, Space
 
 
@@ -16,6 +17,8 @@ class Room:
         self.cluster = cluster
         self.total = cluster.capacity.total if cluster.capacity is not None else Resources()
         self._at, self._field, self._free = at, field, free
+        self._refusals: dict[int, ClusterVerdict] = {}
+        """By identity of the verdict, which they keep alive."""
 
     @property
     def space(self) -> Space:
@@ -26,6 +29,14 @@ class Room:
     def free(self) -> dict[str, int]:
         """Free amounts in the whole cluster, for scores."""
         return self._free().of(self._at)
+
+    def refusal(self, verdict: Verdict) -> ClusterVerdict:
+        """The verdict as this cluster's: one object for all that are refused with the same one."""
+        found = self._refusals.get(id(verdict))
+        if found is None:
+            found = ClusterVerdict(cluster=self.cluster.name, verdict=verdict)
+            self._refusals[id(verdict)] = found
+        return found
 
 
 def topology_of(cluster: Cluster) -> Topology:

@@ -106,8 +106,7 @@ class Ask:
             else:
                 told = self._question.verdicts(new)
             for at, verdict in zip(new, told, strict=True):
-                name = self._rooms.rooms[at].cluster.name
-                self._refusals[at] = ClusterVerdict(cluster=name, verdict=verdict)
+                self._refusals[at] = self._rooms.rooms[at].refusal(verdict)
         return [self._refusals[at] for at in clusters]
 
     def _not_placed(self, at: int) -> Verdict:
@@ -143,8 +142,9 @@ class Ask:
         """The same for many clusters, by vectors over all of them."""
         near = question.nearby()
         np.copyto(self.seen, self._rooms.versions, where=stale)
-        fits &= near.fits | ~stale
-        self.may &= near.fits | ~stale
+        known = near.fits | ~stale
+        fits &= known
+        self.may &= known
         if np.count_nonzero(fits):
             fill, free = self._measured_by().every()
             subject = Subject(near.tier, self.pods, near.holds, fill, free)

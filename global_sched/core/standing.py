@@ -83,6 +83,8 @@ class Standings:
         self._view, self._rooms = view, rooms
         self._by_demand: dict[int, Standing] = {}
         self._statics: dict[tuple[object, ...], Static] = {}
+        self._refusals: dict[tuple[int, ...], Refusal] = {}
+        """By the identities of the clusters' answers, which they keep alive."""
 
     def of(self, workload: Workload) -> Standing:
         """The standing of the workload's demand."""
@@ -145,10 +147,21 @@ class Standings:
         answers = [None] * len(open_at) if ask is None else ask.refusals(open_at)
         for at, answer in zip(open_at, answers, strict=True):
             found[at] = answer or self._not_asked(at)
-        refusal = refusal_of(tuple([one for one in found if one is not None]))
+        refusal = self._refusal_of(tuple([one for one in found if one is not None]))
         if case.shared:
             case.standing.dead = refusal
         return refusal
+
+    def _refusal_of(self, answers: tuple[ClusterVerdict, ...]) -> Refusal:
+        """One refusal for the answers: many demands get the same ones from clusters that are full.
+
+        Those are the same objects then (`Room.refusal`).
+        """
+        key = tuple(map(id, answers))
+        found = self._refusals.get(key)
+        if found is None:
+            found = self._refusals[key] = refusal_of(answers)
+        return found
 
     @contextmanager
     def aside(self) -> Iterator[None]:
