@@ -89,6 +89,11 @@ class QueueLine:
             self._moving[lane] = (changes, moving)
         return before + moving + behind
 
+    def _moved(self, lane: int) -> bool:
+        """Whether the tenant's amounts changed since its entry was made."""
+        tenant = self._lanes[lane][-1][1].tenant
+        return self._moving[lane][0] != self._view.tenant_changes(tenant)
+
     def take(self, moves: int) -> Workload:
         """The next workload, removed; `moves` is how often any share has changed."""
         if len(self._heap) > 1:
@@ -149,6 +154,5 @@ class QueueLine:
         while self._known[(first := self._heap[0])[1]] != moves:
             key, lane = first
             self._known[lane] = moves
-            now = self._key(lane)
-            if now != key:
+            if self._moved(lane) and (now := self._key(lane)) != key:
                 heapreplace(self._heap, (now, lane))
