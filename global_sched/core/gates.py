@@ -1,8 +1,9 @@
 """What stands against a workload before room or amounts are looked at: its queue and its tenant."""
 
+from global_sched.core.fairness import Amount
 from global_sched.core.tree import Node, Tree
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.ids import QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.queue import Tenant
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Code, Verdict
@@ -17,6 +18,9 @@ class Gates:
         self._tenants = {tenant.name: tenant for tenant in snapshot.tenants}
         self._clusters = [cluster.name for cluster in snapshot.clusters]
         self._shut: dict[tuple[QueueName, TenantName], Verdict | None] = {}
+        self._limits: dict[
+            tuple[QueueName, TenantName], tuple[list[Amount], list[dict[ClusterName, Amount]]]
+        ] = {}
         self.beyond_pending_limit = _beyond(snapshot)
         """Waiting workloads that are more than their tenant may have considered."""
 
@@ -50,19 +54,29 @@ class Gates:
 
         Where queues have limits in clusters, there has to be a cluster that all of them let it in.
         """
-        nodes = self._tree.node(queue).limits
-        limits = [node.capability for node in nodes]
-        limits.append(dict(self.tenant(tenant).limits))
-        capped = [one.cluster_capability for one in nodes if one.cluster_capability]
-        if demand.gang is None or demand.division != Division.WHOLE or not (any(limits) or capped):
+        limits, capped = self._limits_of(queue, tenant)
+        gang = demand.gang
+        if not (limits or capped) or gang is None or demand.division != Division.WHOLE:
             return True
-        least = demand.gang.requests(demand.gang.minimum_amounts())
+        least = gang.requests(gang.minimum_amounts())
         if not all(least.get(n) <= most for limit in limits for n, most in limit.items()):
             return False
         return not capped or any(
             all(least.get(n) <= most for at in capped for n, most in at.get(cluster, {}).items())
             for cluster in self._clusters
         )
+
+    def _limits_of(
+        self, queue: QueueName, tenant: TenantName
+    ) -> tuple[list[Amount], list[dict[ClusterName, Amount]]]:
+        """What limits the tenant in the queue, in all and by cluster; empty ones are left out."""
+        found = self._limits.get((queue, tenant))
+        if found is None:
+            nodes = self._tree.node(queue).limits
+            limits = [*(one.capability for one in nodes), dict(self.tenant(tenant).limits)]
+            capped = [one.cluster_capability for one in nodes if one.cluster_capability]
+            found = self._limits[queue, tenant] = ([one for one in limits if one], capped)
+        return found
 
     def _queue_refusal(self, name: QueueName) -> Verdict | None:
         """The queue is missing, cannot be read, or takes nothing now."""
@@ -94,14 +108,17 @@ class Gates:
 
     def _own(self, workload: Workload) -> Verdict | None:
         """The tenant has too many that wait, or may not use the PriorityClass."""
+        chosen = workload.priority_class
+        beyond = workload.key in self.beyond_pending_limit
+        if not chosen and not beyond:
+            return None
         tenant = self.tenant(workload.tenant)
-        if workload.key in self.beyond_pending_limit:
+        if beyond:
             return _wait(
                 Reason.TENANT_PENDING_LIMIT,
                 f"tenant {tenant.name} has {tenant.pending_limit} older workloads waiting, "
                 "which is as many as it may",
             )
-        chosen = workload.priority_class
         if chosen and tenant.priority_classes and chosen not in tenant.priority_classes:
             allowed = ", ".join(sorted(tenant.priority_classes))
             return _never(

@@ -17,6 +17,7 @@ from global_sched.core.plugins import QUEUE_ORDER, Place
 from global_sched.core.queue_line import Key, QueueLine
 from global_sched.core.view import View
 from global_sched.shared.model.ids import QueueName, TenantName
+from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.workload import Workload
 
 _BETWEEN = tuple(QUEUE_ORDER.values())
@@ -88,13 +89,13 @@ class Line:
         for one in reversed(path):
             spot = self._spots.get(one)
             if spot is None:
-                spot = self._spots[one] = _Spot(one, above)
+                spot = self._spots[one] = _Spot(self._view.queue(one), above)
                 self._top = self._top or spot
             above = spot
         assert above is not None
         leaf = above
         if shares or above.above is None:
-            above.own = leaf = _Spot(name, above)
+            above.own = leaf = _Spot(above.queue, above)
         leaf.line = self._lines[name]
         leaf.wanted = dict.fromkeys(leaf.line.wanted, 1)
 
@@ -142,7 +143,7 @@ class Line:
             return
         wanted = spot.wants()
         saturated, share = self._view.queue_standing(spot.name, wanted)
-        place = Place(self._view.queue(spot.name), saturated, share)
+        place = Place(spot.queue, saturated, share)
         key = tuple([rule(place) for rule in _BETWEEN])
         if spot.key is None:
             above.alive += 1
@@ -165,12 +166,13 @@ class _Spot:
         "line",
         "name",
         "own",
+        "queue",
         "tells",
         "wanted",
     )
 
-    def __init__(self, name: QueueName, above: "_Spot | None") -> None:
-        self.name = name
+    def __init__(self, queue: Queue, above: "_Spot | None") -> None:
+        self.queue, self.name = queue, queue.name
         self.above = above
         self.own: _Spot | None = None
         """The leaf with its own workloads, where there are queues below it."""
