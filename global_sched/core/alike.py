@@ -48,8 +48,7 @@ def _plain(one: Workload, statement: Statement) -> bool:
         return False
     if one.group or one.leaving or one.key in statement.ledger.gates.beyond_pending_limit:
         return False
-    standing = statement.standings.of(one)
-    return standing.wanted == standing.minimum
+    return not statement.standings.of(one).elastic
 
 
 def _like(workload: Workload, statement: Statement) -> Callable[[Workload], bool]:

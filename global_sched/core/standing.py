@@ -46,6 +46,8 @@ class Standing:
         gang = demand.gang
         self.minimum = Amounts() if gang is None else gang.minimum_amounts()
         self.wanted = Amounts() if gang is None else gang.all_amounts()
+        self.elastic = self.wanted != self.minimum
+        """Whether it asks for more than its minimum."""
         self.minimum_requests = Resources() if gang is None else gang.requests(self.minimum)
         self.spreads = minimum_clusters(demand.rule) > 1
         """Whether the policy wants several clusters."""

@@ -26,11 +26,11 @@ def offer_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
         refused = statement.ledger.refusal_of_equal(workload, standing.minimum_requests)
         if refused is not None:
             return refused
-        if wanted != standing.minimum:
+        if standing.elastic:
             wanted = cut(bounds, gang, standing.minimum, wanted)
         if standing.wanted.entries and not wanted.entries:
             return Refusal(_not_one(bounds, gang, standing.wanted))
-    if wanted != standing.minimum:
+    if standing.elastic and wanted != standing.minimum:
         wanted = statement.ledger.surplus.part(workload, standing.minimum, wanted)
     case = standings.case(workload)
     if case.shared and standing.dead is not None:
