@@ -72,7 +72,8 @@ class Board:
             at += 1
             net[row] = net.get(row, 0) + change
         self._seen = end
-        changed = [(row, change) for row, change in net.items() if change]
+        # The last one first: what is gained and lost in a domain is then mostly one subtraction.
+        changed = [(row, change) for row, change in reversed(net.items()) if change]
         if changed:
             self._apply(changed)
 
@@ -86,9 +87,13 @@ class Board:
         parents, chain = rows.index.parent, rows.index.chain
         by_domain: dict[int, Ints] = {}
         for (row, nodes), each in zip(changed, lines_of, strict=True):
-            domain, held = rows.domain[row], by_domain.get(rows.domain[row])
-            more = each if nodes == 1 else -each if nodes == -1 else each * nodes
-            by_domain[domain] = more if held is None else held + more
+            domain = rows.domain[row]
+            held = by_domain.get(domain)
+            if nodes == -1 and held is not None:
+                by_domain[domain] = held - each
+            else:
+                more = each if nodes == 1 else each * nodes
+                by_domain[domain] = more if held is None else held + more
         lines, first = tally.lines, self._first
         if len(by_domain) == 1:
             for domain, more in by_domain.items():

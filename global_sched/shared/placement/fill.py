@@ -60,7 +60,8 @@ def _ranks(rows: Rows, table: Table, numbers: Sequence[int]) -> list[Rank | None
     """What orders rows; None for one that takes no pod."""
     caps = [table.cap(row) for row in numbers]
     priced = rows.scarcity is not None
-    costs = table.costs([row for row, cap in zip(numbers, caps, strict=True) if cap > 0])
+    taking = [row for row, cap in zip(numbers, caps, strict=True) if cap > 0] if priced else []
+    costs = table.costs(taking)
     lean = table.always_lean
     found: list[Rank | None] = []
     for row, cap in zip(numbers, caps, strict=True):

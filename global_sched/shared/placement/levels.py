@@ -54,7 +54,8 @@ class Levels:
             places.append(at * width + len(index.slices))
         self._starts = np.array(starts, dtype=np.int64)
         self._places = None if len(places) == self.tiers.size else np.array(places, dtype=np.int64)
-        self._every = np.arange(len(indexes))
+        self._before = np.arange(len(indexes)) * width
+        """How many levels the clusters before have."""
 
     def up_to(self, highest: Sequence[int | None]) -> Mask:
         """The tiers that count, by cluster and level, for the highest one allowed in each.
@@ -75,8 +76,8 @@ class Levels:
             levels.reshape(-1)[self._places] = room
         there = counts & (levels < _MANY)
         lowest = there.argmax(axis=1)
-        every = self._every
-        return Nearby(there[every, lowest], self.tiers[every, lowest], levels[every, lowest])
+        lowest += self._before
+        return Nearby(there.take(lowest), self.tiers.take(lowest), levels.take(lowest))
 
     def whole(self, sums: Ints, least: int) -> Nearby:
         """The same where nobody cares which domain it is."""

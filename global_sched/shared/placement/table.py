@@ -149,7 +149,7 @@ class Table:
         if not self._scarce:
             return 0, 0
         free = self._rows.free[row]
-        devices = sum(free[at] - amount for at, amount in self._scarce)
+        devices = sum([free[at] - amount for at, amount in self._scarce])
         at = self._cpu_at
         if at is None:
             return devices, 0
