@@ -94,3 +94,14 @@ def test_what_asks_for_something_else_is_asked_alone():
 def test_those_beyond_the_limit_of_what_may_wait_are_told_so():
     """They are not refused for lack of room."""
     assert together(job("w0"), job("w1"), job("w2"), limit=2) == 1
+
+
+def test_full_clusters_are_said_once():
+    """Demands of one size are told the same of the same cluster: it is one object."""
+    world = snapshot(
+        [cluster("c1", cpu=1), cluster("c2", cpu=1)],
+        pending=[workload("j1", cpu=64), workload("j2", cpu=65)],
+    )
+    one, two = run_cycle(world, POLICY, NOW).outcomes
+    assert [verdict.cluster for verdict in one.clusters] == ["c1", "c2"]
+    assert one.clusters is two.clusters
