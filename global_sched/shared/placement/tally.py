@@ -86,6 +86,7 @@ class Tally:
         self._followers: list[Follower] = []
         self._known: dict[tuple[Free, int], Ints] = {}
         self._masks: dict[tuple[int, tuple[bool, ...]], Ints | None] = {}
+        self._repeated: dict[int, Asked] = {}
         self._usual: list[int] | None = None
         """By resource: up to so much on a node, no slack has to be cut off."""
         self._stock: Stock | None = None
@@ -118,6 +119,7 @@ class Tally:
             self._catch_up(slice(first, after), follower)
         self._known.clear()
         self._masks.clear()
+        self._repeated.clear()
         self._usual = None
         self.counted += 1
 
@@ -141,7 +143,7 @@ class Tally:
             if len(lacking) <= _FEW and all(
                 max(f, default=0) <= MOST_SLACK_FREE for f, _ in lacking
             ):
-                known.update([(node, self._count_one(*node)) for node in lacking])
+                known.update(zip(lacking, self._count_few(lacking), strict=True))
                 return [known[node] for node in nodes]
             free = np.array([[min(f, LARGEST) for f in node[0]] for node in lacking], np.int64)
             kinds = np.array([node[1] for node in lacking], dtype=np.int64)
@@ -150,10 +152,12 @@ class Tally:
             known.update(zip(lacking, counts.reshape(len(lacking), -1), strict=True))
         return [known[node] for node in nodes]
 
-    def _count_one(self, free: Free, kind: int) -> Ints:
-        """The same of one node with no absurd amounts, with as few operations as there are."""
-        limits, usual = self._limits, self._is_usual(free)
-        slack = (np.array(free, dtype=np.int64) * PARTS)[:, None] // limits.asked
+    def _count_few(self, nodes: Sequence[tuple[Free, int]]) -> list[Ints]:
+        """The same of a few nodes with no absurd amounts, with as few operations as there are."""
+        limits, usual = self._in_a_row(len(nodes)), all(self._is_usual(f) for f, _ in nodes)
+        size = self._limits.most.size
+        free = (np.array([f for f, _ in nodes], dtype=np.int64) * PARTS).T
+        slack = (free if len(nodes) == 1 else free.repeat(size, axis=1)) // limits.asked
         fits = slack >> _PART_BITS
         np.maximum(fits, limits.floor, out=fits)
         if not usual:
@@ -166,10 +170,23 @@ class Tally:
         parts = np.add.reduce(slack, axis=0, out=result[SLACK])
         if not usual:
             np.minimum(parts, MOST_SLACK, out=parts)
-        mask = self._mask(kind, tuple([amount > 0 for amount in free]))
-        if mask is not None:
-            result *= mask
-        return result.reshape(-1)
+        found = []
+        for at, (amounts, kind) in enumerate(nodes):
+            counts = result[:, at * size : (at + 1) * size]
+            mask = self._mask(kind, tuple([amount > 0 for amount in amounts]))
+            if mask is not None:
+                counts *= mask
+            found.append(counts.reshape(-1))
+        return found
+
+    def _in_a_row(self, times: int) -> Asked:
+        """What the shapes ask for, so many times in a row."""
+        if times == 1:
+            return self._limits
+        found = self._repeated.get(times)
+        if found is None:
+            found = self._repeated[times] = self._limits.repeated(times)
+        return found
 
     def _is_usual(self, free: Free) -> bool:
         """Whether slack stays within its bound for every shape, so that nothing has to be cut."""

@@ -114,3 +114,20 @@ def test_many_domains():
 
     for pods, gpus in ((2, 1), (4, 1), (9, 2)):
         check(field, [world], [[]], workers(pods, constraint=hard(1), cpu=1, gpu=gpus))
+
+
+def test_nodes_are_counted_together_as_alone():
+    """A few in one go: plain ones, one that is full, one with more than any pod could use."""
+    world = topology([domain("r0", 1)], [leaf("r0", free(8, 2, 9, 9), node="n")])
+    nodes = [((8, 2, 0, 9), 0), ((0, 0, 0, 9), 0), ((2**50, 0, 1, 9), 0), ((3, 1, 5, 9), 0)]
+    asked = [workers(2, cpu=3), workers(2, gpu=1), workers(1, cpu=1, memory=1)]
+
+    def tally():
+        field = Field([world], search_limit=LIMIT)
+        field.expect(asked)
+        return field.tally
+
+    alone = [tally().measure([node])[0].tolist() for node in nodes]
+    for few in range(2, len(nodes) + 1):
+        found = tally().measure(nodes[:few])
+        assert [one.tolist() for one in found] == alone[:few]
