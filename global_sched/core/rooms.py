@@ -79,11 +79,11 @@ class Ask:
         self._notice_growth()
         fits = mask & self.may
         stale = fits & (self.seen != self._rooms.versions)
-        count = int(np.count_nonzero(stale))
-        if self._question is not None and self._question.at_once(count):
+        asked = stale.nonzero()[0]
+        if self._question is not None and self._question.at_once(len(asked)):
             self._ask_all(self._question, stale, fits)
-        elif count:
-            self._ask_each(stale.nonzero()[0].tolist(), fits)
+        elif len(asked):
+            self._ask_each(asked.tolist(), fits)
         return fits
 
     def placed(self, at: int) -> Placed:
