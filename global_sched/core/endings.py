@@ -41,6 +41,10 @@ class _AllRights(Rights):
         """Nobody is asked."""
         return True
 
+    def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:  # noqa: ARG002
+        """What has ended asks for nothing."""
+        return False
+
     def rightful(self, units: Sequence[Unit]) -> bool:  # noqa: ARG002
         """What has ended takes nothing back."""
         return True

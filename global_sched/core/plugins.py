@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from global_sched.core import filters, scores
+from global_sched.core.ageing import aged
 from global_sched.core.fairness import ShareKey
 from global_sched.core.scores import Ints, Mask, Numbers, Subject
 from global_sched.core.sharing import Ratio
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
-from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
@@ -55,12 +55,10 @@ def _queue_name(place: Place) -> str:
 
 
 def effective_priority(workload: Workload, view: View) -> int:
-    """The job's priority, raised by how long it waits: at most by the Policy's `ageing_limit`."""
-    policy = view.policy
-    if policy.ageing_period_seconds <= 0 or workload.targets:
+    """The job's priority, raised by how long it waits."""
+    if workload.targets:
         return workload.priority
-    waited = max(0, view.now - workload.created) // (policy.ageing_period_seconds * SECOND)
-    return workload.priority + min(max(0, policy.ageing_limit), waited * policy.ageing_step)
+    return aged(workload.priority, workload.created, view.now, view.policy)
 
 
 def _priority(workload: Workload, view: View) -> int:

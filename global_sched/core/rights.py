@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from global_sched.core.ageing import overtook
 from global_sched.core.by_cluster import ByCluster
 from global_sched.core.entitlement import Entitlements
 from global_sched.core.field import Field, Mask, Place
@@ -104,6 +105,8 @@ class Rights:
         self._distances: dict[QueueName, int] = {}
         self.lately: Mask = np.zeros(0, dtype=np.bool_)
         """Holders that may not leave yet: they came where others had left."""
+        self.overtaken_by: Mask = np.zeros(0, dtype=np.bool_)
+        """Holders of lower priority that came before the claimant by ageing."""
 
     def holders(self, field: Field, gone: Mask) -> Mask:
         """The holders that may leave for the claimant, as far as one looks at each alone.
@@ -113,6 +116,8 @@ class Rights:
         own = np.array([queue == self.claimant.queue for queue in field.queues], dtype=np.bool_)
         lower = own[field.queue] & (field.priority < self.claimant.priority)
         lower &= field.may_leave & ~gone
+        self.overtaken_by = self._overtaken_by(field, lower)
+        lower &= ~self.overtaken_by
         others = np.zeros(len(field.queues), dtype=np.bool_)
         if self._entitlement.may_reclaim(self.claimant.queue, self.amount):
             others = self._giving(field, lower)
@@ -121,6 +126,13 @@ class Rights:
         found &= ~self.lately
         for at in field.holders_of(self.claimant.key):  # one that grows does not leave for itself
             found[at] = False
+        return found
+
+    def _overtaken_by(self, field: Field, lower: Mask) -> Mask:
+        found, policy = np.zeros(len(lower), dtype=np.bool_), self._statement.policy
+        if policy.ageing_period_seconds > 0:
+            for at in lower.nonzero()[0].tolist():
+                found[at] = overtook(field.holders[at].workload, self.claimant, policy)
         return found
 
     def _lately(self, field: Field) -> Mask:
@@ -199,6 +211,31 @@ class Rights:
         """
         taken = [(unit.holder.workload.queue, unit.amount) for unit in units if unit.reclaim]
         return self._entitlement.stands(taken, self.claimant.queue, self.amount)
+
+    def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:
+        """Whether a gang of another queue could make one of these leave in turn when it asks again.
+
+        Asked with the units that leave released. Then one of them should leave instead.
+        """
+        one, gang = unit.holder.workload, unit.holder.workload.demand.gang
+        if not (unit.whole and unit.reclaim) or gang is None:
+            return False
+        asked, tree = gang.requests(gang.minimum_amounts()), self._statement.ledger.tree
+        own = tree.node(self.claimant.queue)
+        tree.charge(own, None, self.amount, 1)
+        could: dict[QueueName, bool] = {}
+        found = False
+        for other in others:
+            third = other.holder.workload.queue
+            if third in (one.queue, self.claimant.queue):
+                continue
+            if third not in could:
+                could[third] = self._entitlement.could_give(third, one.queue, asked)
+            if could[third] and self._entitlement.gives(third, other.amount, one.queue, asked):
+                found = True
+                break
+        tree.charge(own, None, self.amount, -1)
+        return found
 
     def release(self, unit: Unit) -> None:
         """Its amount is held no more."""

@@ -11,6 +11,7 @@ from itertools import islice
 from global_sched.core.field import Field
 from global_sched.core.occupancy import may_ever_leave
 from global_sched.core.offer import Offer
+from global_sched.core.plugins import effective_priority
 from global_sched.core.quota import cut, fits
 from global_sched.core.search import Found, vacate
 from global_sched.core.statement import Statement
@@ -126,9 +127,12 @@ class Rivals:
         return entitlements.gives(queue, amount, kind.one.queue, self._asked(kind))
 
     def _above(self, claimant: Workload) -> Iterator[Kind]:
-        """Those of a higher priority in its own queue."""
+        """Those of a higher priority in its own queue that it does not overtake by ageing."""
+        statement, queue, priority = self._statement, claimant.queue, claimant.priority
+        own = effective_priority(claimant, statement)
         for kind in self._all():
-            if kind.one.queue == claimant.queue and kind.one.priority > claimant.priority:
+            above = kind.one.queue == queue and kind.one.priority > priority
+            if above and any(effective_priority(one, statement) > own for one in kind.those):
                 yield kind
 
     def _searching(self, rivals: list[Kind], kept_for: Collection[WorkloadKey]) -> list[Kind]:

@@ -86,6 +86,11 @@ class Search:
         if not self.may.any():
             if self.rights.lately.any():
                 return Nothing(self._too_early())
+            if self.rights.overtaken_by.any():
+                return Nothing(
+                    "those of lower priority in its queue had waited so long when they were "
+                    "admitted that they came before it, and stay"
+                )
             return Nothing(
                 "nobody may leave for it: nothing of lower priority runs in its queue, and no "
                 "other queue that holds more than it deserves gives to it",

@@ -5,14 +5,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from global_sched.core.field import Field, Mask, minimum_by_shape
+from global_sched.core.field import Field, Mask
 from global_sched.core.occupancy import Holder
 from global_sched.core.rights import Rights, Unit, UnitName
+from global_sched.core.room_count import RoomCount
 from global_sched.core.spots import Spot
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.pods import PodShape
 
+MOST_CHAINS: Final = 4
+"""So often others are chosen where a victim could make a third leave in turn."""
 MOST_NODES: Final = 64
 """So many nodes of a domain are looked at one by one, those of the cheapest candidates first."""
 
@@ -27,15 +30,8 @@ class Choice:
     def __init__(self, gang: Gang, spot: Spot, may: Mask, rights: Rights, field: Field) -> None:
         place = spot.place
         self.place, self._cluster, self._rights, self._field = place, spot.cluster, rights, field
-        wants = minimum_by_shape(gang) if place is not None else {}
-        self._shapes, self._wants = tuple(wants), tuple(wants.values())
-        self._requests = [field.request(shape) or () for shape in wants]
         has = rights.room_now(gang, place) if place is not None else {}
-        self._has = [has[shape] for shape in wants]
-        self._free: dict[int, list[int]] = {}
-        """By row what is free on each of its nodes without those that were chosen."""
-        self._pods: dict[int, list[int]] = {}
-        """And how many pods of each shape that is room for, on all its nodes."""
+        self._room = RoomCount(gang, place, has, field)
         self._may = may
         self._chosen: dict[UnitName, Unit] = {}
         self._partly: Counter[int] = Counter()
@@ -55,7 +51,7 @@ class Choice:
     @property
     def room(self) -> dict[PodShape, int]:
         """By count, how many pods of each shape fit without those that were chosen."""
-        return dict(zip(self._shapes, self._has, strict=True))
+        return self._room.by_shape()
 
     @property
     def candidates(self) -> int:
@@ -104,6 +100,32 @@ class Choice:
 
     def choose(self) -> bool:
         """Whether enough may leave; then `units` are what has to, none of them for nothing."""
+        if not self._choose():
+            return False
+        first, listed = self.units, self._listed
+        for _ in range(MOST_CHAINS):
+            those = [unit for unit in self._listed if unit.name not in self._chosen]
+            chain = next((u for u in self.units if self._rights.chains(u, those)), None)
+            if chain is None:
+                return True
+            if not self._choose_without([one for one in self._listed if one.at == chain.at]):
+                break
+        self._drop_all(self.units)
+        self._listed = listed
+        for unit in first:
+            self._put(unit)
+        return True
+
+    def _choose_without(self, units: Iterable[Unit]) -> bool:
+        """Choose again, without these."""
+        names = {unit.name for unit in units}
+        self._listed = [unit for unit in self._listed if unit.name not in names]
+        self._from = 0
+        self._denied.clear()
+        self._drop_all(self.units)
+        return self._choose()
+
+    def _choose(self) -> bool:
         if not self._gather():
             useless = bool(self._chosen) and not self._has_room()
             if not useless or not self._node_by_node():
@@ -144,18 +166,16 @@ class Choice:
         place, rows = self.place, dict[int, list[tuple[Unit, list[int]]]]()
         assert place is not None
         for unit in self._listed:
-            for row, freed in self._freed(unit):
+            for row, freed in self._room.freed(unit):
                 if place.low <= row < place.high:
                     rows.setdefault(row, []).append((unit, freed))
         for row, those in rows.items():
-            free = [sum(amounts) for amounts in zip(*[freed for _, freed in those], strict=True)]
-            free = [a + b for a, b in zip(self._field.free[:, row].tolist(), free, strict=True)]
-            if any(self._room_for(row, free)):
+            if self._room.might_hold(row, [freed for _, freed in those]):
                 yield list(dict.fromkeys(unit for unit, _ in those))
 
     def _for_one_more(self, units: Sequence[Unit]) -> list[Unit]:
         """Take those of one node that make room for a pod more; none where they do not."""
-        before, taken = self._has, list[Unit]()
+        before, taken = self._room.has, list[Unit]()
         for unit in units:
             partly = sum(one.at == unit.at for one in taken)
             gone = unit.name in self._chosen or (unit.at, None, 0) in self._chosen
@@ -166,7 +186,7 @@ class Choice:
                 continue
             self._add(unit)
             taken = [one for one in [*taken, unit] if one.name in self._chosen]
-            lacking = zip(self._has, before, self._wants, strict=True)
+            lacking = zip(self._room.has, before, self._room.wants, strict=True)
             if any(has > had and had < wants for has, had, wants in lacking):
                 return taken
         self._drop_all(taken)
@@ -183,11 +203,7 @@ class Choice:
             return False
         self._tries -= 1
         smallest = min(taken, key=lambda unit: (unit.amount.entries, unit.at, unit.first))
-        self._listed = [unit for unit in self._listed if unit.name != smallest.name]
-        self._from = 0
-        self._denied.clear()
-        self._drop_all(self.units)
-        return self.choose()
+        return self._choose_without([smallest])
 
     def more(self, count: int) -> bool:
         """Add up to so many further units, where the count was not enough; whether there were."""
@@ -264,9 +280,9 @@ class Choice:
         """Give back, dearest first, what is not needed."""
         order = {unit.name: place for place, unit in enumerate(self._listed)}
         for unit in sorted(self.units, key=lambda one: -order[one.name]):
-            self._shift(unit, -1)
+            self._room.shift(unit, -1)
             room = self._has_room()
-            self._shift(unit, 1)
+            self._room.shift(unit, 1)
             later = (unit.at, unit.pod_set, unit.first + unit.pods)
             if not room or (not unit.whole and later in self._chosen):
                 continue
@@ -278,7 +294,7 @@ class Choice:
     # --- counting -------------------------------------------------------------------------
 
     def _has_room(self) -> bool:
-        return all(has >= pods for has, pods in zip(self._has, self._wants, strict=True))
+        return self._room.enough()
 
     def _has_quota(self) -> bool:
         return self._rights.has_quota(self._cluster)
@@ -294,58 +310,11 @@ class Choice:
         self._chosen[unit.name] = unit
         self._partly[unit.at] += not unit.whole
         self._rights.release(unit)
-        self._shift(unit, 1)
+        self._room.shift(unit, 1)
 
     def drop(self, unit: Unit) -> None:
         """It stays after all."""
         del self._chosen[unit.name]
         self._partly[unit.at] -= not unit.whole
         self._rights.give_back(unit)
-        self._shift(unit, -1)
-
-    def _shift(self, unit: Unit, sign: int) -> None:
-        place = self.place
-        if place is None:
-            return
-        for row, freed in self._freed(unit):
-            if not place.low <= row < place.high:
-                continue
-            free = self._free.get(row)
-            if free is None:
-                free = self._field.free[:, row].tolist()
-                self._pods[row] = self._room_for(row, free)
-            free = self._free[row] = [a + sign * b for a, b in zip(free, freed, strict=True)]
-            pods = self._room_for(row, free)
-            changes = zip(self._has, pods, self._pods[row], strict=True)
-            self._has = [has + now - before for has, now, before in changes]
-            self._pods[row] = pods
-
-    def _freed(self, unit: Unit) -> Iterator[tuple[int, list[int]]]:
-        field = self._field
-        if unit.whole:
-            for entry in field.entries_of(unit.at):
-                yield int(field.entry_row[entry]), field.freed[:, entry].tolist()
-            return
-        gang = unit.holder.workload.demand.gang
-        assert gang is not None
-        shape = next(p.shape for p in gang.pod_sets if p.name == unit.pod_set)
-        rows = dict(unit.holder.surplus)[unit.pod_set]  # type: ignore[index]
-        column = field.column
-        freed = [0] * len(field.axis)
-        for name, amount in shape.requests:
-            if name in column:
-                freed[column[name]] = amount
-        first = field.first_row(unit.at)
-        for row in rows[unit.first : unit.first + unit.pods]:
-            yield first + row, freed
-
-    def _room_for(self, row: int, free: list[int]) -> list[int]:
-        """Pods of each shape on all nodes of a row, with so much free on each."""
-        field = self._field
-        count = int(field.count[row])
-        found = []
-        for shape, request in zip(self._shapes, self._requests, strict=True):
-            most = 1 if shape.anti_affine else 2**20
-            caps = [free[column] // amount for column, amount in request]
-            found.append(min([most, *caps]) * count if field.takes(shape)[row] else 0)
-        return found
+        self._room.shift(unit, -1)
