@@ -78,7 +78,9 @@ class Claims:
         found = offer_for(workload, self._statement)
         if isinstance(found, Refusal):
             found = self._patience.backfill(workload, found)
-        if isinstance(found, Refusal):
+        claim = None if workload.decision is None else workload.decision.claim
+        failed = claim is not None and bool(claim.victims)
+        if isinstance(found, Refusal) and not failed:
             found = self._past_others(workload, found)
         if isinstance(found, Offer):
             if not last and not self._patience.opened and self._lets_others(workload, found):
@@ -89,8 +91,7 @@ class Claims:
         if workload.key in self._statement.decided:
             refuse(workload, position, found, self._statement)
             return True
-        claim = None if workload.decision is None else workload.decision.claim
-        if claim is not None and claim.victims:
+        if claim is not None and failed:
             shut = self._statement.ledger.gates.refusal(workload) is not None
             drop_claim(workload, self._statement, None if shut else claim.cluster)
         else:
@@ -108,8 +109,7 @@ class Claims:
         if not kept:
             return refusal
         mark = statement.mark()
-        patience.open(kept)
-        found = offer_for(workload, statement)
+        found = patience.offer_without(kept, workload)
         if isinstance(found, Offer):
             statement.commit()
             return found
@@ -155,8 +155,7 @@ class Claims:
         give_back(held, statement)
         found = offer_for(workload, statement)
         if isinstance(found, Refusal) and (kept := self._patience.giving_way(workload, found)):
-            self._patience.open(kept)
-            found = offer_for(workload, statement)
+            found = self._patience.offer_without(kept, workload)
         if isinstance(found, Offer):
             if not (last or held.waves) and self._lets_others(workload, found):
                 statement.rollback(mark)

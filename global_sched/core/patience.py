@@ -167,14 +167,22 @@ class Patience:
             self._ways[key] = found
         return found
 
-    def open(self, kept: Sequence[Kept]) -> None:
-        """Keep these from nobody until `close`."""
+    def offer_without(self, kept: Sequence[Kept], workload: Workload) -> Offer | Refusal:
+        """What the workload gets when these are not kept from it, which they are not until `close`.
+
+        Its minimum alone: it has no such right to surplus.
+        """
         self.opened = list(kept)
         for one in reversed(kept):
             if isinstance(one, Held):
                 give_back(one, self._statement)
             else:
                 self._statement.set_aside(one.workload, one.cluster, one.amount, -1)
+        surplus = self._statement.ledger.surplus
+        surplus.none_for = frozenset({workload.key})
+        found = offer_for(workload, self._statement)
+        surplus.none_for = frozenset()
+        return found
 
     def close(self) -> None:
         """Keep again what was opened, less what was taken of it."""
