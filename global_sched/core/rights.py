@@ -215,7 +215,8 @@ class Rights:
     def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:
         """Whether a gang of another queue could make one of these leave in turn when it asks again.
 
-        Asked with the units that leave released. Then one of them should leave instead.
+        Asked with the units that leave released. Then one of them should leave instead, if it is
+        as near to the claimant in the tree.
         """
         one, gang = unit.holder.workload, unit.holder.workload.demand.gang
         if not (unit.whole and unit.reclaim) or gang is None:
@@ -227,7 +228,7 @@ class Rights:
         found = False
         for other in others:
             third = other.holder.workload.queue
-            if third in (one.queue, self.claimant.queue):
+            if third == one.queue or self.order(other.holder) != self.order(unit.holder):
                 continue
             if third not in could:
                 could[third] = self._entitlement.could_give(third, one.queue, asked)
