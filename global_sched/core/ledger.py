@@ -1,6 +1,6 @@
 """What queues and tenants hold at this moment of the cycle, and their shares."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from global_sched.core.entitlement import Entitlements
@@ -150,14 +150,14 @@ class Ledger:
         self._charges += 1
 
     def would_give(
-        self, victim: QueueName, amount: Resources, claimant: QueueName, asked: Resources
-    ) -> bool:
-        """Whether a queue would have to give that amount for what is asked, if it held it."""
-        node = self.tree.node(victim)
+        self, victim: QueueName, amount: Resources, asks: Iterable[tuple[QueueName, Resources]]
+    ) -> list[bool]:
+        """Whether a queue would have to give that amount for what each asks, if it held it."""
+        node, gives = self.tree.node(victim), self.entitlements.gives
         self.tree.charge(node, None, amount, 1)
-        gives = self.entitlements.gives(victim, amount, claimant, asked)
+        found = [gives(victim, amount, claimant, asked) for claimant, asked in asks]
         self.tree.charge(node, None, amount, -1)
-        return gives
+        return found
 
     def would_be_over(self, queue: QueueName, amount: Resources) -> bool:
         """Whether the queue, or one above it, deserves less than it holds with that amount."""

@@ -163,7 +163,7 @@ class Patience:
         if found is None:
             asked = self._statement.standings.of(workload).minimum_requests
             ledger = self._statement.ledger
-            found = ledger.would_give(one.queue, kept.amount, workload.queue, asked)
+            (found,) = ledger.would_give(one.queue, kept.amount, [(workload.queue, asked)])
             self._ways[key] = found
         return found
 

@@ -26,20 +26,19 @@ MOST_COMPARED = 256
 """So many kinds of those that wait are looked at before a claim is made."""
 MOST_TRIED = 32
 """So many of them are tried in the room that would be made."""
-MOST_LOOKED_AT = 1024
+MOST_LOOKED_AT = 512
 """So many are looked at in a cycle for the sake of what is admitted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Kind:
-    """Those of one queue that wait with one demand and priority, in the order of their names."""
+    """Those of one queue that wait with one demand and priority."""
 
-    those: tuple[Workload, ...]
-
-    @property
-    def one(self) -> Workload:
-        """The first, which stands for all."""
-        return self.those[0]
+    one: Workload
+    """The first by name, which stands for all."""
+    those: list[Workload]
+    to_come: list[Workload]
+    """Those that may have their turn still; who had it goes when it is looked at."""
 
 
 class Rivals:
@@ -97,22 +96,31 @@ class Rivals:
         amount = statement.standings.of(workload).minimum_requests
         if not may_ever_leave(workload) or not statement.ledger.would_be_over(queue, amount):
             return []
-        found: list[Kind] = []
+        looked_at: list[Kind] = []
         for kind in self._all():
-            if self._looks == 0 or len(found) == MOST_TRIED:
+            if self._looks == 0:
                 break
-            one = kind.one
-            if one.queue == queue or not any(map(self._has_its_turn, kind.those)):
-                continue
-            self._looks -= 1
-            if statement.ledger.would_give(queue, amount, one.queue, self._asked(kind)):
-                found += [kind] if self._fits(kind) else []
-        return found
+            if kind.one.queue != queue and self._has_turns(kind):
+                self._looks -= 1
+                looked_at.append(kind)
+        asks = [(kind.one.queue, self._asked(kind)) for kind in looked_at]
+        gives = statement.ledger.would_give(queue, amount, asks)
+        rightful = (kind for kind, right in zip(looked_at, gives, strict=True) if right)
+        return list(islice(filter(self._fits, rightful), MOST_TRIED))
 
-    def _has_its_turn(self, one: Workload) -> bool:
-        """Whether it is still to come in the line, and might make others leave."""
+    def _has_turns(self, kind: Kind) -> bool:
+        """Whether anybody of it is still to come in the line, and might make others leave."""
+        to_come, decided = kind.to_come, self._statement.decided
+        while to_come and to_come[-1].key in decided:
+            to_come.pop()
+        return any(one.key not in decided and self._makes_leave(one) for one in to_come)
+
+    def _makes_leave(self, one: Workload) -> bool:
+        """Whether others might ever leave for it now."""
         statement = self._statement
-        return one.key not in statement.decided and not one.group and not rests(one, statement)
+        if one.group or rests(one, statement):
+            return False
+        return statement.ledger.gates.refusal(one) is None
 
     def keeps_out(self, workload: Workload, offer: Offer, rivals: list[Kind]) -> bool:
         """Whether one of these finds no place any more once the workload has what it is offered."""
@@ -141,10 +149,7 @@ class Rivals:
         return [
             kind
             for kind in rivals
-            if any(
-                one.key not in out and not one.group and not rests(one, self._statement)
-                for one in kind.those
-            )
+            if any(one.key not in out and self._makes_leave(one) for one in kind.those)
         ]
 
     def _fits_instead(
@@ -169,7 +174,7 @@ class Rivals:
         if gang.all_amounts() == gang.minimum_amounts():
             return []
         return [
-            Kind((one,))
+            Kind(one, [one], [])
             for unit in found.units
             if unit.whole and (one := unit.holder.workload).queue != claimant.queue
             if one.demand.division == Division.WHOLE and one.demand.gang is not None
@@ -218,17 +223,16 @@ class Rivals:
         self._statement.charge(claimant, part.cluster, gang.requests(placed.amounts))
 
     def _all(self) -> list[Kind]:
-        """Every kind that waits and could make others leave, in an order of their own."""
+        """Every kind that waits, in an order of their own."""
         if self._kinds is None:
             kinds: dict[tuple[QueueName, int, int], list[Workload]] = {}
-            gates = self._statement.ledger.gates
             for bucket in self._statement.snapshot.pending:
                 for one in bucket.workloads:
                     if one.demand.division != Division.WHOLE or one.demand.gang is None:
                         continue
-                    if not one.targets and not one.finished and gates.refusal(one) is None:
+                    if not one.targets and not one.finished:
                         kinds.setdefault((one.queue, id(one.demand), one.priority), []).append(one)
-            found = [Kind(tuple(sorted(those, key=_key))) for those in kinds.values()]
+            found = [Kind(min(those, key=_key), those, [*those]) for those in kinds.values()]
             self._kinds = sorted(found, key=lambda kind: (kind.one.queue, kind.one.key))
         return self._kinds
 
