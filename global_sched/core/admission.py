@@ -6,7 +6,8 @@ from global_sched.core.copied import offer_copies
 from global_sched.core.divided import offer_divided
 from global_sched.core.duplicated import offer_duplicates
 from global_sched.core.offer import Offer, Refusal
-from global_sched.core.statement import Statement, outcome_of
+from global_sched.core.outcomes import outcome_of
+from global_sched.core.statement import Statement
 from global_sched.core.upkeep import Keeping, conclude
 from global_sched.core.whole import grow_whole, offer_whole
 from global_sched.shared.api.reasons import Reason

@@ -8,10 +8,11 @@ from global_sched.core.divided import (
     room_beside,
 )
 from global_sched.core.offer import Offer, Part, grant_of
+from global_sched.core.outcomes import outcome_of
 from global_sched.core.plugins import CLUSTER_SCORES
 from global_sched.core.scores import Subject, fill_of
 from global_sched.core.spread import choose
-from global_sched.core.statement import Statement, outcome_of
+from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Decision, Grant
 from global_sched.shared.model.gang import Amounts, Gang

@@ -38,6 +38,8 @@ _ENDS = HEALED | {Reason.TENANT_LIMIT}
 MOST_TRIED = 32
 """So many demands are tried in a cycle, of those that waited longer than their patience."""
 Kept = Held | Aside
+_Passing = tuple[int, QueueName, tuple[WorkloadKey, ...]]
+"""A demand of a queue, and for whom it is kept what gave way to it."""
 
 
 class Patience:
@@ -56,7 +58,7 @@ class Patience:
         self._too_large: set[tuple[WorkloadKey, int]] = set()
         self.opened: list[Kept] = []
         """What is not kept from the workload whose turn it is."""
-        self._passed: set[tuple[int, QueueName, int]] = set()
+        self._passed: set[_Passing] = set()
         """Demands that found nothing though all this gave way to them."""
         self._ways: dict[tuple[WorkloadKey, int, QueueName, int], bool] = {}
         self._admitted = 0
@@ -149,8 +151,7 @@ class Patience:
             self._admitted = len(self._statement.admissions)
             self._ways.clear()
         found = [one for one in kept if self._gives_way(one, workload)]
-        shape = (id(workload.demand), workload.queue, len(found))
-        return () if shape in self._passed else found
+        return () if _passing(workload, found) in self._passed else found
 
     def _gives_way(self, kept: Kept, workload: Workload) -> bool:
         one = kept.workload
@@ -196,6 +197,9 @@ class Patience:
     def shut(self, in_vain_for: Workload | None) -> None:
         """What was opened is kept as it was: that was rolled back, and helped this one nothing."""
         if in_vain_for is not None:
-            shape = (id(in_vain_for.demand), in_vain_for.queue, len(self.opened))
-            self._passed.add(shape)
+            self._passed.add(_passing(in_vain_for, self.opened))
         self.opened = []
+
+
+def _passing(workload: Workload, kept: Sequence[Kept]) -> _Passing:
+    return id(workload.demand), workload.queue, tuple([one.workload.key for one in kept])

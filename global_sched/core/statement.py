@@ -32,7 +32,7 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
-from global_sched.shared.model.verdict import ClusterVerdict, Verdict
+from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload, lacking
 from global_sched.shared.placement import Placed, Space
 
@@ -329,23 +329,3 @@ class Statement:
             outcomes=tuple(self.outcomes),
             unproven=self._doubts.unproven(self.decided, self.outcomes),
         )
-
-
-def outcome_of(
-    workload: Workload,
-    verdict: Verdict,
-    *,
-    nearest: ClusterName | None = None,
-    clusters: tuple[ClusterVerdict, ...] = (),
-    position: int = 0,
-) -> Outcome:
-    """How a workload leaves the cycle."""
-    return Outcome(
-        workload=workload.key,
-        queue=workload.queue,
-        tenant=workload.tenant,
-        verdict=verdict,
-        nearest=nearest,
-        clusters=clusters,
-        position=position,
-    )

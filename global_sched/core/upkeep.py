@@ -12,7 +12,8 @@ from global_sched.core.divided import resized, shrink_divided
 from global_sched.core.filters import trust_micros
 from global_sched.core.holds import live
 from global_sched.core.move import rebalance
-from global_sched.core.statement import Statement, outcome_of
+from global_sched.core.outcomes import outcome_of
+from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Backoff, Decision, Grant
 from global_sched.shared.model.ids import ClusterName
