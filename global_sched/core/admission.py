@@ -61,11 +61,16 @@ def growth_for(
     workload: Workload, statement: Statement, least: Amounts | None = None
 ) -> Offer | Refusal:
     """What an admitted workload would get now in addition (`least` at least)."""
-    refusal = refused_before(workload, statement) or _unbound(workload)
+    refusal = refused_growth(workload, statement)
     found = _growth(workload, statement, least) if refusal is None else refusal
     if isinstance(found, Offer) and not found.parts:
         return Refusal(NO_ROOM_BESIDE)
     return found
+
+
+def refused_growth(workload: Workload, statement: Statement) -> Refusal | None:
+    """What stands against more for an admitted workload before its cluster is asked."""
+    return refused_before(workload, statement) or _unbound(workload)
 
 
 def _unbound(workload: Workload) -> Refusal | None:

@@ -5,11 +5,11 @@ from typing import Final
 from global_sched.core.admission import consider, consider_growth, refuse
 from global_sched.core.alike import refuse_alike
 from global_sched.core.claims import Claims
+from global_sched.core.fair_surplus import Shares
 from global_sched.core.groups import Groups, consider_group
 from global_sched.core.growing import consider_growing, end_claim
 from global_sched.core.in_order import holds, settles
 from global_sched.core.left_over import (
-    Shares,
     all_that_they_want,
     behind_all,
     give,
@@ -18,6 +18,7 @@ from global_sched.core.left_over import (
 )
 from global_sched.core.offer import Refusal
 from global_sched.core.order import Line
+from global_sched.core.rehearsal import rehearse
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep import Keeping, conclude, look_after
 from global_sched.shared.api.reasons import Reason
@@ -66,8 +67,8 @@ def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", 
     others) and nobody could have more elsewhere. Else the cycle runs again and gives it to them in
     their turn, the last time with nobody held back, as long as that costs no queue anything.
     """
-    shares: Shares = {}
     cycle = Cycle(snapshot, policy, now)
+    shares = cycle.shares
     cycle.run()
     for runs in range(1, _MOST_RUNS + 1):
         statement = cycle.statement
@@ -113,7 +114,6 @@ class Cycle:
         self, snapshot: Snapshot, policy: Policy, now: Instant, shares: Shares | None = None
     ) -> None:
         self.statement = Statement(snapshot, policy, now)
-        self.statement.ledger.surplus.shares = shares or {}
         kept = look_after(self.statement)
         self.keeping = {one.now.key: one for one in kept}
         pending = _pending(snapshot)
@@ -129,6 +129,8 @@ class Cycle:
         ]
         self.claims = Claims(self.statement)
         self.claims.open([*waiting, *growing])
+        self.shares = rehearse(waiting, growing, self.statement) if shares is None else shares
+        self.statement.ledger.surplus.shares = self.shares
         self.groups = Groups(waiting)
         self.line = Line([*waiting, *growing], self.statement)
 
@@ -141,17 +143,20 @@ class Cycle:
             self.resume(0, copy)
         for keeping in self._copied():
             consider_growth(keeping, 0, statement)
-        after: list[tuple[int, Workload]] = []
+        after: dict[WorkloadKey, int] = {}
+        later: list[Workload] = []
         for position, workload in self.line:
             if workload.key == until and not self._goes_after(workload):
                 return position, workload
             repeats = until is None and self.line.repeats()
             tries = self.claims.tries() if repeats else None
             if not self.resume(position, workload, last=False):
-                after.append((position, workload))
+                after[workload.key] = position
+                later.append(workload)
             elif repeats and self.claims.tries() == tries:
                 refuse_alike(workload, self.line, statement)
-        for position, workload in after:
+        for _, workload in Line(later, statement):
+            position = after[workload.key]
             if workload.key == until:
                 return position, workload
             self.resume(position, workload)

@@ -88,7 +88,7 @@ def _within_quota(workload: Workload, statement: Statement, gang: Gang) -> Amoun
     if not workload.targets and wanted.pods() > 1:
         one = Amounts.of({wanted.entries[0][0]: 1})
         return statement.ledger.surplus.part(workload, one, wanted)
-    return wanted
+    return statement.ledger.surplus.part_of_growth(workload, Amounts(), wanted)
 
 
 def _shares(

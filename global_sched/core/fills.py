@@ -1,6 +1,7 @@
 """What the clusters have free and what filling them is measured by: vectors over all clusters."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,29 @@ class Free:
             if now > _MOST:
                 self._amounts = self._amounts.astype(np.object_)
             self._amounts[row, at] = now
+
+    def holds(self, request: Resources) -> Ints:
+        """How many times each cluster has so much, counted in sums."""
+        found: Ints | None = None
+        for name, value in request.entries:
+            times = self._amounts[self.row(name)] // value
+            found = times if found is None else np.minimum(found, times)
+        return self._amounts[-1] if found is None else found
+
+    def times(self, request: Resources, at: int) -> int:
+        """How many times one cluster has room for it."""
+        rows = [(self.row(name), value) for name, value in request.entries]
+        return min([int(self._amounts[row, at]) // value for row, value in rows], default=0)
+
+    def sum(self, name: str) -> int:
+        """How much of a resource all clusters have together."""
+        return int(self._amounts[self.row(name)].sum())
+
+    def copy(self) -> "Free":
+        """The same amounts, to change without changing these."""
+        found = copy(self)
+        found._amounts = self._amounts.copy()  # noqa: SLF001 - its own
+        return found
 
     def kept(self, at: int) -> Ints:
         """One cluster's amounts, to put back."""

@@ -4,11 +4,12 @@ It goes to them with the decisions that they have, in the order of these. Member
 so it is only done where everybody who was admitted finds its place then, one after the other.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from global_sched.core.admission import FITS
 from global_sched.core.divided import offer_divided
+from global_sched.core.fair_surplus import Shares
 from global_sched.core.offer import Offer, Refusal, targets_of
 from global_sched.core.statement import Statement
 from global_sched.core.whole import grow_whole
@@ -17,9 +18,6 @@ from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.plan import Admission, Outcome
 from global_sched.shared.model.verdict import ClusterVerdict
 from global_sched.shared.model.workload import Division, Workload
-
-Shares = Mapping[WorkloadKey, Amounts]
-"""Pods that workloads may have, whatever their queues' brothers lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,8 @@ def left_over(statement: Statement) -> list[LeftOver]:
 
     They take the room that they find: whoever does not want that rolls the statement back.
     """
-    held_back = statement.ledger.surplus.held_back
+    surplus = statement.ledger.surplus
+    held_back, surplus.shares = surplus.held_back, {}
     found = []
     for admission in statement.admissions:
         workload = held_back.get(admission.workload)

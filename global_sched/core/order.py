@@ -79,6 +79,15 @@ class Line:
         """
         return [] if self._turn is None else self._turn.take_while(wanted)
 
+    def again(self) -> None:
+        """The one whose turn it is has another: behind all of its tenant's with its priority."""
+        assert self._turn is not None
+        self._turn.again()
+
+    def waits(self) -> bool:
+        """Whether anybody is behind the one whose turn it is."""
+        return any(self._lines.values())
+
     def _stand(self, name: QueueName, *, shares: bool) -> None:
         """Give the queue a spot, and every queue above it.
 

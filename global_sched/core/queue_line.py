@@ -7,6 +7,7 @@ UID (`plugins.WORKLOAD_ORDER`).
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heapreplace
 from itertools import repeat
+from math import inf
 from operator import itemgetter
 
 from global_sched.core.plugins import MOVING, WORKLOAD_ORDER
@@ -15,6 +16,9 @@ from global_sched.shared.model.ids import TenantName
 from global_sched.shared.model.workload import Workload
 
 Key = tuple[object, ...]
+
+_AGAIN = inf
+"""In place of its creation for one that stands in the line again: behind all others."""
 
 _NAMES = tuple(WORKLOAD_ORDER)
 _FIRST = min(_NAMES.index(name) for name in MOVING)
@@ -72,6 +76,8 @@ class QueueLine:
         heapify(self._heap)
         self._last: tuple[int, Workload] | None = None
         """The last that was taken, and its lane."""
+        self._fixed: tuple[Key, Key] = ((), ())
+        """Its fixed key."""
         self._known = [0] * len(self._lanes)
         """By lane: how often any share had changed when its entry was made."""
 
@@ -100,7 +106,7 @@ class QueueLine:
             self._check(moves)
         lane = self._heap[0][1]
         waiting = self._lanes[lane]
-        _, first = waiting.pop()
+        self._fixed, first = waiting.pop()
         self._last = (lane, first)
         if waiting and len(self._heap) > 1:
             heapreplace(self._heap, (self._key(lane), lane))
@@ -136,6 +142,24 @@ class QueueLine:
         elif others is not None and found:
             heapreplace(heap, (self._key(lane), lane))
         return found
+
+    def again(self) -> None:
+        """Put the last one back, behind all of its tenant's that have its priority."""
+        assert self._last is not None
+        lane, workload = self._last
+        waiting, (before, behind) = self._lanes[lane], self._fixed
+        fixed = (before, behind if behind[0] is _AGAIN else (_AGAIN, behind))
+        at, end = 0, len(waiting)
+        while at < end:
+            middle = (at + end) // 2
+            if waiting[middle][0] > fixed:
+                at = middle + 1
+            else:
+                end = middle
+        waiting.insert(at, (fixed, workload))
+        others = [one for _, one in self._heap if one != lane]
+        self._heap = [(self._key(one), one) for one in (lane, *others)]
+        heapify(self._heap)
 
     def _check(self, moves: int) -> None:
         """Make sure that the first entry is right.

@@ -15,6 +15,7 @@ from global_sched.core.plugins import effective_priority
 from global_sched.core.quota import cut, fits
 from global_sched.core.search import Found, vacate
 from global_sched.core.statement import Statement
+from global_sched.core.tree import Node
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.instant import SECOND
@@ -123,12 +124,54 @@ class Rivals:
         return statement.ledger.gates.refusal(one) is None
 
     def keeps_out(self, workload: Workload, offer: Offer, rivals: list[Kind]) -> bool:
-        """Whether one of these finds no place any more once the workload has what it is offered."""
+        """Whether one of these finds no place any more once the workload has what it is offered.
+
+        Or all of them together do not, counted in what is free in all.
+        """
+        if self._lack_more(workload, rivals):
+            return True
         mark = self._statement.mark()
         self._place(workload, offer)
         kept_out = not all(self._fits(kind) for kind in rivals)
         self._statement.rollback(mark)
         return kept_out
+
+    def _lack_more(self, workload: Workload, rivals: list[Kind]) -> bool:
+        """Whether they have a right to more, one after the other, than the workload leaves free."""
+        statement = self._statement
+        tree, free = statement.ledger.tree, statement.rooms.free
+        amount = statement.standings.of(workload).minimum_requests
+        tree.charge(tree.node(workload.queue), None, amount, 1)
+        rightful: list[tuple[Node, Resources, int]] = []
+        for kind in rivals:
+            node, asked = tree.node(kind.one.queue), self._asked(kind)
+            waiting = sum(1 for one in kind.to_come if one.key not in statement.decided)
+            most = min([free.sum(name) // value for name, value in asked.entries], default=0)
+            count = self._rights(workload.queue, amount, kind, min(waiting, most + 1))
+            tree.charge(node, None, asked, count)
+            rightful.append((node, asked, count))
+        for node, asked, count in rightful:
+            tree.charge(node, None, asked, -count)
+        tree.charge(tree.node(workload.queue), None, amount, -1)
+        lacking = Resources.total(asked.times(count) for _, asked, count in rightful)
+        return any(lacking.get(name) > free.sum(name) - had for name, had in amount.entries)
+
+    def _rights(self, queue: QueueName, amount: Resources, kind: Kind, most: int) -> int:
+        """How many of them could take that amount back if the others before them had their place.
+
+        Each one less than the one before it: the first without a right is looked for by halves.
+        """
+        tree, asked = self._statement.ledger.tree, self._asked(kind)
+        node, least = tree.node(kind.one.queue), 0
+        while least < most:
+            middle = (least + most) // 2
+            tree.charge(node, None, asked, middle)
+            if self._gives(queue, amount, kind):
+                least = middle + 1
+            else:
+                most = middle
+            tree.charge(node, None, asked, -middle)
+        return least
 
     def _gives(self, queue: QueueName, amount: Resources, kind: Kind) -> bool:
         entitlements = self._statement.ledger.entitlements

@@ -35,15 +35,21 @@ def offer_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
     case = standings.case(workload)
     if case.shared and standing.dead is not None:
         return standing.dead
-    ask = standings.ask(standing, gang, wanted)
+    ask = of_all = standings.ask(standing, gang, standing.wanted)
     for choice, mask in standings.tries(case, workload.observed_affinity):
-        best = statement.ranking.best(workload, ask, ask.fitting(mask))
+        fitting = of_all.fitting(mask)  # all that have the same demand share this question
+        if wanted != standing.wanted and fitting.any():
+            ask = standings.ask(standing, gang, wanted)
+            fitting = ask.fitting(fitting)
+        best = statement.ranking.best(workload, ask, fitting)
         if best is not None:
             at, score = best
             cluster = statement.rooms.rooms[at].cluster.name
             placed = _within(workload, statement, cluster, ask.placed(at))
             part = Part(at, cluster, placed, score)
             return Offer((grant_of(workload.demand, part),), (part,), choice.name)
+    if ask is not of_all:
+        ask.fitting(case.allowed)
     return standings.refusal(case, ask)
 
 
@@ -108,6 +114,7 @@ def grow_whole(
     wanted = cut(bounds, gang, least or Amounts(), lacking)
     if not wanted.entries:
         return Refusal(_not_one(bounds, gang, lacking))
+    wanted = statement.ledger.surplus.part_of_growth(workload, least or Amounts(), wanted)
     case = statement.standings.case(workload)
     refusals = []
     for grant in decision.grants:

@@ -56,3 +56,24 @@ def test_room_that_is_taken_before_anybody_asks_is_taken_once():
 
     assert room.free["cpu"] == 12_000
     assert room.free == dict(room.space.free().entries)
+
+
+def test_how_often_a_request_is_free():
+    """By cluster, the scarcest resource counts; what no cluster has is free nowhere."""
+    free = Free([{"cpu": 7, "gpu": 2}, {"cpu": 9}], [])
+    asked = Resources.of({"cpu": 3, "gpu": 1})
+
+    assert free.holds(asked).tolist() == [2, 0]
+    assert [free.times(asked, at) for at in (0, 1)] == [2, 0]
+    assert free.holds(Resources.of({"cpu": 1, "fpga": 1})).tolist() == [0, 0]
+    assert (free.sum("cpu"), free.sum("gpu"), free.sum("fpga")) == (16, 2, 0)
+
+
+def test_a_copy_changes_alone():
+    """What is taken from a copy is still there."""
+    free = Free([{"cpu": 7}], [])
+    copy = free.copy()
+
+    copy.add(0, Resources.of({"cpu": 5}), -1)
+
+    assert (free.sum("cpu"), copy.sum("cpu")) == (7, 2)

@@ -53,15 +53,13 @@ def test_what_is_left_over_goes_to_a_group():
         pending=[
             member("a", 3, pods=4, division=Division.DIVIDED, queue="x"),
             member("b", 2, tier=2, created=1, queue="x"),
-            workload("c", gpus=2, pods=2, division=Division.DIVIDED, created=2, queue="x"),
-            workload("d", gpus=2, created=3, queue="x"),
         ],
     )
 
     plan = run_cycle(world, POLICY, NOW)
 
     got = {one.workload: one.decision.grants[0].amounts.pods() for one in plan.admissions}
-    assert got == {"jobs/a": 2, "jobs/b": 1, "jobs/c": 2, "jobs/d": 1}
+    assert got == {"jobs/a": 3, "jobs/b": 1}
     assert run_cycle(after(world, plan), POLICY, NOW).empty()
 
 

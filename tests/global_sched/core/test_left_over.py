@@ -78,7 +78,7 @@ def test_a_backlog_is_not_decided_twice(runs):
 
 
 def test_nobody_loses_its_place_for_it(runs):
-    """The share of b would take the nodes of c's minimum if all were decided again."""
+    """What is left goes to b, and c keeps what it has."""
     world = snapshot(
         [cluster("c0", nodes=1, gpus=3), cluster("c1", racks=2, nodes=1, gpus=3)],
         QUEUES,
@@ -92,7 +92,7 @@ def test_nobody_loses_its_place_for_it(runs):
 
     plan = run_cycle(world, POLICY, NOW)
 
-    assert given(plan) == {"a": {"c0": 1}, "b": {"c0": 1, "c1": 4}, "c": {"c1": 2}}
+    assert given(plan) == {"a": {"c0": 1}, "b": {"c0": 1, "c1": 3}, "c": {"c1": 3}}
     b = next(one for one in plan.outcomes if one.workload == "jobs/b")
     assert {one.cluster for one in b.clusters} == {"c0", "c1"}
     shown = explain(world, POLICY, NOW, "jobs/b")
@@ -108,9 +108,9 @@ def test_what_fits_only_in_another_order_comes_behind(runs):
         [cluster("c0", racks=2, nodes=2, gpus=3)],
         QUEUES,
         pending=[
-            elastic("a", 8, "q1", gpus=2),
-            workload("b", pods=4, gpus=1, queue="q1", created=1),
-            elastic("c", 8, "q0", minimum=4, tier=2, created=2),
+            elastic("a", 8, "q1", gpus=2, minimum=2),
+            elastic("b", 8, "q1", gpus=2, created=1),
+            elastic("c", 8, "q0", minimum=4, created=2),
         ],
     )
 
@@ -121,24 +121,21 @@ def test_what_fits_only_in_another_order_comes_behind(runs):
 
 
 def test_deciding_again_where_another_order_makes_more_room(runs):
-    """With all in their places there is room for one more of d, which is given in its turn."""
+    """What a has no node for is c's to take, and b then has its surplus in the other cluster."""
     world = snapshot(
-        [
-            cluster("c1", racks=3, nodes=1, gpus=2, pods=3, cpu=8, memory=32),
-            cluster("c2", racks=1, nodes=2, gpus=2, pods=3, cpu=8, memory=32),
-        ],
+        [cluster("c0", racks=2, nodes=2, gpus=3), cluster("c1", racks=1, nodes=2, gpus=2)],
         QUEUES,
         pending=[
-            workload("d", pods=4, gpus=2, queue="q0", division=Division.DIVIDED),
-            workload("one", queue="q0", created=1),
-            workload("two", pods=2, queue="q0", minimum=1, created=2),
-            elastic("e", 3, "q1", gpus=2, created=3),
+            elastic("a", 2, "q0", gpus=2, tier=1),
+            elastic("b", 4, "q0", created=1),
+            elastic("c", 8, "q0", minimum=4, tier=1, created=2),
+            workload("d", pods=2, queue="q1", created=3),
         ],
     )
 
     plan = run_cycle(world, POLICY, NOW)
 
-    want = {"d": {"c1": 3}, "one": {"c1": 1}, "two": {"c1": 2}, "e": {"c2": 2}}
+    want = {"a": {"c0": 2}, "b": {"c1": 4}, "c": {"c0": 6}, "d": {"c1": 2}}
     assert (given(plan), len(runs)) == (want, 2)
     assert run_cycle(after(world, plan), POLICY, NOW).empty()
 
@@ -167,27 +164,27 @@ def test_deciding_again_where_room_is_kept(runs):
     """Beside a reservation nobody gets more afterwards: its room is kept from the beginning."""
     claim = Claim(
         cluster=ClusterName("c"),
-        amounts=Amounts.of({"main": 1}),
+        amounts=Amounts.of({"main": 2}),
         domain=DomainId("rack-0"),
         tier=1,
         since=NOW,
         until=Instant(NOW + 60 * SECOND),
     )
-    waits = workload("waits", gpus=10, tier=1, queue="q2", pods=2)
+    waits = workload("waits", gpus=5, tier=1, queue="q2", pods=4)
     waits = replace(waits, decision=replace(decision(name="waits"), claim=claim))
     world = snapshot(
-        [cluster("c", racks=2, nodes=1, gpus=10)],
+        [cluster("c", racks=2, nodes=2, gpus=5)],
         [*QUEUES, queue("q2")],
         pending=[
             elastic("a", 10, "q0", created=1),
-            elastic("b", 4, "q1", gpus=2, created=2),
+            elastic("b", 4, "q1", gpus=6, created=2),
             waits,
         ],
     )
 
     plan = run_cycle(world, POLICY, NOW)
 
-    assert (given(plan), len(runs)) == ({"a": {"c": 8}, "b": {"c": 1}}, 2)
+    assert (given(plan), len(runs)) == ({"a": {"c": 10}}, 2)
     shown = explain(world, POLICY, NOW, "jobs/a")
     assert shown.admission == plan.admissions[0]
 
@@ -201,6 +198,7 @@ def test_a_trial_that_was_undone_holds_nobody_back():
     statement = Statement(world, Policy(), NOW)
     surplus = statement.ledger.surplus
     minimum, wanted = Amounts.of({"main": 1}), Amounts.of({"main": 10})
+    surplus.shares = {one.key: Amounts.of({"main": 5})}
 
     assert surplus.part(one, minimum, wanted) == Amounts.of({"main": 5})
     assert surplus.held_back == {one.key: one}

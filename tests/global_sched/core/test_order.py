@@ -3,8 +3,11 @@
 import pytest
 
 from global_sched.core import run_cycle
+from global_sched.core.order import Line
+from global_sched.core.statement import Statement
 from global_sched.shared.model.policy import Policy
-from tests.builders import NOW, POLICY, cluster, ids, queue, snapshot, tenant, workload
+from global_sched.shared.model.resources import Resources
+from tests.builders import GPU, NOW, POLICY, cluster, ids, queue, snapshot, tenant, workload
 
 ROOM = [cluster("c1", nodes=4, gpus=8)]
 
@@ -207,3 +210,26 @@ def test_finished_and_admitted_ones_are_not_considered():
     world = snapshot(ROOM, running=[workload("r", gpus=1, on="c1", finished=True)])
 
     assert run_cycle(world, POLICY, NOW).outcomes == ()
+
+
+def test_another_turn():
+    """One that asks again is behind its tenant's others of its priority, and before lower ones."""
+    of_a = [
+        workload("a1", queue="q", tenant="a", priority=1, created=1),
+        workload("a2", queue="q", tenant="a", priority=1, created=2),
+        workload("a3", queue="q", tenant="a", created=3),
+    ]
+    waiting = [*of_a, workload("b1", queue="q", tenant="b", priority=1, created=4)]
+    statement = Statement(snapshot(ROOM, [queue("q")], pending=waiting), POLICY, NOW)
+    line = Line(waiting, statement)
+    turns = []
+
+    for _, one in line:
+        turns.append(one.name)
+        if one.name == "a1":
+            statement.charge(one, ROOM[0].name, Resources.of({GPU: 1}))
+            if turns.count("a1") < 3:
+                line.again()
+
+    assert turns == ["a1", "b1", "a2", "a1", "a1", "a3"]
+    assert line.length("q") == 4

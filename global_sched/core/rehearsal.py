@@ -1,0 +1,306 @@
+"""How much surplus everybody may have: the line gone through with sums in place of nodes.
+
+An elastic gang asks more than once. In its turn it gets its minimum, and it stands in the line
+again for surplus, a part at a time: behind all that its tenant waits for with the same priority,
+and wherever its queue and its tenant belong with what they hold by then. So surplus goes by the
+same order as everything else: no minimum of a tenant waits for surplus of the same priority,
+brothers share what their queues deserve and what they borrow, and tenants what their queue gets.
+
+Clusters are amounts here, without nodes, domains or domains' shapes. What is given to somebody who
+then finds no place is left over, and goes to the others at the end of the cycle (`left_over`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from global_sched.core.admission import refused_growth
+from global_sched.core.fair_surplus import Shares
+from global_sched.core.order import Line
+from global_sched.core.statement import Statement
+from global_sched.core.tree import Node
+from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.growth import needs_more
+from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.workload import Demand, Division, Workload
+
+_PARTS: Final = 8
+"""A turn gives an eighth of one's fair part of what is free, so that shares come out even."""
+_TURNS: Final = 4000
+"""More turns for surplus than about so many are made fewer by giving more in each."""
+
+
+def rehearse(
+    waiting: Sequence[Workload], growing: Sequence[Workload], statement: Statement
+) -> Shares:
+    """What each that asks for surplus may have; nothing where nobody does.
+
+    Pending workloads and admitted ones that lack pods, in any order. Nothing of it stays in the
+    statement. Cost: a turn of each, and about `_PARTS` for each that asks for surplus.
+    """
+    asks = [one for one in waiting if _elastic(one, statement)] + list(growing)
+    if not asks or len(waiting) + len(growing) == 1:
+        return {}
+    mark = statement.mark()
+    found = _Rehearsal([*waiting, *growing], asks, statement).run()
+    statement.rollback(mark)
+    return found
+
+
+def _elastic(workload: Workload, statement: Statement) -> bool:
+    division, gang = workload.demand.division, workload.demand.gang
+    if gang is None or division not in (Division.WHOLE, Division.DIVIDED):
+        return False
+    standing = statement.standings.of(workload)
+    return standing.elastic or (_is_divided(workload.demand) and standing.wanted.pods() > 1)
+
+
+def _is_divided(demand: Demand) -> bool:
+    """Whether it runs in several clusters, with as many pods as there is room for."""
+    gang = demand.gang
+    return demand.division == Division.DIVIDED and gang is not None and len(gang.pod_sets) == 1
+
+
+class _Rehearsal:
+    """A line, what of the clusters is free, and what was given so far."""
+
+    def __init__(
+        self, everybody: Iterable[Workload], asks: Iterable[Workload], statement: Statement
+    ) -> None:
+        self._statement, self._ledger = statement, statement.ledger
+        self._line = Line(everybody, statement)
+        self._free = statement.rooms.free.copy()
+        self._given = {one.key: Amounts() for one in asks}
+        self._asking = {one.key: self._weight(one) for one in asks}
+        """Those that are to get surplus yet, with their weights."""
+        self._weights = sum(self._asking.values())
+        self._weights_in: dict[int, int] = {}
+        """Their sums, in all and by cluster: there of those that are whole in it."""
+        self._after: dict[WorkloadKey, Workload] = {}
+        """Those that let others go first, and whether these have gone:"""
+        self._last = False
+        self._begun: set[WorkloadKey] = set()
+        self._where: dict[WorkloadKey, int] = {}
+        """The cluster of those that are whole in one."""
+        self._full: set[int] = set()
+        """Demands for which no cluster has room any more."""
+        self._hopeless: set[int] = set()
+        """Those for which none had any from the beginning: they are refused anyway."""
+
+    def run(self) -> Shares:
+        """Go through the line to its end, and then through those who let others go first."""
+        self._go_through()
+        if self._after:
+            self._line, self._last = Line(self._after.values(), self._statement), True
+            self._go_through()
+        return self._given
+
+    def _go_through(self) -> None:
+        for _, workload in self._line:
+            if self._turn(workload):
+                self._line.again()
+            elif workload.key in self._asking and (self._last or workload.key not in self._after):
+                self._leave(workload)
+
+    def _leave(self, workload: Workload) -> None:
+        """It asks for no more."""
+        weight, at = self._asking.pop(workload.key), self._where.get(workload.key)
+        self._weights -= weight
+        if at is not None:
+            self._weights_in[at] -= weight
+
+    def _turn(self, workload: Workload) -> bool:
+        """Give it its minimum, or else some surplus; whether it asks again."""
+        if workload.key in self._begun:
+            return self._give_surplus(workload)
+        return self._begin(workload) and workload.key in self._asking
+
+    def _begin(self, workload: Workload) -> bool:
+        """Its minimum; of one that runs, what its minimum lacks. Others may have to go first."""
+        gang = workload.demand.gang
+        if gang is None:
+            return False
+        if workload.targets:
+            self._begun.add(workload.key)
+            return self._go_on(workload, gang)
+        if id(workload.demand) in self._hopeless:
+            self._given.pop(workload.key, None)
+        if id(workload.demand) in self._full or self._ledger.gates.refusal(workload) is not None:
+            return False
+        standing = self._statement.standings.of(workload)
+        least = standing.minimum
+        if workload.demand.division == Division.DUPLICATED or not standing.wanted.entries:
+            least = standing.wanted
+        elif _is_divided(workload.demand):
+            least = Amounts.of({standing.wanted.entries[0][0]: 1})
+        if least.entries and not self._to_deserved(workload, gang.requests(least), 1):
+            self._after[workload.key] = workload
+            return False
+        self._begun.add(workload.key)
+        return not least.entries or self._take(workload, gang, least)
+
+    def _go_on(self, workload: Workload, gang: Gang) -> bool:
+        decision = workload.decision
+        if decision is None or refused_growth(workload, self._statement) is not None:
+            return False
+        for grant in decision.grants:
+            self._note(workload, grant.amounts)
+            at = self._statement.rooms.position.get(grant.cluster)
+            if at is not None:
+                self._settle(workload, at)
+        lacks = needs_more(workload)
+        if lacks.entries:
+            return self._take(workload, gang, lacks)
+        return workload.key in self._asking
+
+    def _take(self, workload: Workload, gang: Gang, amounts: Amounts) -> bool:
+        """So many pods in one cluster, where the limits let them in and the sums hold them."""
+        request = gang.requests(amounts)
+        for at, _ in self._clusters(workload, request):
+            if self._times(workload, at, request, 1):
+                self._charge(workload, at, request)
+                self._note(workload, amounts)
+                self._settle(workload, at)
+                return True
+        return False
+
+    def _settle(self, workload: Workload, at: int) -> None:
+        """Its cluster is this one, if it is whole in one."""
+        if workload.key in self._where or _is_divided(workload.demand):
+            return
+        weight = self._asking.get(workload.key)
+        if weight is not None:
+            self._where[workload.key] = at
+            self._weights_in[at] = self._weights_in.get(at, 0) + weight
+
+    def _give_surplus(self, workload: Workload) -> bool:
+        """Its next part of surplus; whether it asks again."""
+        gang = workload.demand.gang
+        assert gang is not None
+        lacking = gang.all_amounts().minus(self._given[workload.key])
+        for unit, most in _units(gang, lacking):
+            request = gang.requests(unit)
+            clusters = self._clusters(workload, request)
+            part = min(most, self._part(workload, sum(room for _, room in clusters)))
+            part = self._to_deserved(workload, request, part)
+            if not part:
+                self._after[workload.key] = workload
+                return False
+            for at, room in clusters:
+                times = self._times(workload, at, request, min(part, room))
+                if times:
+                    self._charge(workload, at, request.times(times))
+                    self._note(workload, Amounts.of({n: p * times for n, p in unit.entries}))
+                    return True
+        return False
+
+    def _part(self, workload: Workload, room: int) -> int:
+        """So much of the room is given at a time: by its weight among those that ask for it."""
+        parts = max(1, min(_PARTS, _TURNS // len(self._asking)))
+        if len(self._asking) == 1 and not self._line.waits():
+            return room
+        at = self._where.get(workload.key)
+        weights = self._weights if at is None else self._weights_in[at]
+        return max(1, room * self._asking[workload.key] // (parts * weights))
+
+    def _to_deserved(self, workload: Workload, request: Resources, part: int) -> int:
+        """A part that begins below what a queue on its path deserves ends there.
+
+        Until all had their turns, nothing goes beyond but what brothers leave that lack some of
+        theirs: they would take it back.
+        """
+        entitlements, path = self._ledger.entitlements, self._ledger.node(workload.queue).path
+        for name, amount in request.entries:
+            within = False  # whether one below stays at what it deserves: nobody takes it then
+            for node in path[:-1]:
+                if not entitlements.counts(node, name):
+                    continue
+                room = entitlements.deserved_of(node).get(name, 0) - node.held.get(name, 0)
+                if room >= amount:
+                    within, part = True, min(part, room // amount)
+                    continue
+                lacking = 0 if within or self._last else self._lacking_beside(node, name)
+                if lacking:
+                    part = min(part, max(0, self._free.sum(name) - lacking) // amount)
+                if room > 0:
+                    part = min(part, 1)
+        return part
+
+    def _lacking_beside(self, node: Node, name: str) -> int:
+        """How much less of it brothers hold than they ask for and deserve."""
+        entitlements, lacking = self._ledger.entitlements, 0
+        assert node.parent is not None
+        for one in node.parent.children:
+            if one is not node and not one.frozen:
+                asked = entitlements.asked(one.queue.name).get(name, 0)
+                deserved = entitlements.deserved_of(one).get(name, 0)
+                lacking += max(0, min(asked, deserved) - one.held.get(name, 0))
+        return lacking
+
+    def _clusters(self, workload: Workload, request: Resources) -> list[tuple[int, int]]:
+        """Where the sums hold so much and how often, most room first.
+
+        That is where it is, if it is whole in one.
+        """
+        at = self._where.get(workload.key)
+        if at is not None:
+            times = self._free.times(request, at)
+            return [(at, times)] if times > 0 else []
+        holds = self._free.holds(request)
+        fits = (holds > 0) & self._statement.standings.case(workload).allowed
+        found = fits.nonzero()[0].tolist()
+        if not found and not self._ledger.capped_clusters(workload.queue):
+            self._full.add(id(workload.demand))
+            if not (self._statement.rooms.free.holds(request) > 0).any():
+                self._hopeless.add(id(workload.demand))
+        return sorted(zip(found, holds[found].tolist(), strict=True), key=lambda one: -one[1])
+
+    def _times(self, workload: Workload, at: int, request: Resources, most: int) -> int:
+        """How many times the limits let it in, at most so often."""
+        cluster = self._statement.rooms.rooms[at].cluster.name
+        bounds = self._ledger.bounds(workload.queue, workload.tenant, cluster)
+        for bound in bounds:
+            for name, amount in request.entries:
+                room = bound.room(name)
+                if room is not None and amount:
+                    most = min(most, room // amount)
+        return most
+
+    def _charge(self, workload: Workload, at: int, request: Resources) -> None:
+        self._free.add(at, request, -1)
+        self._statement.charge(workload, self._statement.rooms.rooms[at].cluster.name, request)
+
+    def _note(self, workload: Workload, amounts: Amounts) -> None:
+        if workload.key in self._given:
+            self._given[workload.key] = self._given[workload.key].plus(amounts)
+
+    def _weight(self, workload: Workload) -> int:
+        tenant, queue = self._ledger.tenant(workload.tenant), self._ledger.queue(workload.queue)
+        return max(1, tenant.weight) * max(1, queue.weight)
+
+
+def _units(gang: Gang, lacking: Amounts) -> Iterator[tuple[Amounts, int]]:
+    """What grows together, in the template's order, and how often it is lacking.
+
+    A pod alone, or a group of a partition with those that share its groups.
+    """
+    seen: set[str] = set()
+    for pod_set in gang.pod_sets:
+        partition = pod_set.partition
+        if partition is None:
+            if lacking.get(pod_set.name):
+                yield Amounts.of({pod_set.name: 1}), lacking.get(pod_set.name)
+            continue
+        if partition.together and partition.together in seen:
+            continue
+        seen.add(partition.together)
+        mates = [(pod_set.name, partition.size)]
+        if partition.together:
+            mates = [
+                (one.name, one.partition.size)
+                for one in gang.pod_sets
+                if one.partition is not None and one.partition.together == partition.together
+            ]
+        groups = min(lacking.get(name) // size for name, size in mates)
+        if groups:
+            yield Amounts.of(dict(mates)), groups
