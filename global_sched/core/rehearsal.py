@@ -10,18 +10,18 @@ Clusters are amounts here, without nodes, domains or domains' shapes. What is gi
 then finds no place is left over, and goes to the others at the end of the cycle (`left_over`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from global_sched.core.admission import refused_growth
 from global_sched.core.fair_surplus import Shares
 from global_sched.core.order import Line
 from global_sched.core.statement import Statement
-from global_sched.core.tree import Node
+from global_sched.core.sums import Sums
+from global_sched.core.units import units
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import WorkloadKey
-from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Demand, Division, Workload
 
 _PARTS: Final = 8
@@ -69,7 +69,7 @@ class _Rehearsal:
     ) -> None:
         self._statement, self._ledger = statement, statement.ledger
         self._line = Line(everybody, statement)
-        self._free = statement.rooms.free.copy()
+        self._sums = Sums(statement)
         self._given = {one.key: Amounts() for one in asks}
         self._asking = {one.key: self._weight(one) for one in asks}
         """Those that are to get surplus yet, with their weights."""
@@ -82,10 +82,6 @@ class _Rehearsal:
         self._begun: set[WorkloadKey] = set()
         self._where: dict[WorkloadKey, int] = {}
         """The cluster of those that are whole in one."""
-        self._full: set[int] = set()
-        """Demands for which no cluster has room any more."""
-        self._hopeless: set[int] = set()
-        """Those for which none had any from the beginning: they are refused anyway."""
 
     def run(self) -> Shares:
         """Go through the line to its end, and then through those who let others go first."""
@@ -123,9 +119,9 @@ class _Rehearsal:
         if workload.targets:
             self._begun.add(workload.key)
             return self._go_on(workload, gang)
-        if id(workload.demand) in self._hopeless:
+        if self._sums.hopeless(workload):
             self._given.pop(workload.key, None)
-        if id(workload.demand) in self._full or self._ledger.gates.refusal(workload) is not None:
+        if self._sums.full(workload) or self._ledger.gates.refusal(workload) is not None:
             return False
         standing = self._statement.standings.of(workload)
         least = standing.minimum
@@ -133,7 +129,8 @@ class _Rehearsal:
             least = standing.wanted
         elif _is_divided(workload.demand):
             least = Amounts.of({standing.wanted.entries[0][0]: 1})
-        if least.entries and not self._to_deserved(workload, gang.requests(least), 1):
+        request = gang.requests(least)
+        if least.entries and not self._sums.left(workload, request, 1, last=self._last):
             self._after[workload.key] = workload
             return False
         self._begun.add(workload.key)
@@ -156,9 +153,8 @@ class _Rehearsal:
     def _take(self, workload: Workload, gang: Gang, amounts: Amounts) -> bool:
         """So many pods in one cluster, where the limits let them in and the sums hold them."""
         request = gang.requests(amounts)
-        for at, _ in self._clusters(workload, request):
-            if self._times(workload, at, request, 1):
-                self._charge(workload, at, request)
+        for at, _ in self._sums.clusters(workload, request, self._where.get(workload.key)):
+            if self._sums.take(workload, at, request):
                 self._note(workload, amounts)
                 self._settle(workload, at)
                 return True
@@ -178,18 +174,17 @@ class _Rehearsal:
         gang = workload.demand.gang
         assert gang is not None
         lacking = gang.all_amounts().minus(self._given[workload.key])
-        for unit, most in _units(gang, lacking):
+        for unit, most in units(gang, lacking):
             request = gang.requests(unit)
-            clusters = self._clusters(workload, request)
+            clusters = self._sums.clusters(workload, request, self._where.get(workload.key))
             part = min(most, self._part(workload, sum(room for _, room in clusters)))
-            part = self._to_deserved(workload, request, part)
+            part = self._sums.left(workload, request, part, last=self._last)
             if not part:
                 self._after[workload.key] = workload
                 return False
             for at, room in clusters:
-                times = self._times(workload, at, request, min(part, room))
+                times = self._sums.take(workload, at, request, min(part, room))
                 if times:
-                    self._charge(workload, at, request.times(times))
                     self._note(workload, Amounts.of({n: p * times for n, p in unit.entries}))
                     return True
         return False
@@ -203,73 +198,6 @@ class _Rehearsal:
         weights = self._weights if at is None else self._weights_in[at]
         return max(1, room * self._asking[workload.key] // (parts * weights))
 
-    def _to_deserved(self, workload: Workload, request: Resources, part: int) -> int:
-        """A part that begins below what a queue on its path deserves ends there.
-
-        Until all had their turns, nothing goes beyond but what brothers leave that lack some of
-        theirs: they would take it back.
-        """
-        entitlements, path = self._ledger.entitlements, self._ledger.node(workload.queue).path
-        for name, amount in request.entries:
-            within = False  # whether one below stays at what it deserves: nobody takes it then
-            for node in path[:-1]:
-                if not entitlements.counts(node, name):
-                    continue
-                room = entitlements.deserved_of(node).get(name, 0) - node.held.get(name, 0)
-                if room >= amount:
-                    within, part = True, min(part, room // amount)
-                    continue
-                lacking = 0 if within or self._last else self._lacking_beside(node, name)
-                if lacking:
-                    part = min(part, max(0, self._free.sum(name) - lacking) // amount)
-                if room > 0:
-                    part = min(part, 1)
-        return part
-
-    def _lacking_beside(self, node: Node, name: str) -> int:
-        """How much less of it brothers hold than they ask for and deserve."""
-        entitlements, lacking = self._ledger.entitlements, 0
-        assert node.parent is not None
-        for one in node.parent.children:
-            if one is not node and not one.frozen:
-                asked = entitlements.asked(one.queue.name).get(name, 0)
-                deserved = entitlements.deserved_of(one).get(name, 0)
-                lacking += max(0, min(asked, deserved) - one.held.get(name, 0))
-        return lacking
-
-    def _clusters(self, workload: Workload, request: Resources) -> list[tuple[int, int]]:
-        """Where the sums hold so much and how often, most room first.
-
-        That is where it is, if it is whole in one.
-        """
-        at = self._where.get(workload.key)
-        if at is not None:
-            times = self._free.times(request, at)
-            return [(at, times)] if times > 0 else []
-        holds = self._free.holds(request)
-        fits = (holds > 0) & self._statement.standings.case(workload).allowed
-        found = fits.nonzero()[0].tolist()
-        if not found and not self._ledger.capped_clusters(workload.queue):
-            self._full.add(id(workload.demand))
-            if not (self._statement.rooms.free.holds(request) > 0).any():
-                self._hopeless.add(id(workload.demand))
-        return sorted(zip(found, holds[found].tolist(), strict=True), key=lambda one: -one[1])
-
-    def _times(self, workload: Workload, at: int, request: Resources, most: int) -> int:
-        """How many times the limits let it in, at most so often."""
-        cluster = self._statement.rooms.rooms[at].cluster.name
-        bounds = self._ledger.bounds(workload.queue, workload.tenant, cluster)
-        for bound in bounds:
-            for name, amount in request.entries:
-                room = bound.room(name)
-                if room is not None and amount:
-                    most = min(most, room // amount)
-        return most
-
-    def _charge(self, workload: Workload, at: int, request: Resources) -> None:
-        self._free.add(at, request, -1)
-        self._statement.charge(workload, self._statement.rooms.rooms[at].cluster.name, request)
-
     def _note(self, workload: Workload, amounts: Amounts) -> None:
         if workload.key in self._given:
             self._given[workload.key] = self._given[workload.key].plus(amounts)
@@ -277,30 +205,3 @@ class _Rehearsal:
     def _weight(self, workload: Workload) -> int:
         tenant, queue = self._ledger.tenant(workload.tenant), self._ledger.queue(workload.queue)
         return max(1, tenant.weight) * max(1, queue.weight)
-
-
-def _units(gang: Gang, lacking: Amounts) -> Iterator[tuple[Amounts, int]]:
-    """What grows together, in the template's order, and how often it is lacking.
-
-    A pod alone, or a group of a partition with those that share its groups.
-    """
-    seen: set[str] = set()
-    for pod_set in gang.pod_sets:
-        partition = pod_set.partition
-        if partition is None:
-            if lacking.get(pod_set.name):
-                yield Amounts.of({pod_set.name: 1}), lacking.get(pod_set.name)
-            continue
-        if partition.together and partition.together in seen:
-            continue
-        seen.add(partition.together)
-        mates = [(pod_set.name, partition.size)]
-        if partition.together:
-            mates = [
-                (one.name, one.partition.size)
-                for one in gang.pod_sets
-                if one.partition is not None and one.partition.together == partition.together
-            ]
-        groups = min(lacking.get(name) // size for name, size in mates)
-        if groups:
-            yield Amounts.of(dict(mates)), groups
