@@ -1,5 +1,7 @@
 """`gsched queues` and `gsched tenants`."""
 
+from collections import Counter
+
 from global_sched.cli.clusters import quantities
 from global_sched.cli.output import Column, Row, amounts, percent, show_rows
 from global_sched.cli.view import View, live
@@ -80,7 +82,7 @@ def tree_columns(rows: list[Row]) -> list[Column]:
 def tree_rows(view: View) -> list[Row]:
     """One row per queue, each before those below it; the root is there without an object, too."""
     counts = {one.name: one for one in queue_reports(view.snapshot, view.state.workloads())}
-    rows = []
+    rows: list[Row] = []
     for one in queue_views(view.snapshot):
         queue, counted = one.queue, counts.get(one.queue.name)
         rows.append(
@@ -109,6 +111,13 @@ def tree_rows(view: View) -> list[Row]:
                 "clusters": {str(name): quantities(held) for name, held in one.clusters},
             }
         )
+    waiting = Counter({str(one.queue): len(one.workloads) for one in view.snapshot.pending})
+    for row in reversed(rows):
+        if not row["exists"]:  # nobody writes a status for it
+            below = [one for one in rows if one["parent"] == row["name"] != one["name"]]
+            for count in ("pending", "starting", "running"):
+                row[count] = sum(one[count] for one in below)
+            row["pending"] += waiting[row["name"]]
     return rows
 
 

@@ -43,6 +43,8 @@ def test_the_tree_shows_what_each_deserves_holds_and_borrows(capsys):
         "red": ["2", "3", "1", None, None],
     }
     assert [row["of_deserved"] for row in rows if row["name"] == "red"] == [1.5]
+    waiting = {row["name"]: row["pending"] for row in rows}
+    assert waiting == {"root": 1, "default": 0, "lost": 0, "org": 1, "blue": 0, "red": 1}
     assert "spec.parent: queue gone does not exist" in lines[3]
 
 
