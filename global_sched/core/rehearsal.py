@@ -33,18 +33,60 @@ _TURNS: Final = 4000
 def rehearse(
     waiting: Sequence[Workload], growing: Sequence[Workload], statement: Statement
 ) -> Shares:
-    """What each that asks for surplus may have; nothing where nobody does.
+    """What each that asks for surplus may have; nothing where nobody does, or nobody else waits.
 
-    Pending workloads and admitted ones that lack pods, in any order. Nothing of it stays in the
-    statement. Cost: a turn of each, and about `_PARTS` for each that asks for surplus.
+    Pending workloads and admitted ones that may want more, in any order. Nothing of it stays in the
+    statement. Cost: a turn of each, and about `_PARTS` for each that asks for surplus; little where
+    there is no room for any of those.
     """
-    asks = [one for one in waiting if _elastic(one, statement)] + list(growing)
-    if not asks or len(waiting) + len(growing) == 1:
+    lacking = [one for one in growing if _lacks(one)]
+    asks = [one for one in waiting if _elastic(one, statement)] + lacking
+    if not asks or len(waiting) + len(lacking) == 1:
+        return {}
+    sums = Sums(statement)
+    if not any(_has_room(one, sums, statement) for one in asks):
         return {}
     mark = statement.mark()
-    found = _Rehearsal([*waiting, *growing], asks, statement).run()
+    found = _Rehearsal([*waiting, *lacking], asks, sums, statement).run()
     statement.rollback(mark)
     return found
+
+
+def _lacks(workload: Workload) -> bool:
+    """Whether it runs with fewer pods than it wants; copies are not shared out."""
+    if workload.demand.division in (Division.DUPLICATED, Division.COPIED):
+        return False
+    return bool(workload.lacking().entries)
+
+
+def _has_room(workload: Workload, sums: Sums, statement: Statement) -> bool:
+    """Whether the sums hold its minimum, or of one that runs any more."""
+    gang, decision = workload.demand.gang, workload.decision
+    assert gang is not None
+    if decision is None or not workload.targets:
+        request = gang.requests(_least(workload, statement))
+        return not sums.full(workload) and bool(sums.clusters(workload, request))
+    position = statement.rooms.position
+    places: list[int | None] = [
+        position[grant.cluster] for grant in decision.grants if grant.cluster in position
+    ]
+    if _is_divided(workload.demand):
+        places = [None]
+    return any(
+        sums.clusters(workload, gang.requests(unit), at)
+        for unit, _ in units(gang, workload.lacking())
+        for at in places
+    )
+
+
+def _least(workload: Workload, statement: Statement) -> Amounts:
+    """What a pending workload starts with."""
+    standing = statement.standings.of(workload)
+    if workload.demand.division == Division.DUPLICATED or not standing.wanted.entries:
+        return standing.wanted
+    if _is_divided(workload.demand):
+        return Amounts.of({standing.wanted.entries[0][0]: 1})
+    return standing.minimum
 
 
 def _elastic(workload: Workload, statement: Statement) -> bool:
@@ -65,11 +107,15 @@ class _Rehearsal:
     """A line, what of the clusters is free, and what was given so far."""
 
     def __init__(
-        self, everybody: Iterable[Workload], asks: Iterable[Workload], statement: Statement
+        self,
+        everybody: Iterable[Workload],
+        asks: Iterable[Workload],
+        sums: Sums,
+        statement: Statement,
     ) -> None:
         self._statement, self._ledger = statement, statement.ledger
         self._line = Line(everybody, statement)
-        self._sums = Sums(statement)
+        self._sums = sums
         self._given = {one.key: Amounts() for one in asks}
         self._asking = {one.key: self._weight(one) for one in asks}
         """Those that are to get surplus yet, with their weights."""
@@ -123,12 +169,7 @@ class _Rehearsal:
             self._given.pop(workload.key, None)
         if self._sums.full(workload) or self._ledger.gates.refusal(workload) is not None:
             return False
-        standing = self._statement.standings.of(workload)
-        least = standing.minimum
-        if workload.demand.division == Division.DUPLICATED or not standing.wanted.entries:
-            least = standing.wanted
-        elif _is_divided(workload.demand):
-            least = Amounts.of({standing.wanted.entries[0][0]: 1})
+        least = _least(workload, self._statement)
         request = gang.requests(least)
         if least.entries and not self._sums.left(workload, request, 1, last=self._last):
             self._after[workload.key] = workload

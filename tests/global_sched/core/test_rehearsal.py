@@ -1,0 +1,69 @@
+"""Who may have how much surplus, found out with sums."""
+
+import pytest
+
+from global_sched.core.rehearsal import rehearse
+from global_sched.core.statement import Statement
+from global_sched.shared.model.gang import Partition
+from global_sched.shared.model.workload import Division
+from tests.builders import NOW, POLICY, cluster, gang, pod_set, queue, snapshot, workload
+
+RIGID = workload("rigid", gpus=1, queue="q")
+
+
+def elastic(name, pods, minimum=1, **fields):
+    return workload(name, pods=pods, minimum=minimum, gpus=1, queue="q", **fields)
+
+
+def shares(*waiting, gpus=10, growing=()):
+    """Pods by name, with that many GPUs free."""
+    world = snapshot(
+        [cluster("c", racks=1, nodes=1, gpus=gpus)],
+        [queue("q")],
+        running=growing,
+        pending=waiting,
+    )
+    statement = Statement(world, POLICY, NOW)
+    found = rehearse(waiting, growing, statement)
+    assert statement.ledger.queue_held("q").get("pods", 0) == sum(
+        one.decision.grants[0].amounts.pods() for one in growing
+    )
+    return {key.removeprefix("jobs/"): dict(amounts.entries) for key, amounts in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("waiting", "gpus"),
+    [
+        pytest.param([RIGID, workload("r2", gpus=1, queue="q")], 10, id="nobody wants surplus"),
+        pytest.param([elastic("a", 20)], 10, id="nobody else waits"),
+        pytest.param([elastic("a", 20), RIGID], 0, id="there is no room for any of those"),
+    ],
+)
+def test_nothing_is_worked_out_where(waiting, gpus):
+    """Whoever is not told a share may have all that there is."""
+    assert shares(*waiting, gpus=gpus) == {}
+
+
+def test_copies_that_run_are_not_shared_out():
+    """A duplicated workload that wants more clusters is no reason to go through the line."""
+    copies = workload("d", pods=20, gpus=1, queue="q", division=Division.DUPLICATED, on="c")
+
+    assert shares(RIGID, gpus=30, growing=[copies]) == {}
+
+
+def test_one_that_does_not_fit_gets_its_minimum_at_most():
+    """What the sums do not hold any more may still find room, but no surplus."""
+    waiting = [elastic("a", 8, minimum=6), elastic("b", 8, minimum=6, created=1), RIGID]
+
+    assert shares(*waiting) == {"a": {"main": 8}, "b": {}}
+
+
+def test_a_part_is_what_grows_together():
+    """Pods of a partition come in whole groups."""
+    groups = Partition(size=3, total=4, minimum=1)
+    sets = pod_set(pods=12, minimum=3, gpus=1, partition=groups)
+    whole = workload("g", needs=gang(sets, minimum=3), queue="q", tenant="t1")
+
+    found = shares(whole, elastic("e", 10, created=1, tenant="t2"), gpus=10)
+
+    assert found == {"g": {"main": 6}, "e": {"main": 4}}
