@@ -27,7 +27,7 @@ MOST_COMPARED = 256
 """So many kinds of those that wait are looked at before a claim is made."""
 MOST_TRIED = 32
 """So many of them are tried in the room that would be made."""
-MOST_LOOKED_AT = 512
+MOST_LOOKED_AT = 4096
 """So many are looked at in a cycle for the sake of what is admitted."""
 
 
