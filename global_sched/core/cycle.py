@@ -60,15 +60,15 @@ def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
 
 
 def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", Shares]:
-    """The cycle, run to its end with nothing left over, and the shares of surplus it ran with.
+    """The cycle, run to its end with nothing left over, and the surplus that it granted beforehand.
 
     Where gangs were held back for the sake of others (`fair_surplus`) and room is left at the end,
     they get it with the decisions that they have, if it fits in the order of these (else behind all
     others) and nobody could have more elsewhere. Else the cycle runs again and gives it to them in
     their turn, the last time with nobody held back, as long as that costs no queue anything.
     """
+    granted: Shares = {}
     cycle = Cycle(snapshot, policy, now)
-    shares = cycle.shares
     cycle.run()
     for runs in range(1, _MOST_RUNS + 1):
         statement = cycle.statement
@@ -88,14 +88,14 @@ def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", 
             break
         shared = {one.admission.workload: given(one.admission) for one in more}
         last = runs == _MOST_RUNS - 1
-        wider = {**shares, **(all_that_they_want(statement) if last else shared)}
-        again = Cycle(snapshot, policy, now, wider)
+        wider = {**granted, **(all_that_they_want(statement) if last else shared)}
+        again = Cycle(snapshot, policy, now, wider, cycle.shares)
         again.run()
         if _costs_a_queue(statement, again.statement):
             give(more if fits else [], statement)
             break
-        cycle, shares = again, wider
-    return cycle, shares
+        cycle, granted = again, wider
+    return cycle, granted
 
 
 def _costs_a_queue(first: Statement, second: Statement) -> bool:
@@ -111,8 +111,14 @@ class Cycle:
     """A cycle in progress; `explain` stops it before the workload that it is asked about."""
 
     def __init__(
-        self, snapshot: Snapshot, policy: Policy, now: Instant, shares: Shares | None = None
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        now: Instant,
+        granted: Shares | None = None,
+        shares: Shares | None = None,
     ) -> None:
+        """`granted` is surplus that was left over before, `shares` what was found out then."""
         self.statement = Statement(snapshot, policy, now)
         kept = look_after(self.statement)
         self.keeping = {one.now.key: one for one in kept}
@@ -130,7 +136,8 @@ class Cycle:
         self.claims = Claims(self.statement)
         self.claims.open([*waiting, *growing])
         self.shares = rehearse(waiting, growing, self.statement) if shares is None else shares
-        self.statement.ledger.surplus.shares = self.shares
+        surplus = self.statement.ledger.surplus
+        surplus.shares, surplus.granted = self.shares, granted or {}
         self.groups = Groups(waiting)
         self.line = Line([*waiting, *growing], self.statement)
 
@@ -155,6 +162,7 @@ class Cycle:
                 later.append(workload)
             elif repeats and self.claims.tries() == tries:
                 refuse_alike(workload, self.line, statement)
+        statement.ledger.surplus.all_had_turns = True
         for _, workload in Line(later, statement):
             position = after[workload.key]
             if workload.key == until:
@@ -168,8 +176,10 @@ class Cycle:
 
     def _goes_after(self, workload: Workload) -> bool:
         """Whether its turn comes once more, behind those who could take its room back."""
-        if workload.key in self.statement.decided or workload.key in self.keeping:
+        if workload.key in self.statement.decided:
             return False
+        if workload.key in self.keeping:
+            return self.statement.ledger.surplus.leaves_nothing(workload)
         return not workload.group and self.claims.goes_after(workload)
 
     def resume(self, position: int, workload: Workload, *, last: bool = True) -> bool:
@@ -184,6 +194,8 @@ class Cycle:
             if keeping is None:
                 refuse(workload, position, LIMIT_REACHED, statement)
         elif keeping is not None:
+            if not last and statement.ledger.surplus.leaves_nothing(keeping.now):
+                return False
             consider_growing(self.keeping.pop(workload.key), position, self.claims, statement)
         elif workload.group:
             consider_group(workload, self.groups, position, statement)

@@ -161,9 +161,9 @@ def _turn(
     elastic = standing is not None and standing.minimum != standing.wanted
     if not (elastic or statement.ledger.surplus.held_back):
         return cycle, turn, None
-    whole, shares = settled(snapshot, policy, now)
-    if shares:
-        cycle = Cycle(snapshot, policy, now, shares)
+    whole, granted = settled(snapshot, policy, now)
+    if granted:
+        cycle = Cycle(snapshot, policy, now, granted)
         turn = cycle.run(until=key)
     written = (one for one in whole.statement.admissions if one.workload == key)
     return cycle, turn, next(written, None)

@@ -49,9 +49,8 @@ def consider_group(workload: Workload, groups: Groups, position: int, statement:
     if isinstance(found, Refused) and any(map(_elastic, members[: members.index(found.member)])):
         # Their surplus may be in the way of the others' minimums; what is left over comes later.
         surplus = statement.ledger.surplus
-        surplus.none_for = frozenset(one.key for one in members)
-        found = _admit_all(members, statement)
-        surplus.none_for = frozenset()
+        with surplus.least_for(*(one.key for one in members)):
+            found = _admit_all(members, statement)
     if isinstance(found, Refused):
         _refuse_all(members, found, (workload, position), statement)
         return

@@ -53,7 +53,7 @@ class Ledger:
         """What each queue held itself at the start."""
         self.gates = Gates(snapshot, self.tree)
         self.entitlements = Entitlements(snapshot, self.tree, totals, self.opened, self.gates)
-        self.surplus = FairSurplus()
+        self.surplus = FairSurplus(self.tree, self.entitlements)
         self.scale = Scale(totals, [tenant.weight for tenant in snapshot.tenants])
         self._touched: set[QueueName] = set()
         self.given_back = 0

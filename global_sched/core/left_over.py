@@ -38,20 +38,26 @@ def given(admission: Admission) -> Amounts:
 
 
 def left_over(statement: Statement) -> list[LeftOver]:
-    """More for those that could still grow, in the order of their admissions.
+    """More for those that could still grow, in the order of their admissions: first their shares.
 
     They take the room that they find: whoever does not want that rolls the statement back.
     """
     surplus = statement.ledger.surplus
-    held_back, surplus.shares = surplus.held_back, {}
-    found = []
-    for admission in statement.admissions:
-        workload = held_back.get(admission.workload)
-        if workload is not None:
-            more = _grown(workload, admission, statement)
+    surplus.all_had_turns = True
+    held_back = dict(surplus.held_back)
+    admissions = [one for one in statement.admissions if one.workload in held_back]
+    found: dict[WorkloadKey, LeftOver] = {}
+    for shares in (surplus.shares, {}):
+        surplus.shares = shares
+        for admission in admissions:
+            key, before = admission.workload, found.get(admission.workload)
+            now = admission if before is None else before.admission
+            more = _grown(held_back[key], now, statement)
             if more is not None:
-                found.append(more)
-    return found
+                before_in = frozenset() if before is None else before.clusters
+                found[key] = replace(more, clusters=more.clusters | before_in)
+    surplus.held_back = held_back  # what was found now is undone, and perhaps decided otherwise
+    return [found[one.workload] for one in admissions if one.workload in found]
 
 
 def all_that_they_want(statement: Statement) -> Shares:

@@ -179,11 +179,8 @@ class Patience:
                 give_back(one, self._statement)
             else:
                 self._statement.set_aside(one.workload, one.cluster, one.amount, -1)
-        surplus = self._statement.ledger.surplus
-        surplus.none_for = frozenset({workload.key})
-        found = offer_for(workload, self._statement)
-        surplus.none_for = frozenset()
-        return found
+        with self._statement.ledger.surplus.least_for(workload.key):
+            return offer_for(workload, self._statement)
 
     def close(self) -> None:
         """Keep again what was opened, less what was taken of it."""

@@ -84,7 +84,7 @@ def _least(workload: Workload, statement: Statement) -> Amounts:
     standing = statement.standings.of(workload)
     if workload.demand.division == Division.DUPLICATED or not standing.wanted.entries:
         return standing.wanted
-    if _is_divided(workload.demand):
+    if _is_divided(workload.demand) or not standing.minimum.entries:
         return Amounts.of({standing.wanted.entries[0][0]: 1})
     return standing.minimum
 

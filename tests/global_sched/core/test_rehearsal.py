@@ -67,3 +67,16 @@ def test_a_part_is_what_grows_together():
     found = shares(whole, elastic("e", 10, created=1, tenant="t2"), gpus=10)
 
     assert found == {"g": {"main": 6}, "e": {"main": 4}}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_without_a_minimum_one_pod_is_enough(turned):
+    """Whoever comes first in the input."""
+    waiting = [
+        workload("none", needs=gang(pod_set(pods=2, minimum=0, gpus=1), minimum=0), queue="q"),
+        elastic("b", 4, created=1, tenant="t2"),
+    ]
+
+    found = shares(*(reversed(waiting) if turned else waiting), gpus=4)
+
+    assert found == {"none": {"main": 2}, "b": {"main": 2}}
