@@ -80,7 +80,7 @@ def _grown(workload: Workload, admission: Admission, statement: Statement) -> Le
         targets=targets_of(decision.grants),
         observed_affinity=admission.affinity,
     )
-    if not now.lacking().entries:
+    if not now.lacking().entries or statement.ledger.surplus.leaves_nothing(now):
         return None
     found = _more(now, statement)
     if isinstance(found, Refusal) or not found.parts:
