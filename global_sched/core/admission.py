@@ -13,7 +13,7 @@ from global_sched.core.whole import grow_whole, offer_whole
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
-from global_sched.shared.model.workload import Division, Workload
+from global_sched.shared.model.workload import Demand, Division, Workload
 
 OFFERS: Mapping[Division, Callable[[Workload, Statement], Offer | Refusal]] = {
     Division.WHOLE: offer_whole,
@@ -97,25 +97,27 @@ def _unbound(workload: Workload) -> Refusal | None:
 def offer_for(workload: Workload, statement: Statement) -> Offer | Refusal:
     """What a pending workload would get now."""
     refusal = refused_before(workload, statement)
-    return refusal if refusal is not None else _division(workload)(workload, statement)
+    return (
+        refusal
+        if refusal is not None
+        else OFFERS[division_of(workload.demand)](workload, statement)
+    )
 
 
 def _growth(workload: Workload, statement: Statement, least: Amounts | None) -> Offer | Refusal:
-    offers = _division(workload)
+    offers = OFFERS[division_of(workload.demand)]
     if offers is offer_whole:
         return grow_whole(workload, statement, least)
     return offers(workload, statement)
 
 
-def _division(workload: Workload) -> Callable[[Workload, Statement], Offer | Refusal]:
-    """The division; a gang of several pod sets is never divided."""
-    demand = workload.demand
-    several = demand.gang is not None and len(demand.gang.pod_sets) != 1
+def division_of(demand: Demand) -> Division:
+    """How it uses the clusters; a gang of several pod sets is never divided."""
     if demand.gang is None:
-        return OFFERS[Division.COPIED]
-    return OFFERS[
-        Division.WHOLE if demand.division == Division.DIVIDED and several else demand.division
-    ]
+        return Division.COPIED
+    if demand.division == Division.DIVIDED and len(demand.gang.pod_sets) != 1:
+        return Division.WHOLE
+    return demand.division
 
 
 def accept(workload: Workload, position: int, offer: Offer, statement: Statement) -> None:

@@ -7,8 +7,8 @@ asks about, gets the same answer as long as nothing has changed since. Asking ag
 from collections.abc import Callable
 
 from global_sched.core.order import Line
+from global_sched.core.outcomes import outcome_of
 from global_sched.core.statement import Statement
-from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
 
@@ -24,15 +24,7 @@ def refuse_alike(workload: Workload, line: Line, statement: Statement) -> None:
     following = line.take_while(_like(workload, statement))
     statement.decided.update([one.key for _, one in following])
     statement.outcomes += [
-        Outcome(
-            workload=one.key,
-            queue=one.queue,
-            tenant=one.tenant,
-            verdict=verdict,
-            nearest=nearest,
-            clusters=clusters,
-            position=position,
-        )
+        outcome_of(one, verdict, nearest=nearest, clusters=clusters, position=position)
         for position, one in following
     ]
 

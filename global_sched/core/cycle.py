@@ -150,21 +150,19 @@ class Cycle:
             self.resume(0, copy)
         for keeping in self._copied():
             consider_growth(keeping, 0, statement)
-        after: dict[WorkloadKey, int] = {}
-        later: list[Workload] = []
+        after: dict[WorkloadKey, tuple[int, Workload]] = {}
         for position, workload in self.line:
             if workload.key == until and not self._goes_after(workload):
                 return position, workload
             repeats = until is None and self.line.repeats()
             tries = self.claims.tries() if repeats else None
             if not self.resume(position, workload, last=False):
-                after[workload.key] = position
-                later.append(workload)
+                after[workload.key] = (position, workload)
             elif repeats and self.claims.tries() == tries:
                 refuse_alike(workload, self.line, statement)
         statement.ledger.surplus.all_had_turns = True
-        for _, workload in Line(later, statement):
-            position = after[workload.key]
+        for _, workload in Line([one for _, one in after.values()], statement):
+            position, _ = after[workload.key]
             if workload.key == until:
                 return position, workload
             self.resume(position, workload)

@@ -83,6 +83,13 @@ class Entitlements:
         """What it holds and what waits in it, with everything below it."""
         return self._divided().asked.get(queue, {})
 
+    def lacks(self, node: Node, name: str) -> int:
+        """How much less of a resource it holds than it asks for and deserves; frozen ones: 0."""
+        if node.frozen:
+            return 0
+        asked = self.asked(node.queue.name).get(name, 0)
+        return max(0, min(asked, self.deserved_of(node).get(name, 0)) - node.held.get(name, 0))
+
     def deserved_of(self, node: Node) -> Amount:
         """What a node is entitled to."""
         known = self._divided().deserved

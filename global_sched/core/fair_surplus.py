@@ -14,6 +14,7 @@ from global_sched.core.entitlement import Entitlements
 from global_sched.core.quota import Bounds, Limit, cut
 from global_sched.core.tree import Node, Tree
 from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.workload import Workload
 
@@ -61,9 +62,12 @@ class FairSurplus:
         return self._one_at_least(workload, self._fair_growth(workload, least, wanted), wanted)
 
     def leaves_nothing(self, workload: Workload) -> bool:
-        """Whether one that was admitted is to let others go first: for now it gets no more."""
-        wanted = workload.lacking()
-        return bool(wanted.entries) and not self._fair_growth(workload, Amounts(), wanted).entries
+        """Whether one that was admitted is to let others go first: for now it gets no more.
+
+        What its minimum lacks is no surplus, and waits for nobody.
+        """
+        wanted, least = workload.lacking(), needs_more(workload)
+        return bool(wanted.entries) and not self._fair_growth(workload, least, wanted).entries
 
     def _fair_growth(self, workload: Workload, least: Amounts, wanted: Amounts) -> Amounts:
         """The same beside the pods that it has."""
@@ -127,14 +131,9 @@ class FairSurplus:
         return found
 
     def _lacks(self, node: Node) -> set[str]:
-        if node.frozen:
-            return set()
-        asked = self._entitlements.asked(node.queue.name)
-        deserved = self._entitlements.deserved_of(node)
+        entitlements = self._entitlements
         return {
-            name
-            for name, amount in asked.items()
-            if node.held.get(name, 0) < min(amount, deserved.get(name, 0))
+            name for name in entitlements.asked(node.queue.name) if entitlements.lacks(node, name)
         }
 
 

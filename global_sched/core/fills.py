@@ -1,7 +1,6 @@
 """What the clusters have free and what filling them is measured by: vectors over all clusters."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -73,12 +72,6 @@ class Free:
     def sum(self, name: str) -> int:
         """How much of a resource all clusters have together."""
         return int(self._amounts[self.row(name)].sum())
-
-    def copy(self) -> "Free":
-        """The same amounts, to change without changing these."""
-        found = copy(self)
-        found._amounts = self._amounts.copy()  # noqa: SLF001 - its own
-        return found
 
     def kept(self, at: int) -> Ints:
         """One cluster's amounts, to put back."""

@@ -13,7 +13,7 @@ then finds no place is left over, and goes to the others at the end of the cycle
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from global_sched.core.admission import refused_growth
+from global_sched.core.admission import division_of, refused_growth
 from global_sched.core.fair_surplus import Shares
 from global_sched.core.order import Line
 from global_sched.core.statement import Statement
@@ -22,7 +22,7 @@ from global_sched.core.units import units
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import WorkloadKey
-from global_sched.shared.model.workload import Demand, Division, Workload
+from global_sched.shared.model.workload import Division, Workload
 
 _PARTS: Final = 8
 """A turn gives an eighth of one's fair part of what is free, so that shares come out even."""
@@ -70,7 +70,7 @@ def _has_room(workload: Workload, sums: Sums, statement: Statement) -> bool:
     places: list[int | None] = [
         position[grant.cluster] for grant in decision.grants if grant.cluster in position
     ]
-    if _is_divided(workload.demand):
+    if _is_divided(workload):
         places = [None]
     return any(
         sums.clusters(workload, gang.requests(unit), at)
@@ -84,7 +84,7 @@ def _least(workload: Workload, statement: Statement) -> Amounts:
     standing = statement.standings.of(workload)
     if workload.demand.division == Division.DUPLICATED or not standing.wanted.entries:
         return standing.wanted
-    if _is_divided(workload.demand) or not standing.minimum.entries:
+    if _is_divided(workload) or not standing.minimum.entries:
         return Amounts.of({standing.wanted.entries[0][0]: 1})
     return standing.minimum
 
@@ -94,13 +94,12 @@ def _elastic(workload: Workload, statement: Statement) -> bool:
     if gang is None or division not in (Division.WHOLE, Division.DIVIDED):
         return False
     standing = statement.standings.of(workload)
-    return standing.elastic or (_is_divided(workload.demand) and standing.wanted.pods() > 1)
+    return standing.elastic or (_is_divided(workload) and standing.wanted.pods() > 1)
 
 
-def _is_divided(demand: Demand) -> bool:
+def _is_divided(workload: Workload) -> bool:
     """Whether it runs in several clusters, with as many pods as there is room for."""
-    gang = demand.gang
-    return demand.division == Division.DIVIDED and gang is not None and len(gang.pod_sets) == 1
+    return division_of(workload.demand) == Division.DIVIDED
 
 
 class _Rehearsal:
@@ -203,7 +202,7 @@ class _Rehearsal:
 
     def _settle(self, workload: Workload, at: int) -> None:
         """Its cluster is this one, if it is whole in one."""
-        if workload.key in self._where or _is_divided(workload.demand):
+        if workload.key in self._where or _is_divided(workload):
             return
         weight = self._asking.get(workload.key)
         if weight is not None:

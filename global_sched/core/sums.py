@@ -1,6 +1,8 @@
 """What the clusters have free in all, without nodes and domains: a copy to give away."""
 
-from global_sched.core.entitlement import Entitlements
+from collections.abc import Callable
+from copy import deepcopy
+
 from global_sched.core.statement import Statement
 from global_sched.core.tree import Node
 from global_sched.shared.model.resources import Resources
@@ -12,7 +14,7 @@ class Sums:
 
     def __init__(self, statement: Statement) -> None:
         self._statement, self._ledger = statement, statement.ledger
-        self._free = statement.rooms.free.copy()
+        self._free = deepcopy(statement.rooms.free)
         self._full: set[int] = set()
         """Demands for which no cluster has room any more."""
         self._hopeless: set[int] = set()
@@ -73,7 +75,7 @@ class Sums:
                 if room >= amount:
                     within, most = True, min(most, room // amount)
                     continue
-                lacking = 0 if within or last else _lacking_beside(node, name, entitlements)
+                lacking = 0 if within or last else _lacking_beside(node, name, entitlements.lacks)
                 if lacking:
                     most = min(most, max(0, self._free.sum(name) - lacking) // amount)
                 if room > 0:
@@ -81,13 +83,7 @@ class Sums:
         return most
 
 
-def _lacking_beside(node: Node, name: str, entitlements: Entitlements) -> int:
+def _lacking_beside(node: Node, name: str, lacks: Callable[[Node, str], int]) -> int:
     """How much less of it brothers hold than they ask for and deserve."""
-    lacking = 0
     assert node.parent is not None
-    for one in node.parent.children:
-        if one is not node and not one.frozen:
-            asked = entitlements.asked(one.queue.name).get(name, 0)
-            deserved = entitlements.deserved_of(one).get(name, 0)
-            lacking += max(0, min(asked, deserved) - one.held.get(name, 0))
-    return lacking
+    return sum(lacks(one, name) for one in node.parent.children if one is not node)

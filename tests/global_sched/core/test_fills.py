@@ -67,13 +67,3 @@ def test_how_often_a_request_is_free():
     assert [free.times(asked, at) for at in (0, 1)] == [2, 0]
     assert free.holds(Resources.of({"cpu": 1, "fpga": 1})).tolist() == [0, 0]
     assert (free.sum("cpu"), free.sum("gpu"), free.sum("fpga")) == (16, 2, 0)
-
-
-def test_a_copy_changes_alone():
-    """What is taken from a copy is still there."""
-    free = Free([{"cpu": 7}], [])
-    copy = free.copy()
-
-    copy.add(0, Resources.of({"cpu": 5}), -1)
-
-    assert (free.sum("cpu"), copy.sum("cpu")) == (7, 2)
