@@ -1,8 +1,12 @@
 """Surplus between queues: fair while both want it, and nothing idle at the end of one cycle."""
 
+from dataclasses import replace
+
 import pytest
 
 from global_sched.core import explain, run_cycle
+from global_sched.core.statement import Statement
+from global_sched.shared.model.gang import Amounts
 from tests.builders import NOW, POLICY, cluster, gang, pod_set, queue, snapshot, workload
 from tests.worlds import after
 
@@ -64,3 +68,26 @@ def test_explained_shares():
 
     for admission in plan.admissions:
         assert explain(world, POLICY, NOW, admission.workload).admission == admission
+
+
+@pytest.mark.parametrize(
+    ("minimum", "want"),
+    [
+        pytest.param(2, True, id="surplus waits until the others had their turns"),
+        pytest.param(4, False, id="what its minimum lacks does not"),
+    ],
+)
+def test_growth_that_lets_others_go_first(minimum, want):
+    """A running gang of a queue that has all it deserves, beside one that lacks some of its own."""
+    grows = workload("a", pods=4, minimum=minimum, gpus=1, queue="one", on="c")
+    half = replace(grows.decision.grants[0], amounts=Amounts.of({"main": 2}))
+    grows = replace(grows, decision=replace(grows.decision, grants=(half,)))
+    world = snapshot(
+        [cluster("c", racks=1, nodes=1, gpus=4)],
+        queues=[queue("one"), queue("two")],
+        running=[grows],
+        pending=[workload("b", pods=2, gpus=1, queue="two")],
+    )
+    statement = Statement(world, POLICY, NOW)
+
+    assert statement.ledger.surplus.leaves_nothing(grows) is want
