@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from global_sched.core.entitlement import Entitlements
 from global_sched.core.fair_surplus import FairSurplus
 from global_sched.core.fairness import Amount, Scale, ShareKey, add
 from global_sched.core.gates import Gates
 from global_sched.core.offer import Refusal
 from global_sched.core.past_usage import past_usage
 from global_sched.core.quota import Bounds, Limit, Reserve, cluster_limits, over, queue_limits
+from global_sched.core.reclaim import Reclaim
 from global_sched.core.tree import Node, Tree
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Holding
@@ -52,7 +52,7 @@ class Ledger:
         self.opened: dict[QueueName, Amount] = {}
         """What each queue held itself at the start."""
         self.gates = Gates(snapshot, self.tree)
-        self.entitlements = Entitlements(snapshot, self.tree, totals, self.opened, self.gates)
+        self.entitlements = Reclaim(snapshot, self.tree, totals, self.opened, self.gates)
         self.surplus = FairSurplus(self.tree, self.entitlements)
         self.scale = Scale(totals, [tenant.weight for tenant in snapshot.tenants])
         self._touched: set[QueueName] = set()

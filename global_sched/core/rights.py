@@ -7,10 +7,10 @@ import numpy as np
 
 from global_sched.core.ageing import overtook
 from global_sched.core.by_cluster import ByCluster
-from global_sched.core.entitlement import Entitlements
 from global_sched.core.field import Field, Mask, Place
 from global_sched.core.occupancy import Holder, may_ever_leave, priority_of
 from global_sched.core.quota import fits
+from global_sched.core.reclaim import Reclaim
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName, PodSetName, QueueName, TenantName
@@ -99,7 +99,7 @@ class Rights:
     def __init__(self, claimant: Workload, amount: Resources, statement: Statement) -> None:
         self.claimant, self.amount = claimant, amount
         self._statement = statement
-        self._entitlement: Entitlements = statement.ledger.entitlements
+        self._entitlement: Reclaim = statement.ledger.entitlements
         self._bounds = statement.ledger.bounds(claimant.queue, claimant.tenant)
         self._capped = statement.ledger.capped_clusters(claimant.queue)
         self._distances: dict[QueueName, int] = {}
@@ -207,7 +207,7 @@ class Rights:
     def rightful(self, units: Sequence[Unit]) -> bool:
         """Whether these units, released in the statement, may leave together.
 
-        None of them could take its room back at once (`Entitlements.stands`).
+        None of them could take its room back at once (`Reclaim.stands`).
         """
         taken = [(unit.holder.workload.queue, unit.amount) for unit in units if unit.reclaim]
         return self._entitlement.stands(taken, self.claimant.queue, self.amount)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from global_sched.core.entitlement import Entitlements
+from global_sched.core.reclaim import Reclaim
 from global_sched.core.tree import Tree
 from global_sched.shared.model.queue import Queue, Usage
 from global_sched.shared.model.resources import Resources
@@ -37,7 +37,7 @@ class World:
             for name, sizes in running.items()
             for one in sizes
         )
-        self.view = Entitlements(Snapshot(usage=usage), self.tree, amount(*total))
+        self.view = Reclaim(Snapshot(usage=usage), self.tree, amount(*total))
         for one in usage:
             self.charge(one.queue, one.amount)
 
