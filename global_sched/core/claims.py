@@ -13,6 +13,7 @@ from global_sched.core.field import Field, Mask
 from global_sched.core.holds import Held, give_back, hold, live
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.patience import HEALED, Patience
+from global_sched.core.reservation import is_patient
 from global_sched.core.rights import lowest_running
 from global_sched.core.rivals import Rivals, rests
 from global_sched.core.search import Found, Nothing, Search
@@ -46,9 +47,17 @@ class Claims:
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
 
     def open(self, pending: Iterable[Workload]) -> None:
-        """Hold the room of every claim that still counts."""
-        found = [(one, claim) for one in pending if (claim := live(one, self._statement))]
+        """Hold the room of every claim that still counts.
+
+        Of reservations only as many as the Policy allows by now, for whom it calls patient.
+        """
+        statement, kept = self._statement, 0
+        found = [(one, claim) for one in pending if (claim := live(one, statement))]
         for one, claim in in_order(found):
+            if not claim.victims:
+                if kept >= statement.policy.reservations or not is_patient(one, statement):
+                    continue
+                kept += 1
             self._go_on(one, claim)
             self._held[one.key] = hold(one, claim, self._statement)
 

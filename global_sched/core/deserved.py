@@ -1,6 +1,7 @@
 """What every queue deserves: the federation's amounts divided down the tree, in whole numbers."""
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 from global_sched.core.fairness import Amount
@@ -26,8 +27,11 @@ class Measures(NamedTuple):
 class Deserved:
     """The division of one cycle. `asked` is what each queue holds and waits for.
 
-    `shares` are the fractions that a share is taken of: the weight's part of what there is to
-    divide, whatever it asks for, or what the queue says itself times its weight.
+    `shares` are the fractions that a share is taken of. For a queue that says its amount: that
+    times its weight. For any other its weight's part of what there is to divide among those that
+    hold or ask for anything, however much that is: of what its parent deserves and others do not
+    say, or of its parent's own part where nobody beside it says anything. So parts of different
+    resources stay in the proportion of the whole (HDRF, SoCC'13), whoever asks for which.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class Deserved:
         self.deserved: Amounts = {}
         self.shares: dict[QueueName, dict[str, tuple[int, int]]] = {}
         self.asked = asked
+        self._active = {name for name, amounts in asked.items() if any(amounts.values())}
         names = set(totals)
         for node in tree.order:
             names.update(name for name, _ in node.queue.deserved)
@@ -56,50 +61,70 @@ class Deserved:
         floors, ceilings, said = self._bounds(name, order)
         root = self._tree.root
         total = self._totals.get(name, 0)
-        own = dict(root.queue.deserved).get(name, total)
-        self._set(root, name, min(own, root.capability.get(name, own)), (own, 1))
+        most = min(total, root.capability.get(name, total))
+        self._set(root, name, most, Fraction(most))
+        wholes = {root.queue.name: Fraction(most)}
         for node in order:
             if not node.children:
                 continue
-            left = self.deserved[node.queue.name].get(name, 0)
+            left, whole = self.deserved[node.queue.name].get(name, 0), wholes[node.queue.name]
             by_weight = []
             for child in node.children:
                 amount = said.get(child.queue.name)
                 if amount is None:
                     by_weight.append(child)
                 else:
-                    self._set(child, name, amount, (amount * max(child.queue.weight, 0), 1))
+                    self._set(child, name, amount, Fraction(amount * max(child.queue.weight, 0)))
+                    wholes[child.queue.name] = Fraction(amount)
                     left -= amount
-            if by_weight:
-                self._by_weight(name, max(left, 0), by_weight, (floors, ceilings))
+            left = max(left, 0)
+            if len(by_weight) < len(node.children):
+                whole = Fraction(left)
+            wholes |= self._by_weight(name, left, whole, by_weight, (floors, ceilings))
 
     def _by_weight(
-        self,
-        name: str,
-        left: int,
-        children: list[Node],
-        bounds: Bounds,
-    ) -> None:
+        self, name: str, left: int, whole: Fraction, children: list[Node], bounds: Bounds
+    ) -> dict[QueueName, Fraction]:
+        """Divide what is left among these; what their shares are taken of, by queue."""
         floors, ceilings = bounds
+        keys = [child.queue.name for child in children]
         parts = [
             Part(
                 weight=child.queue.weight,
-                floor=floors.get(child.queue.name, 0),
-                ceiling=ceilings.get(child.queue.name, 0),
+                floor=floors.get(key, 0),
+                ceiling=ceilings.get(key, 0),
             )
-            for child in children
+            for key, child in zip(keys, children, strict=True)
         ]
-        if not left and not any(part.floor for part in parts):
-            return
-        weights = sum(max(child.queue.weight, 0) for child in children)
-        for child, amount in zip(children, water_fill(left, parts), strict=True):
-            share = left * max(child.queue.weight, 0)
-            self._set(child, name, amount, (share, weights) if share else (amount, 1))
+        bases = self._bases(whole, keys, parts)
+        for child, amount, base in zip(children, water_fill(left, parts), bases, strict=True):
+            self._set(child, name, amount, base or Fraction(amount))
+        return dict(zip(keys, bases, strict=True))
 
-    def _set(self, node: Node, name: str, deserved: int, share: tuple[int, int]) -> None:
+    def _bases(self, whole: Fraction, keys: list[QueueName], parts: list[Part]) -> list[Fraction]:
+        """What each would have if all that take part asked for everything, guarantees first."""
+        weights = [
+            max(part.weight, 0) if key in self._active else 0
+            for key, part in zip(keys, parts, strict=True)
+        ]
+        if any(part.floor for part in parts):
+            most = int(whole)
+            floored = [
+                Part(
+                    weight=weight,
+                    floor=part.floor,
+                    ceiling=max(most, part.floor) if weight else part.floor,
+                )
+                for weight, part in zip(weights, parts, strict=True)
+            ]
+            return [Fraction(amount) for amount in water_fill(most, floored)]
+        each = whole / (sum(weights) or 1)
+        return [each * weight for weight in weights]
+
+    def _set(self, node: Node, name: str, deserved: int, share: Fraction) -> None:
         if deserved:
             self.deserved[node.queue.name][name] = deserved
-            self.shares[node.queue.name][name] = share
+            self.shares[node.queue.name][name] = (share.numerator, share.denominator)
 
     def _bounds(
         self, name: str, order: list[Node]

@@ -12,7 +12,7 @@ divided by its weight. Only resources count that its deserved names, or that of 
 above it which has one; all, where only weights decide.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 
 from global_sched.core.demand_of import Sums, asked_by_queue
 from global_sched.core.deserved import Deserved, Measures
@@ -82,15 +82,20 @@ class Entitlements:
             self._division = Deserved(self._snapshot.clusters, self._tree, self.totals, asked)
         return self._division
 
-    def standing(self, node: Node, wanted: Collection[str]) -> tuple[bool, Ratio]:
+    def standing(self, node: Node, wanted: tuple[str, ...] | None) -> tuple[bool, Ratio]:
         """Where it stands between its brothers: (whether it is saturated, its share).
 
-        It is saturated when it has all that it deserves of something that it waits for (`wanted`).
+        `wanted` is what the first workload in it asks for; None: the first queue below it has what
+        it deserves of that. It is saturated when it has all that it deserves of any of that.
         Until then its share is the largest part of what it deserves that it holds: divided by its
         weight where the amount is said, of its weight's part of the whole where it is not. Then it
-        is its largest excess. A queue with queues below it is measured only by what those that are
-        not saturated wait for, so that a brother who has enough does not stand in their way.
+        is its largest excess. A queue with queues below it is measured only by what is wanted, so
+        that those of another resource do not stand in the way. Who asks for nothing goes first.
         """
+        if wanted is None:
+            return True, self._largest_excess(node, node.held)
+        if not wanted:
+            return False, NOTHING
         measures = self._measures.get(node.queue.name)
         if measures is None or measures.wanted != wanted:
             measures = self._measures[node.queue.name] = self._measured(node, wanted)
@@ -99,10 +104,11 @@ class Entitlements:
             has = held.get(name, 0)
             if has < deserved:
                 lacks = True
-            elif has > 0 and counts:
-                return True, self._largest_excess(node, wanted)
+            elif counts:
+                lacks = False
+                break
         if not lacks:
-            return True, self._largest_excess(node, wanted)
+            return True, self._largest_excess(node, wanted if node.children else held)
         over, under = 0, 1
         for name, amount, part in measures.parts:
             has = held.get(name, 0) * part
@@ -110,25 +116,32 @@ class Entitlements:
                 over, under = has, amount
         return False, Ratio(over, under)
 
-    def _measured(self, node: Node, wanted: Collection[str]) -> Measures:
-        """What the standing is measured by while these are wanted."""
+    def _measured(self, node: Node, wanted: tuple[str, ...]) -> Measures:
+        """What the standing is measured by while these are wanted.
+
+        A resource that no cluster has is not what it lacks, nor what it has enough of.
+        """
         deserved = self.deserved_of(node)
-        limits = [(name, deserved.get(name, 0), self.counts(node, name)) for name in wanted]
+        limits = [
+            (name, deserved.get(name, 0), self.counts(node, name))
+            for name in wanted
+            if self.totals.get(name)
+        ]
         shares = self._divided().shares.get(node.queue.name, {})
         parts = [
             (name, amount, part)
             for name, (amount, part) in shares.items()
             if not node.children or name in wanted
         ]
-        return Measures(tuple(wanted), tuple(limits), tuple(parts))
+        return Measures(wanted, tuple(limits), tuple(parts))
 
-    def _largest_excess(self, node: Node, wanted: Collection[str]) -> Ratio:
-        """Over all that it holds, or over what those below it lack where there are such."""
+    def _largest_excess(self, node: Node, names: Iterable[str]) -> Ratio:
+        """Over its deserved, of these: as a part of the total, divided by its weight."""
         held, deserved, totals = node.held, self.deserved_of(node), self.totals
         counted = totals if node.named is None else node.named
         weight = max(node.queue.weight, 0)
         over, under = 0, 1
-        for name in wanted if node.children and wanted else held:
+        for name in names:
             more = held.get(name, 0) - deserved.get(name, 0) if name in counted else 0
             if more > 0:
                 of = totals.get(name, 1) * weight

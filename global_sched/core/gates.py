@@ -146,7 +146,11 @@ def _never(reason: Reason, detail: str) -> Verdict:
 
 
 def _beyond(snapshot: Snapshot) -> frozenset[WorkloadKey]:
-    """The waiting workloads beyond their tenants' pending limits, the oldest counted first."""
+    """The waiting workloads beyond their tenants' pending limits, the oldest counted first.
+
+    Those that others left for come before all: else their own victims, older than they are, would
+    put them beyond the limit and take the room back.
+    """
     limits = {
         one.name: one.pending_limit for one in snapshot.tenants if one.pending_limit is not None
     }
@@ -163,6 +167,12 @@ def _beyond(snapshot: Snapshot) -> frozenset[WorkloadKey]:
             )
     found: set[WorkloadKey] = set()
     for tenant, workloads in waiting.items():
-        workloads.sort(key=lambda one: (one.created, one.uid))
+        workloads.sort(key=lambda one: (not _made_room(one), one.created, one.uid))
         found.update(one.key for one in workloads[limits[tenant] :])
     return frozenset(found)
+
+
+def _made_room(workload: Workload) -> bool:
+    """Whether others were told to leave for it."""
+    decision = workload.decision
+    return decision is not None and decision.claim is not None and bool(decision.claim.victims)

@@ -55,7 +55,7 @@ class Ledger:
         self.entitlements = Reclaim(snapshot, self.tree, totals, self.opened, self.gates)
         self.surplus = FairSurplus(self.tree, self.entitlements)
         self.scale = Scale(totals, [tenant.weight for tenant in snapshot.tenants])
-        self._touched: set[QueueName] = set()
+        self._touched: set[tuple[QueueName, TenantName]] = set()
         self.given_back = 0
         """How often an amount was taken back: shares may have fallen."""
         self.tenant_changes: dict[TenantName, int] = {}
@@ -131,7 +131,7 @@ class Ledger:
         key = (queue, tenant)
         for held in self._held_by(key, cluster):
             add(held, amount, times)
-        self._touched.add(queue)
+        self._touched.add((queue, tenant))
         self.given_back += times < 0
         self._charges += 1
         self.tenant_changes[tenant] = self.tenant_changes.get(tenant, 0) + 1
@@ -240,8 +240,8 @@ class Ledger:
             known = self._refused[key] = (self._charges, refusal)
         return known[1]
 
-    def take_touched(self) -> set[QueueName]:
-        """Queues whose amounts changed since this was last asked."""
+    def take_touched(self) -> set[tuple[QueueName, TenantName]]:
+        """In which queues whose amounts changed since this was last asked."""
         found, self._touched = self._touched, set()
         return found
 

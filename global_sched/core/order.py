@@ -10,7 +10,7 @@ new place, they and those above them. Old entries stay in the heaps and are drop
 up, recognised by not being the one that counts.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from global_sched.core.plugins import QUEUE_ORDER, Place
@@ -39,8 +39,13 @@ class Line:
         """The queue whose turn it is."""
         self._moves = 0
         """How often any share changed."""
+        self._mixed: dict[TenantName, list[QueueName]] = {}
+        """Queues whose workloads ask for different resources: their tenants' shares decide which
+        is next, wherever these move."""
         for name, lanes in sorted(found.items()):
             self._lines[name] = QueueLine(lanes, view)
+            for tenant in lanes if self._lines[name].mixed else ():
+                self._mixed.setdefault(tenant, []).append(name)
         above = {one for name in self._lines for one in view.queue_path(name)[1:]}
         for name in self._lines:
             self._stand(name, shares=name in above or view.queues_below(name))
@@ -53,18 +58,21 @@ class Line:
     def __iter__(self) -> Iterator[tuple[int, Workload]]:
         """Each workload with its position in its queue, counting from 1."""
         view = self._view
-        view.touched_queues()
+        view.touched()
         for name in self._lines:
             self._renew(name)
         while (spot := self._first()) is not None:
             line = self._turn = self._lines[spot.name]
-            changed: set[QueueName] = set()
-            while line and not changed:
+            touched: set[tuple[QueueName, TenantName]] = set()
+            wants = line.wants(self._moves)
+            while line and not touched and line.wants(self._moves) == wants:
                 yield line.position + 1, line.take(self._moves)
-                changed = view.touched_queues()
-            self._moves += bool(changed)
-            if not line:
-                changed.add(spot.name)
+                touched = view.touched()
+            self._moves += bool(touched)
+            changed = {spot.name}
+            for queue, tenant in touched:
+                changed.add(queue)
+                changed.update(self._mixed.get(tenant, ()))
             for name in sorted(changed):
                 self._renew(name)
 
@@ -106,7 +114,6 @@ class Line:
         if shares or above.above is None:
             above.own = leaf = _Spot(above.queue, above)
         leaf.line = self._lines[name]
-        leaf.wanted = dict.fromkeys(leaf.line.wanted, 1)
 
     def _first(self) -> "_Spot | None":
         """The leaf whose turn it is: the first of the first, from the root down."""
@@ -148,10 +155,10 @@ class Line:
             if spot.key is not None:
                 spot.key = None
                 above.alive -= 1
-            above.want(spot, ())
             return
-        wanted = spot.wants()
-        saturated, share = self._view.queue_standing(spot.name, wanted)
+        wants = self._wants(spot)
+        saturated, share = self._view.queue_standing(spot.name, wants)
+        spot.tells = None if saturated else wants
         place = Place(spot.queue, saturated, share)
         key = tuple([rule(place) for rule in _BETWEEN])
         if spot.key is None:
@@ -159,7 +166,13 @@ class Line:
         if key != spot.key:
             spot.key = key
             above.push(spot)
-        above.want(spot, () if saturated else wanted)
+
+    def _wants(self, spot: "_Spot") -> tuple[str, ...] | None:
+        """What the first below it asks for; None where nobody below it lacks anything."""
+        if spot.line is not None:
+            return spot.line.wants(self._moves)
+        first = spot.first()
+        return None if first is None else first.tells
 
 
 class _Spot:
@@ -168,7 +181,6 @@ class _Spot:
     __slots__ = (
         "_heap",
         "_number",
-        "_wants",
         "above",
         "alive",
         "key",
@@ -177,7 +189,6 @@ class _Spot:
         "own",
         "queue",
         "tells",
-        "wanted",
     )
 
     def __init__(self, queue: Queue, above: "_Spot | None") -> None:
@@ -191,19 +202,10 @@ class _Spot:
         """The one that counts; None: nothing waits here."""
         self.alive = 0
         """How many below it wait."""
-        self.wanted: dict[str, int] = {}
-        """What waits here; for one with others below: how many that are not saturated want it."""
-        self.tells: tuple[str, ...] = ()
-        """What it makes its parent want."""
-        self._wants: tuple[str, ...] | None = None
+        self.tells: tuple[str, ...] | None = None
+        """What the first workload in it asks for; None: it has what it deserves of that."""
         self._heap: list[tuple[Key, int, _Spot]] = []
         self._number = 0
-
-    def wants(self) -> tuple[str, ...]:
-        """The resources that its share is measured by."""
-        if self._wants is None:
-            self._wants = tuple(self.wanted)
-        return self._wants
 
     def push(self, below: "_Spot") -> None:
         """One below it has a new key."""
@@ -219,16 +221,3 @@ class _Spot:
                 return below
             heappop(self._heap)
         return None
-
-    def want(self, below: "_Spot", wanted: Collection[str]) -> None:
-        """One below it wants these now."""
-        if below.tells == wanted:
-            return
-        self._wants = None
-        for name in below.tells:
-            self.wanted[name] -= 1
-            if not self.wanted[name]:
-                del self.wanted[name]
-        below.tells = tuple(wanted)
-        for name in below.tells:
-            self.wanted[name] = self.wanted.get(name, 0) + 1

@@ -13,7 +13,7 @@ from operator import itemgetter
 from global_sched.core.plugins import MOVING, WORKLOAD_ORDER
 from global_sched.core.view import View
 from global_sched.shared.model.ids import TenantName
-from global_sched.shared.model.workload import Workload
+from global_sched.shared.model.workload import Demand, Workload
 
 Key = tuple[object, ...]
 
@@ -40,6 +40,14 @@ def fixed_keys(lane: list[Workload], view: View) -> Iterator[tuple[Key, Key]]:
     return zip(zip(*before, strict=True), zip(*behind, strict=True), strict=True)
 
 
+def _names_of(demand: Demand) -> tuple[str, ...]:
+    """The resources that any of its pods ask for, by name."""
+    if demand.gang is None:
+        return ()
+    found = {name for one in demand.gang.pod_sets for name in one.shape.requests.names()}
+    return tuple(sorted(found))
+
+
 class QueueLine:
     """One queue's workloads: a heap of its tenants' first ones.
 
@@ -59,15 +67,10 @@ class QueueLine:
         """By tenant how often its amounts had changed, and what of its key moves."""
         self._heap: list[tuple[Key, int]] = []
         demands = {id(one.demand): one.demand for lane in lanes.values() for one in lane}
-        self.wanted = sorted(
-            {
-                name
-                for demand in demands.values()
-                if demand.gang is not None
-                for pod_set in demand.gang.pod_sets
-                for name in pod_set.shape.requests.names()
-            }
-        )
+        self._wants = {key: _names_of(demand) for key, demand in demands.items()}
+        """What each demand asks for."""
+        self.mixed = len(lanes) > 1 and len(set(self._wants.values())) > 1
+        """Whether what the next one asks for depends on whose turn it is."""
         for _, lane in sorted(lanes.items()):
             waiting = zip(fixed_keys(lane, view), lane, strict=True)
             self._lanes.append(sorted(waiting, key=itemgetter(0), reverse=True))
@@ -83,6 +86,12 @@ class QueueLine:
 
     def __bool__(self) -> bool:
         return bool(self._heap)
+
+    def wants(self, moves: int) -> tuple[str, ...]:
+        """The resources that the next workload asks for."""
+        if self.mixed and len(self._heap) > 1:
+            self._check(moves)
+        return self._wants[id(self._lanes[self._heap[0][1]][-1][1].demand)]
 
     def _key(self, lane: int) -> Key:
         """Where the first of a tenant's workloads stands now."""

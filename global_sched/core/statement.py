@@ -4,7 +4,7 @@ Everything that a cycle changes is in here: the clusters' room, what queues and 
 the actions. `mark` and `rollback` undo a trial; `plan` is the committed statement.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from global_sched.core.deciding import new_decision, reduced
@@ -83,12 +83,12 @@ class Statement:
         """Whether it has queues below it."""
         return bool(self.ledger.node(name).children)
 
-    def queue_standing(self, name: QueueName, wanted: Collection[str]) -> tuple[bool, Ratio]:
+    def queue_standing(self, name: QueueName, wanted: tuple[str, ...] | None) -> tuple[bool, Ratio]:
         """Whether it has what it deserves of what it waits for (`wanted`), and its share."""
         return self.ledger.entitlements.standing(self.ledger.node(name), wanted)
 
-    def touched_queues(self) -> set[QueueName]:
-        """Queues whose amounts changed since this was last asked."""
+    def touched(self) -> set[tuple[QueueName, TenantName]]:
+        """In which queues whose amounts changed since this was last asked."""
         return self.ledger.take_touched()
 
     def shares_fallen(self) -> int:

@@ -1,6 +1,5 @@
 """What an order, a filter or a score may look at besides its own arguments."""
 
-from collections.abc import Collection
 from typing import Protocol
 
 from global_sched.core.fairness import Amount, ShareKey
@@ -29,11 +28,11 @@ class View(Protocol):
     def queues_below(self, name: QueueName) -> bool:
         """Whether it has queues below it."""
 
-    def queue_standing(self, name: QueueName, wanted: Collection[str]) -> tuple[bool, Ratio]:
+    def queue_standing(self, name: QueueName, wanted: tuple[str, ...] | None) -> tuple[bool, Ratio]:
         """Whether it has what it deserves of what it waits for (`wanted`), and its share."""
 
-    def touched_queues(self) -> set[QueueName]:
-        """Queues whose amounts changed since this was last asked."""
+    def touched(self) -> set[tuple[QueueName, TenantName]]:
+        """In which queues whose amounts changed since this was last asked."""
 
     def shares_fallen(self) -> int:
         """How often anything was given back: shares may be less than before."""

@@ -7,11 +7,13 @@ import pytest
 from global_sched.core.gates import Gates
 from global_sched.core.tree import Tree
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.ids import QueueName, TenantName
+from global_sched.shared.model.decision import Claim, Decision, Leaver
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division
-from tests.builders import queue, resources, snapshot, tenant, workload
+from tests.builders import NOW, queue, resources, snapshot, tenant, workload
 
 PLAIN = queue("q")
 BROKEN = Verdict(code=Code.WAIT, reason=Reason.INVALID_SPEC, missing=1)
@@ -127,6 +129,21 @@ def test_the_oldest_may_wait_beside_a_limit():
     assert found.beyond_pending_limit == {jobs[0].key}
     assert found.refusal(jobs[0]).reason == Reason.TENANT_PENDING_LIMIT
     assert found.refusal(jobs[1]) is None
+
+
+def test_who_made_others_leave_stays_within_the_limit():
+    """Its victims are older and wait, too: they would put it beyond the limit, and come back."""
+    victim = workload("victim", queue="q", tenant="t", created=1)
+    leaver = Leaver(binding=victim.binding_id, amounts=Amounts())
+    claim = Claim(
+        cluster=ClusterName("c1"), amounts=Amounts(), since=NOW, until=NOW, victims=(leaver,)
+    )
+    claimant = workload("claimant", queue="q", tenant="t", created=2)
+    claimant = replace(claimant, decision=Decision(id="x", at=NOW, epoch=1, order=0, claim=claim))
+
+    found = gates([PLAIN], [replace(tenant("t"), pending_limit=1)], [victim, claimant])
+
+    assert found.beyond_pending_limit == {victim.key}
 
 
 def test_a_tenant_without_an_object_has_the_defaults():

@@ -182,12 +182,12 @@ def test_what_a_reservation_leaves_of_its_domain_is_for_a_claim_there():
         town.add(job(name, priority=10) if name == "claims" else job(name, created=1))
     town.leave()
 
-    plan = cycle(town)
+    plan = cycle(town, policy)
 
     assert ids(plan.admissions) == ["drains"]
     town.execute(plan)
     town.now = Instant(town.now + SECOND)
-    assert ids(cycle(town).admissions) == ["claims"]
+    assert ids(cycle(town, policy).admissions) == ["claims"]
 
 
 def test_nothing_is_held_outside_of_the_claims_domain():
