@@ -1,7 +1,7 @@
 """What every queue deserves: the federation's amounts divided down the tree, in whole numbers."""
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from math import gcd
 from typing import Final, NamedTuple
 
 from global_sched.core.fairness import Amount
@@ -13,6 +13,8 @@ from global_sched.shared.model.ids import QueueName
 Amounts = dict[QueueName, Amount]
 Bounds = tuple[dict[QueueName, int], dict[QueueName, int]]
 """The least and the most that a queue's weight gives it, of one resource."""
+Fraction = tuple[int, int]
+"""So much over so much."""
 _ALL: Final = 2**63
 
 
@@ -45,7 +47,7 @@ class Deserved:
         self._limits = _limits(clusters, tree)
         self._totals = totals
         self.deserved: Amounts = {}
-        self.shares: dict[QueueName, dict[str, tuple[int, int]]] = {}
+        self.shares: dict[QueueName, dict[str, Fraction]] = {}
         self.asked = asked
         self._active = {name for name, amounts in asked.items() if any(amounts.values())}
         names = set(totals)
@@ -62,8 +64,8 @@ class Deserved:
         root = self._tree.root
         total = self._totals.get(name, 0)
         most = min(total, root.capability.get(name, total))
-        self._set(root, name, most, Fraction(most))
-        wholes = {root.queue.name: Fraction(most)}
+        self._set(root, name, most, (most, 1))
+        wholes = {root.queue.name: (most, 1)}
         for node in order:
             if not node.children:
                 continue
@@ -74,12 +76,12 @@ class Deserved:
                 if amount is None:
                     by_weight.append(child)
                 else:
-                    self._set(child, name, amount, Fraction(amount * max(child.queue.weight, 0)))
-                    wholes[child.queue.name] = Fraction(amount)
+                    self._set(child, name, amount, (amount * max(child.queue.weight, 0), 1))
+                    wholes[child.queue.name] = (amount, 1)
                     left -= amount
             left = max(left, 0)
             if len(by_weight) < len(node.children):
-                whole = Fraction(left)
+                whole = (left, 1)
             wholes |= self._by_weight(name, left, whole, by_weight, (floors, ceilings))
 
     def _by_weight(
@@ -98,7 +100,7 @@ class Deserved:
         ]
         bases = self._bases(whole, keys, parts)
         for child, amount, base in zip(children, water_fill(left, parts), bases, strict=True):
-            self._set(child, name, amount, base or Fraction(amount))
+            self._set(child, name, amount, base if base[0] else (amount, 1))
         return dict(zip(keys, bases, strict=True))
 
     def _bases(self, whole: Fraction, keys: list[QueueName], parts: list[Part]) -> list[Fraction]:
@@ -108,7 +110,7 @@ class Deserved:
             for key, part in zip(keys, parts, strict=True)
         ]
         if any(part.floor for part in parts):
-            most = int(whole)
+            most = whole[0] // whole[1]
             floored = [
                 Part(
                     weight=weight,
@@ -117,14 +119,16 @@ class Deserved:
                 )
                 for weight, part in zip(weights, parts, strict=True)
             ]
-            return [Fraction(amount) for amount in water_fill(most, floored)]
-        each = whole / (sum(weights) or 1)
-        return [each * weight for weight in weights]
+            return [(amount, 1) for amount in water_fill(most, floored)]
+        over, under = whole[0], whole[1] * (sum(weights) or 1)
+        common = gcd(over, under)
+        over, under = over // common, under // common
+        return [(over * weight, under) for weight in weights]
 
     def _set(self, node: Node, name: str, deserved: int, share: Fraction) -> None:
         if deserved:
             self.deserved[node.queue.name][name] = deserved
-            self.shares[node.queue.name][name] = (share.numerator, share.denominator)
+            self.shares[node.queue.name][name] = share
 
     def _bounds(
         self, name: str, order: list[Node]
