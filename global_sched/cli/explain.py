@@ -21,6 +21,7 @@ from global_sched.shared.model.gang import Mode, PodSet, TopologyConstraint
 from global_sched.shared.model.instant import SECOND, format_instant
 from global_sched.shared.model.quantity import counted, format_quantity
 from global_sched.shared.model.verdict import Code
+from global_sched.shared.model.words import shortened
 from global_sched.shared.model.workload import Workload
 
 _CLUSTERS = (
@@ -225,7 +226,7 @@ def _entitled(queue: Holding) -> str:
         text += f", borrows {queue.borrowed.text()}"
     if queue.unused:
         text += f", {queue.unused.text()} of it unused"
-    return f"{text}; above it: {', '.join(queue.above)}" if queue.above else text
+    return f"{text}; above it: {', '.join(shortened(queue.above))}" if queue.above else text
 
 
 def _holding(holding: Holding) -> str:

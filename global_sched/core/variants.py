@@ -136,10 +136,11 @@ def claimants(snapshot: Snapshot) -> Iterator[Workload]:
 
 
 def leaves_of(node: Node) -> list[QueueName]:
-    """The queues below one that have none below them, by name."""
-    if not node.children:
-        return [node.queue.name] if node.parent is not None else []
-    return sorted(name for child in node.children for name in leaves_of(child))
+    """The queues below one that have none below them, by name; without recursion, as in `Tree`."""
+    below = [node]
+    for one in below:  # grows while it is walked
+        below += one.children
+    return sorted(one.queue.name for one in below if not one.children and one.parent is not None)
 
 
 def opened(snapshot: Snapshot, names: Collection[QueueName]) -> Snapshot:

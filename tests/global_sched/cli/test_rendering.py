@@ -184,6 +184,26 @@ def test_victims_that_stay(capsys):
     ]
 
 
+def test_a_queue_far_down(capsys):
+    """The first few and the last of the queues above it are named."""
+    names = ["q0", *(f"q{i}, parent: q{i - 1}" for i in range(1, 20))]
+    view = scenario_view(
+        f"""
+scenario: a deep tree
+world:
+  clusters: [{{name: m, nodes: [{{allocatable: {{cpu: 1}}}}]}}]
+  queues: [{", ".join(f"{{name: {name}}}" for name in names)}]
+  jobs: [{{name: j, queue: q19, tasks: [{{requests: {{cpu: 2}}}}]}}]
+"""
+    )
+    job = find_job(view.state, "j", None)
+
+    print_explanation(job, explain(view.snapshot, view.policy, view.now, job.key), view)
+
+    shown = capsys.readouterr().out
+    assert "; above it: q18, q17, q16, q15, q14, q13, …, root\n" in shown
+
+
 def test_tables_of_a_world(capsys):
     """One row per job, cluster, domain and queue; zeros of what is used up are shown."""
     view = scenario_view()
