@@ -1,6 +1,5 @@
 """Volcano Queues as decisions see them, and PriorityClasses by name."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -135,6 +134,6 @@ class Priorities:
         value, default = min(zip(self._defaults.values(), self._defaults, strict=True))
         return Priority(value, default)
 
-    def names(self) -> Iterable[str]:
-        """All classes, sorted."""
-        return sorted(self._values)
+    def values(self) -> tuple[tuple[str, int], ...]:
+        """What every class gives, by name."""
+        return tuple(sorted({**_BUILT_IN, **self._values}.items()))

@@ -32,6 +32,9 @@ _STAY = (
     "they stay: somebody who waits could take the room from it at once, another queue that has "
     "less, or a higher priority in its own"
 )
+_NO_SEARCHES = (
+    "they stay: the Policy allows no search for those who could leave (searches_per_cycle is 0)"
+)
 
 
 def victims_of(workload: Workload, cycle: Cycle) -> Shown:
@@ -52,12 +55,20 @@ def victims_of(workload: Workload, cycle: Cycle) -> Shown:
     if workload.demand.division != Division.WHOLE:
         return (), _WIDE
     found = cycle.claims.search(workload)
-    least = cycle.statement.standings.of(workload).minimum_requests
-    if isinstance(found, Found) and rests(workload, cycle.statement):
-        return _shown(found, workload), _rests_until(workload, cycle)
-    if isinstance(found, Found) and cycle.claims.provokes(workload, found, least):
-        return _shown(found, workload), _STAY
-    return ((), found.why) if isinstance(found, Nothing) else (_shown(found, workload), "")
+    if isinstance(found, Nothing):
+        return (), found.why
+    return _shown(found, workload), _why_they_stay(workload, found, cycle)
+
+
+def _why_they_stay(workload: Workload, found: Found, cycle: Cycle) -> str:
+    """Why those do not leave who could; empty where they do."""
+    statement = cycle.statement
+    if statement.policy.searches_per_cycle <= 0:
+        return _NO_SEARCHES
+    if rests(workload, statement):
+        return _rests_until(workload, cycle)
+    least = statement.standings.of(workload).minimum_requests
+    return _STAY if cycle.claims.provokes(workload, found, least) else ""
 
 
 def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
@@ -84,6 +95,8 @@ def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
     if isinstance(found, Nothing):
         return (), found.why
     amount = growth_gang(workload, lacks).requests(lacks)
+    if statement.policy.searches_per_cycle <= 0:
+        return _shown(found, workload), _NO_SEARCHES
     stay = cycle.claims.provokes(workload, found, amount)
     return _shown(found, workload), _STAY if stay else ""
 

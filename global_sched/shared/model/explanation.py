@@ -94,6 +94,8 @@ class Change(StrEnum):
     """Its queue is there and in order, or it names another one."""
     TENANT = "Tenant"
     """Its tenant is in order, may have more waiting, or it names another PriorityClass."""
+    PRIORITY = "Priority"
+    """The PriorityClass that it names is there."""
     HELD = "Held"
     """No room is kept for others."""
     QUOTA = "Quota"
