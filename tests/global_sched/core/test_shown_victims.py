@@ -149,7 +149,7 @@ def test_victims_that_stay_for_the_sake_of_another():
         pytest.param(
             workload("j", cpu=1, pods=5, queue="q", priority=9),
             {},
-            "no allowed domain would hold it even without the 1 gangs that may leave",
+            "no allowed domain would hold it even without the 1 gang that may leave",
             id="more than the clusters have",
         ),
     ],
