@@ -201,6 +201,8 @@ def _standing(found: Explanation) -> Iterator[str]:
         yield f"entitled  {_entitled(found.queue)}"
         yield f"tenant    {_holding(found.tenant)}"
     yield from _victims(found)
+    for kept in found.kept:
+        yield f"kept      {kept}"
     for remedy in found.remedies:
         yield f"{'runs when' if remedy.enough else 'also needs'} {remedy.text}"
 

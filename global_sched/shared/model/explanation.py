@@ -139,7 +139,8 @@ class Explanation:
     `length` is its place in its queue's line, 0 when it does not stand in line. `queue` and
     `tenant` are as they were when its turn came. `victims` would have to leave for it now, or
     are told to; `no_victims` says why nobody does, also where victims were found and stay; empty
-    when it needs none. `remedies` would let it run.
+    when it needs none. `kept` says what room is kept from it, and for whom. `remedies` would let
+    it run.
     """
 
     outcome: Outcome
@@ -151,4 +152,5 @@ class Explanation:
     tenant: Holding
     victims: tuple[Victim, ...] = ()
     no_victims: str = ""
+    kept: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()

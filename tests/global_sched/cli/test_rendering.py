@@ -47,7 +47,7 @@ Domains of b, nearest first:
   DOMAIN   TIER    HOLDS   WHY NOT MORE
   b-10        1   1 of 5   1 node: nvidia.com/gpu for 1 pod; to free for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at all)
   b-2         1   1 of 5   1 node: nvidia.com/gpu for 1 pod; to free for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at all)
-  b-1         1   0 of 5   4 nodes: too little nvidia.com/gpu (at most 0 of 8 free); to free for 5 more of worker: 32 nvidia.com/gpu on 4 nodes (1 have no node at all)
+  b-1         1   0 of 5   4 nodes: too little nvidia.com/gpu (at most 0 of 8 free); to free for 5 more of worker: 32 nvidia.com/gpu on 4 nodes (1 has no node at all)
 
 (policy 0123456789ab)
 """  # noqa: E501 - a table is as wide as it is

@@ -124,8 +124,10 @@ def test_the_oldest_may_wait_beside_a_limit():
 
     found = gates([PLAIN], [replace(tenant("t"), pending_limit=2)], jobs)
 
-    assert found.beyond_pending_limit == {jobs[0].key}
-    assert found.refusal(jobs[0]).reason == Reason.TENANT_PENDING_LIMIT
+    assert found.beyond_pending_limit == {jobs[0].key: 2}
+    refused = found.refusal(jobs[0])
+    assert refused.reason == Reason.TENANT_PENDING_LIMIT
+    assert refused.detail == "tenant t has 2 older workloads waiting, and may have 2 in all"
     assert found.refusal(jobs[1]) is None
 
 
@@ -135,3 +137,14 @@ def test_a_tenant_without_an_object_has_the_defaults():
 
     assert found.tenant(TenantName("t")) is found.tenant(TenantName("t"))
     assert found.tenant(TenantName("t")).weight == 1
+
+
+def test_many_queues_below():
+    """A few are named, and that there are more."""
+    below = [replace(queue(f"e{n}"), parent=QueueName("org")) for n in range(4)]
+
+    found = gates([queue("org"), *below]).shut(QueueName("org"), TenantName("t"))
+
+    assert found.detail == (
+        "queue org has queues below it (e0, e1, e2, …); name one that has none below it"
+    )
