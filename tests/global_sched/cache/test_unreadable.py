@@ -8,7 +8,9 @@ from tests.played import ONE_NODE, explained
 @pytest.mark.parametrize(
     ("fields", "want"),
     [
-        pytest.param("weight: 0", "spec.weight: is 0; use 1 to 65535", id="a weight of nothing"),
+        pytest.param(
+            "weight: 65536", "spec.weight: is 65536; use 1 to 65535", id="a weight that is absurd"
+        ),
         pytest.param(
             "priority: 5000000000",
             "spec.priority: 5000000000 does not fit 32 bits; use a smaller one",

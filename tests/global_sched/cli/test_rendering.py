@@ -204,6 +204,32 @@ world:
     assert "; above it: q18, q17, q16, q15, q14, q13, …, root\n" in shown
 
 
+def test_limits_and_what_is_borrowed(capsys):
+    """A tenant has limits and a queue a capability; pods are no news beside what they hold."""
+    view = scenario_view(
+        """
+scenario: a queue holds more than it deserves
+world:
+  clusters: [{name: m, nodes: [{allocatable: {cpu: 4, pods: 10}}]}]
+  queues: [{name: q, deserved: {cpu: 1}, capability: {cpu: 3}}, {name: p}]
+  tenants: [{name: t, namespaces: [default], spec: {limits: {cpu: 3}}}]
+  jobs:
+  - {name: r, queue: q, tasks: [{replicas: 3, requests: {cpu: 1}}]}
+  - {name: j, queue: q, created: 1, tasks: [{requests: {cpu: 1}}]}
+"""
+    )
+    job = find_job(view.state, "j", None)
+
+    print_explanation(job, explain(view.snapshot, view.policy, view.now, job.key), view)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith(("queue", "entitled", "tenant"))] == [
+        "queue     q: weight 1, holds cpu 3; dominant share 75.00% (cpu); capability cpu 3",
+        "entitled  q deserves cpu 1, borrows cpu 2; above it: root",
+        "tenant    t: weight 1, holds cpu 3; dominant share 75.00% (cpu); limits cpu 3",
+    ]
+
+
 def test_tables_of_a_world(capsys):
     """One row per job, cluster, domain and queue; zeros of what is used up are shown."""
     view = scenario_view()
