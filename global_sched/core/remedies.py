@@ -2,7 +2,7 @@
 
 Asked by `explain` only, in the workload's turn. A tier or a minimum is tried in the statement as it
 is then, everything else in a cycle of its own on a changed snapshot (`trials`). So many of each are
-tried at most: six cycles, one search for those whose ending would help, `TIERS` tiers, `QUEUES`
+tried at most: seven cycles, one search for those whose ending would help, `TIERS` tiers, `QUEUES`
 queues, `CLASSES` PriorityClasses, `CLUSTERS` clusters, and as many smaller minimums as halving
 takes.
 """

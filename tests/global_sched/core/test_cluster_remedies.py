@@ -140,3 +140,15 @@ def test_a_limit_in_the_cluster_comes_after_its_taint():
         f"n may be used, where it fits: {TAINTED}; then still: n is nearest: queue q in cluster n: "
         "cpu 2 asked, 0 of 1 in use"
     )
+
+
+def test_a_limit_in_all_clusters_is_told_once():
+    """It stands against the job in each of them, and is no matter of one."""
+    limited = replace(queue("q", cpu=1), cluster_capability=((ClusterName("n"), (("cpu", 8000),)),))
+    world = snapshot([cluster("n", cpu=4)], [limited], pending=[job()])
+
+    found = explain(world, QUIET, NOW, "jobs/j").remedies
+
+    assert [(one.text, one.enough) for one in found] == [
+        ("queue q may hold 1 cpu more (1 left of 1)", True)
+    ]
