@@ -17,7 +17,7 @@ def read_amounts(
         try:
             amount = parse_quantity(str(quantity), resource)
         except QuantityError as error:
-            problems.append(f"{field}[{resource}]: {error}")
+            problems.append(f"{field}[{resource}]: {error}; correct it")
             continue
         if amount < 0:
             problems.append(f"{field}[{resource}]: is {quantity}; use 0 or more")

@@ -1,6 +1,5 @@
 """Volcano Queues as decisions see them, and PriorityClasses by name."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,7 +29,7 @@ def read_queue(wire: WireQueue) -> Queue:
         weight = 1
     priority = spec.priority or 0
     if not -(2**31) <= priority < 2**31:
-        problems.append(f"spec.priority: {priority} does not fit 32 bits")
+        problems.append(f"spec.priority: {priority} does not fit 32 bits; use a smaller one")
         priority = 0
     read: dict[str, Named] = {}
     guarantee = None if spec.guarantee is None else spec.guarantee.resource
@@ -44,7 +43,6 @@ def read_queue(wire: WireQueue) -> Queue:
     clusters, found = _in_clusters(wire)
     problems += found
     problems += _beyond("guarantee.resource", read["guarantee.resource"], read["capability"])
-    text = f"Queue {name}: {'; '.join(problems)}; correct it" if problems else ""
     state = wire.status.state
     return Queue(
         name=QueueName(name),
@@ -58,7 +56,7 @@ def read_queue(wire: WireQueue) -> Queue:
         parent=QueueName(spec.parent or ROOT),
         open=state in ("", QueueState.OPEN),
         state=_STATES.get(state, QueueState.UNKNOWN),
-        problem=text,
+        problem="; ".join(problems),
     )
 
 
@@ -84,7 +82,7 @@ def _beyond(field: str, amounts: Named, limits: Named) -> list[str]:
     most = dict(limits)
     return [
         f"spec.{field}[{name}]: {format_quantity(amount, name)} is more than the capability "
-        f"{format_quantity(most[name], name)}"
+        f"{format_quantity(most[name], name)}; lower it"
         for name, amount in amounts
         if amount > most.get(name, amount)
     ]
@@ -135,6 +133,6 @@ class Priorities:
         value, default = min(zip(self._defaults.values(), self._defaults, strict=True))
         return Priority(value, default)
 
-    def names(self) -> Iterable[str]:
-        """All classes, sorted."""
-        return sorted(self._values)
+    def values(self) -> tuple[tuple[str, int], ...]:
+        """What every class gives, by name."""
+        return tuple(sorted({**_BUILT_IN, **self._values}.items()))

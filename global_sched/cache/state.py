@@ -205,7 +205,7 @@ class State:
             "",
             queue.name,
             wire.metadata.uid,
-            queue.problem,
+            f"Queue {queue.name}: {queue.problem}" if queue.problem else "",
         )
         self._note(self.world.set_queue(queue))
         past = parse_past(queue.name, wire.metadata.annotation(PAST_USAGE))

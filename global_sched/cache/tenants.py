@@ -29,13 +29,12 @@ def read_tenant(wire: WireTenant) -> TenantFacts:
     except InstantError:
         created = Instant(0)
     limits, problems = read_amounts(spec.limits, "spec.limits")
-    text = f"Tenant {meta.name}: {'; '.join(problems)}; correct it" if problems else ""
     tenant = Tenant(
         name=TenantName(meta.name),
         weight=spec.weight,
         limits=limits,
         pending_limit=spec.pending_limit,
-        problem=text,
+        problem="; ".join(problems),
         namespaces=tuple(sorted(set(spec.namespaces or ()))),
         queues=tuple(QueueName(name) for name in sorted(set(spec.queues or ()))),
         priority_classes=tuple(sorted(set(spec.priority_classes or ()))),

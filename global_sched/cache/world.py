@@ -301,6 +301,7 @@ class World:
             unsettled=self.ledger.unsettled(),
             running=self.ledger.running(),
             past=self._past_values,
+            priorities=self._priorities.values(),
             epoch=epoch,
         )
 

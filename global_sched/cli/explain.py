@@ -20,7 +20,9 @@ from global_sched.shared.model.explanation import Explanation, Holding
 from global_sched.shared.model.gang import Mode, PodSet, TopologyConstraint
 from global_sched.shared.model.instant import SECOND, format_instant
 from global_sched.shared.model.quantity import counted, format_quantity
+from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.verdict import Code
+from global_sched.shared.model.words import shortened
 from global_sched.shared.model.workload import Workload
 
 _CLUSTERS = (
@@ -77,7 +79,7 @@ def print_explanation(
     if found is None:
         click.echo(f"\n({view.policy_note})")
         return
-    for line in _standing(found):
+    for line in standing(found):
         click.echo(line)
     print_clusters(found, every_domain=every_domain)
     click.echo(f"\n({view.policy_note})")
@@ -184,7 +186,7 @@ def _within(constraint: TopologyConstraint) -> str:
     return f"one domain of tier {tier} or below (hard)"
 
 
-def _standing(found: Explanation) -> Iterator[str]:
+def standing(found: Explanation) -> Iterator[str]:
     """The verdict, the place in the queue, the shares."""
     verdict = found.outcome.verdict
     if verdict.code != Code.FIT:
@@ -198,8 +200,10 @@ def _standing(found: Explanation) -> Iterator[str]:
     if found.outcome.queue:
         yield f"queue     {_holding(found.queue)}"
         yield f"entitled  {_entitled(found.queue)}"
-        yield f"tenant    {_holding(found.tenant)}"
+        yield f"tenant    {_holding(found.tenant, 'limits')}"
     yield from _victims(found)
+    for kept in found.kept:
+        yield f"kept      {kept}"
     for remedy in found.remedies:
         yield f"{'runs when' if remedy.enough else 'also needs'} {remedy.text}"
 
@@ -221,14 +225,20 @@ def _victims(found: Explanation) -> Iterator[str]:
 def _entitled(queue: Holding) -> str:
     """What the queue has a right to, and what of it is left or borrowed."""
     text = f"{queue.name} deserves {queue.deserved.text()}"
-    if queue.borrowed:
-        text += f", borrows {queue.borrowed.text()}"
-    if queue.unused:
-        text += f", {queue.unused.text()} of it unused"
-    return f"{text}; above it: {', '.join(queue.above)}" if queue.above else text
+    if _main(queue.borrowed):
+        text += f", borrows {_main(queue.borrowed)}"
+    if _main(queue.unused):
+        text += f", {_main(queue.unused)} of it unused"
+    return f"{text}; above it: {', '.join(shortened(queue.above))}" if queue.above else text
 
 
-def _holding(holding: Holding) -> str:
+def _main(amounts: Resources) -> str:
+    """The amounts without the pod count, which is only there to be complete; empty for none."""
+    main = Resources.of({name: value for name, value in amounts.entries if name != PODS})
+    return main.text() if main else ""
+
+
+def _holding(holding: Holding, limits: str = "capability") -> str:
     share = holding.share
     part = share.held / share.total if share.total else 0.0
     text = f"{holding.name}: weight {share.weight}, holds {holding.held.text()}"
@@ -239,8 +249,8 @@ def _holding(holding: Holding) -> str:
     if share.resource and share.held:
         text += f"; dominant share {percent(part)} ({share.resource})"
     if holding.capability:
-        limits = ", ".join(f"{n} {format_quantity(v, n)}" for n, v in holding.capability)
-        text += f"; capability {limits}"
+        most = ", ".join(f"{n} {format_quantity(v, n)}" for n, v in holding.capability)
+        text += f"; {limits} {most}"
     if holding.past:
         text += f"; held on average before {holding.past.text()}"
     return text

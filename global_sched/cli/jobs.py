@@ -11,6 +11,7 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import Forbidden
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Outcome
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.workload import Workload
 
 
@@ -123,4 +124,5 @@ def _growth(workload: Workload) -> str | None:
     decision = workload.decision
     if workload.finished or decision is None or not workload.targets or not decision.pending.pods():
         return None
-    return f"{decision.pending.pods()} more pods asked for and not admitted yet"
+    more = counted(decision.pending.pods(), "more pod")
+    return f"{more} asked for and not admitted yet"

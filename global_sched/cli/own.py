@@ -16,6 +16,7 @@ from global_sched.shared.api.volcano import Queue
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
 from global_sched.shared.model.decision_text import DecisionError, parse_decision
+from global_sched.shared.model.quantity import counted
 
 NEEDS_NAMESPACE: Final = (
     "you may not read the whole federation; name your namespace: gsched explain -n NAMESPACE JOB"
@@ -104,7 +105,7 @@ def _admitted(binding: ResourceBinding) -> str:
     if decision is None:
         return ""
     return "; ".join(
-        f"{grant.amounts.pods()} pods in {grant.cluster}"
+        f"{counted(grant.amounts.pods(), 'pod')} in {grant.cluster}"
         + (f", domain {grant.domain} (tier {grant.tier})" if grant.domain else "")
         for grant in decision.grants
     )

@@ -9,7 +9,7 @@ import click
 import msgspec
 import yaml
 
-from global_sched.cli.explain import print_clusters
+from global_sched.cli.explain import print_clusters, standing
 from global_sched.cli.jobs import COLUMNS, row_of
 from global_sched.cli.output import Row, show_rows, show_value
 from global_sched.cli.trial import tried
@@ -22,9 +22,14 @@ from global_sched.shared.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPA
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import Forbidden, NotFound
+from global_sched.shared.model.explanation import Explanation
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.verdict import Code
+from global_sched.shared.model.workload import Workload
+
+MOST_EXPLAINED = 50
+"""Of so many jobs of a scenario that wait it is said why."""
 
 
 def show(where: Where, *, file: Path, output: str) -> None:
@@ -62,6 +67,7 @@ def _show_scenario(file: Path, text: str, output: str) -> None:
         value = {
             "scenario": report.scenario,
             "jobs": rows,
+            "explanations": msgspec.to_builtins(_explained(report)),
             "failures": list(report.failures),
             "unproven": list(report.unproven),
         }
@@ -69,6 +75,8 @@ def _show_scenario(file: Path, text: str, output: str) -> None:
     else:
         click.echo(f"{report.scenario}\n")
         show_rows(rows, COLUMNS, output)
+        for name, one in _explained(report).items() if output == "wide" else ():
+            _show_standing(name, one)
         click.echo()
         show_unproven(report.unproven)
         for failure in report.failures:
@@ -76,6 +84,28 @@ def _show_scenario(file: Path, text: str, output: str) -> None:
         if not report.failures:
             click.echo("everything is as the file expects")
     sys.exit(1 if report.failures else 0)
+
+
+def _explained(report: Report) -> dict[str, Explanation]:
+    """Why jobs wait in a scenario's world, the first of them by name: each takes a few cycles."""
+    waiting = sorted((one.name, one.workload) for one in report.jobs if _waits(one.workload))
+    found = {
+        name: explain(report.snapshot, report.policy, report.now, workload.key)
+        for name, workload in waiting[:MOST_EXPLAINED]
+    }
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _waits(workload: Workload) -> bool:
+    """For its place, or for more pods."""
+    return not workload.finished and not (workload.targets and not workload.lacking().entries)
+
+
+def _show_standing(name: str, found: Explanation) -> None:
+    """The lines of `gsched explain` about a job that waits."""
+    click.echo(f"\n{name}")
+    for line in standing(found):
+        click.echo(f"  {line}")
 
 
 def show_unproven(jobs: Sequence[str]) -> None:
@@ -118,7 +148,7 @@ def _show_manifests(where: Where, *, text: str, file: Path, output: str) -> None
     show_rows(rows, COLUMNS, output)
     for name, one in found.items():
         if one is not None and one.outcome.verdict.code != Code.FIT:
-            click.echo(f"\n{name}: {one.outcome.verdict.detail}")
+            _show_standing(name, one)
             print_clusters(one, every_domain=output == "wide")
     for key in moved:
         click.echo(f"\n{key} would have to wait instead")

@@ -6,6 +6,7 @@ from global_sched.core.holds import Held
 from global_sched.core.offer import Refusal
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.instant import format_instant
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.verdict import Code, Verdict
 
@@ -33,12 +34,15 @@ def with_why(refusal: Refusal, why: str) -> Refusal:
     return replace(refusal, verdict=verdict)
 
 
-def deferred(refusal: Refusal) -> Refusal:
-    """It may search in a later cycle."""
+def deferred(refusal: Refusal, policy: Policy) -> Refusal:
+    """It may search in a later cycle, unless the Policy allows no search at all."""
+    later = "who could leave for it is looked at in a later cycle"
+    if policy.searches_per_cycle <= 0:
+        later = "the Policy allows no search for those who could leave (searches_per_cycle is 0)"
     verdict = Verdict(
         code=Code.WAIT,
         reason=Reason.SEARCH_DEFERRED,
-        detail=f"{refusal.verdict.detail}; who could leave for it is looked at in a later cycle",
+        detail=f"{refusal.verdict.detail}; {later}",
         missing=1,
     )
     return replace(refusal, verdict=verdict)

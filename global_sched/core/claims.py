@@ -219,7 +219,8 @@ class Claims:
             return with_why(refusal, known.why)
         turn = Turn.LATER if known is not None else self.turns.take(workload)
         if turn != Turn.SEARCH:
-            return deferred(refusal) if turn == Turn.LATER else None
+            policy = self._statement.policy
+            return deferred(refusal, policy) if turn == Turn.LATER else None
         found = self.search(workload)
         if isinstance(found, Found) and self.provokes(workload, found, self._least(workload)):
             found = Nothing(

@@ -22,6 +22,7 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Claiming
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
@@ -149,9 +150,14 @@ def _evict_surplus(units: Sequence[Unit], claimant: Workload, statement: Stateme
     made = statement.redecide(victim, (less,))
     decision = replace(made, give_up=((grant.cluster, leaves),))
     statement.write(victim, decision, victim.observed_affinity, makes_room_for=claimant.key)
-    text = f"in place; {leaves.pods()} pods beyond its minimum leave: {why(units[0], claimant)}"
+    text = f"in place; {_beyond(leaves.pods())}: {why(units[0], claimant)}"
     verdict = Verdict(code=Code.FIT, reason=Reason.GAVE_UP_SURPLUS, detail=text)
     statement.outcomes.append(outcome_of(victim, verdict, nearest=grant.cluster))
+
+
+def _beyond(pods: int) -> str:
+    """`1 pod beyond its minimum leaves`."""
+    return f"{counted(pods, 'pod')} beyond its minimum {'leaves' if pods == 1 else 'leave'}"
 
 
 def why(unit: Unit, claimant: Workload) -> str:

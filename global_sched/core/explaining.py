@@ -11,6 +11,7 @@ from global_sched.core.choice import reasons
 from global_sched.core.cycle import Cycle, settled
 from global_sched.core.group_remedies import GroupRemedies
 from global_sched.core.holds import Held, give_back
+from global_sched.core.kept_room import kept_from
 from global_sched.core.offer import Offer
 from global_sched.core.remedies import Remedies
 from global_sched.core.rooms import Ask
@@ -70,6 +71,7 @@ def explain(
         tenant=tenant,
         victims=look.victims,
         no_victims=look.why,
+        kept=look.kept if _waits(outcome) else (),
         remedies=look.remedies if _waits(outcome) else (),
     )
 
@@ -108,6 +110,7 @@ class _Look(NamedTuple):
     victims: tuple[Victim, ...] = ()
     why: str = ""
     remedies: tuple[Remedy, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 def _look_with_its_room(workload: Workload, cycle: Cycle) -> _Look:
@@ -137,7 +140,14 @@ def _look(workload: Workload, cycle: Cycle) -> _Look:
         return _Look()
     victims, why = victims_of(workload, cycle)
     remedies = _remedies(workload, cycle, () if why else victims)
-    return _Look(clusters, domains, victims, why, remedies)
+    return _Look(clusters, domains, victims, why, remedies, _kept(workload, cycle))
+
+
+def _kept(workload: Workload, cycle: Cycle) -> tuple[str, ...]:
+    """What room is kept from it."""
+    asked = growth_for if workload.targets else offer_for
+    found = asked(workload, cycle.statement)
+    return () if isinstance(found, Offer) else kept_from(workload, found.verdict, cycle)
 
 
 def _waits(outcome: Outcome) -> bool:

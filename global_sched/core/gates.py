@@ -4,10 +4,14 @@ from global_sched.core.fairness import Amount
 from global_sched.core.tree import Node, Tree
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.queue import Tenant
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Demand, Division, Workload
+
+_NAMED = 3
+"""So many queues below one are named."""
 
 
 class Gates:
@@ -22,7 +26,8 @@ class Gates:
             tuple[QueueName, TenantName], tuple[list[Amount], list[dict[ClusterName, Amount]]]
         ] = {}
         self.beyond_pending_limit = _beyond(snapshot)
-        """Waiting workloads that are more than their tenant may have considered."""
+        """Waiting workloads that are more than their tenant may have considered, and how many of it
+        are before them."""
 
     def tenant(self, name: TenantName) -> Tenant:
         """The tenant."""
@@ -86,7 +91,8 @@ class Gates:
         if node.frozen:
             return _wait(Reason.QUEUE_INVALID, f"queue {name}: {node.frozen}")
         if node.children or node.parent is None:
-            below = ", ".join(str(child.queue.name) for child in node.children[:3])
+            names = [str(child.queue.name) for child in node.children]
+            below = ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
             why = f"has queues below it ({below})" if below else "is above all others"
             return _never(
                 Reason.QUEUE_NOT_LEAF, f"queue {name} {why}; name one that has none below it"
@@ -109,15 +115,15 @@ class Gates:
     def _own(self, workload: Workload) -> Verdict | None:
         """The tenant has too many that wait, or may not use the PriorityClass."""
         chosen = workload.priority_class
-        beyond = workload.key in self.beyond_pending_limit
-        if not chosen and not beyond:
+        before = self.beyond_pending_limit.get(workload.key)
+        if not chosen and before is None:
             return None
         tenant = self.tenant(workload.tenant)
-        if beyond:
+        if before is not None:
             return _wait(
                 Reason.TENANT_PENDING_LIMIT,
-                f"tenant {tenant.name} has {tenant.pending_limit} older workloads waiting, "
-                "which is as many as it may",
+                f"tenant {tenant.name} has {counted(before, 'workload')} waiting before it, and "
+                f"may have {tenant.pending_limit} in all",
             )
         if chosen and tenant.priority_classes and chosen not in tenant.priority_classes:
             allowed = ", ".join(sorted(tenant.priority_classes))
@@ -145,7 +151,7 @@ def _never(reason: Reason, detail: str) -> Verdict:
     return Verdict(code=Code.NEVER, reason=reason, detail=detail, missing=1)
 
 
-def _beyond(snapshot: Snapshot) -> frozenset[WorkloadKey]:
+def _beyond(snapshot: Snapshot) -> dict[WorkloadKey, int]:
     """The waiting workloads beyond their tenants' pending limits, the oldest counted first.
 
     Those that others left for come before all: else their own victims, older than they are, would
@@ -165,11 +171,12 @@ def _beyond(snapshot: Snapshot) -> frozenset[WorkloadKey]:
                 and one.problem is None
                 and one.demand.division != Division.COPIED
             )
-    found: set[WorkloadKey] = set()
+    found: dict[WorkloadKey, int] = {}
     for tenant, workloads in waiting.items():
         workloads.sort(key=lambda one: (not _made_room(one), one.created, one.uid))
-        found.update(one.key for one in workloads[limits[tenant] :])
-    return frozenset(found)
+        for before in range(limits[tenant], len(workloads)):
+            found[workloads[before].key] = before
+    return found
 
 
 def _made_room(workload: Workload) -> bool:

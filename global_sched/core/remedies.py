@@ -1,32 +1,33 @@
 """What would let a workload run that does not: changes, each tried with the cycle's own checks.
 
-Asked by `explain` only, in the workload's turn. What changes the workload alone is tried in the
-statement as it is then; what changes others is tried in a cycle of its own on a changed snapshot.
-So many of each are tried at most: four cycles, one search for those whose ending would help,
-`TIERS` tiers, `QUEUES` queues, and as many smaller minimums as halving takes.
+Asked by `explain` only, in the workload's turn. A tier or a minimum is tried in the statement as it
+is then, everything else in a cycle of its own on a changed snapshot (`trials`). So many of each are
+tried at most: seven cycles, one search for those whose ending would help, `TIERS` tiers, `QUEUES`
+queues, `CLASSES` PriorityClasses, `CLUSTERS` clusters, and as many smaller minimums as halving
+takes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from global_sched.core.admission import growth_for, offer_for, refused_before
+from global_sched.core.cluster_remedies import ClusterRemedies
 from global_sched.core.cycle import Cycle
 from global_sched.core.endings import endings, latest_end
-from global_sched.core.holds import give_back
+from global_sched.core.named_remedies import its_class, other_classes, other_queues
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.quota import over
 from global_sched.core.remedy_text import (
+    UNKNOWN,
     ending_text,
     enough_text,
     instead_of,
     leaving_text,
     open_text,
     placed,
-    remedy_of,
 )
 from global_sched.core.rooms import Ask
+from global_sched.core.trials import Trials
 from global_sched.core.variants import (
     claimants,
     ended,
@@ -37,7 +38,6 @@ from global_sched.core.variants import (
     only_these,
     opened,
     raised,
-    raised_in,
     waiting,
     with_gang,
     without_claims,
@@ -46,7 +46,6 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Change, Remedy, Victim
 from global_sched.shared.model.gang import Amounts, Gang, Mode
 from global_sched.shared.model.growth import needs_more
-from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import counted
@@ -57,10 +56,7 @@ from global_sched.shared.model.workload import Division, Workload
 
 TIERS = 4
 """So many further tiers are tried, the next ones first."""
-QUEUES = 3
-"""So many other queues are tried, by name."""
 FIRST = "it is the first in line"
-_UNKNOWN = "; what then still stands against it is not known"
 QUOTA = frozenset({Reason.QUEUE_CAPABILITY, Reason.TENANT_LIMIT})
 _ROOM = frozenset({Reason.CAPACITY_DOES_NOT_FIT, Reason.TOPOLOGY_DOES_NOT_FIT})
 _HOLDS = _ROOM | QUOTA | {Reason.GUARANTEE_RESERVED, Reason.GROWTH_PENDING}
@@ -79,6 +75,7 @@ class Remedies:
         self._alone: str | None = None
         """In which line it has room already, of `_lines`."""
         self._offer_for = growth_for if workload.targets else offer_for
+        self._trials = Trials(workload, cycle.statement)
 
     def find(self, ask: Ask | None, victims: tuple[Victim, ...]) -> Iterator[Remedy]:
         """All that were found, those that need least of others first.
@@ -107,7 +104,9 @@ class Remedies:
         if gang is None:
             return
         if ask is not None:
-            yield from self._cluster(ask)
+            nowhere, asked = self._may_run_nowhere(ask.gang), self._asked(ask.gang)
+            clusters = ClusterRemedies(self._workload, asked, self._trials, self._statement)
+            yield from clusters.find(ask, self._refusal, nowhere=nowhere)
         if self._workload.demand.division == Division.WHOLE:
             yield from self._tier(gang)
             if self._refusal.verdict.reason in _HOLDS:
@@ -130,7 +129,7 @@ class Remedies:
             yield from self._may_wait()
             return
         for first, world in self._lines(self._snapshot):
-            if first and self._admitted(world) is not None:
+            if first and self._trials.has_room(world):
                 change = Change.TURN if first == FIRST else Change.HELD
                 self._alone = first
                 yield Remedy(change=change, text=f"{first}: there is room now")
@@ -153,7 +152,9 @@ class Remedies:
         tenant = self._statement.ledger.tenant(self._workload.tenant)
         older = older_of(self._workload, self._snapshot)
         text = f"tenant {tenant.name} may have {older + 1} waiting (now {tenant.pending_limit})"
-        yield self._judged(Change.TENANT, waiting(self._snapshot, tenant.name, older + 1), text)
+        yield self._trials.judged(
+            Change.TENANT, waiting(self._snapshot, tenant.name, older + 1), text
+        )
 
     def _in_order(self, reason: Reason) -> Iterator[Remedy]:
         """What is wrong with its queue or tenant is put right, or it names others."""
@@ -163,43 +164,49 @@ class Remedies:
             case Reason.QUEUE_CLOSED:
                 shut = [one.queue.name for one in ledger.node(queue).path if not one.queue.open]
                 changed = opened(self._snapshot, frozenset(shut))
-                yield self._judged(Change.QUEUE_OPEN, changed, open_text(shut))
+                yield self._trials.judged(Change.QUEUE_OPEN, changed, open_text(shut))
             case Reason.QUEUE_MISSING:
                 changed = existing(self._snapshot, queue)
-                yield self._judged(Change.QUEUE, changed, f"there is a queue {queue}")
+                yield self._trials.judged(Change.QUEUE, changed, f"there is a queue {queue}")
             case Reason.QUEUE_INVALID:
-                text = f"queue {queue} is put right: {ledger.node(queue).frozen}{_UNKNOWN}"
+                text = f"queue {queue} is put right: {ledger.node(queue).frozen}{UNKNOWN}"
                 yield Remedy(change=Change.QUEUE, text=text, enough=False)
             case Reason.TENANT_INVALID:
-                text = f"tenant {tenant.name} is put right: {tenant.problem}{_UNKNOWN}"
+                text = f"tenant {tenant.name} is put right: {tenant.problem}{UNKNOWN}"
                 yield Remedy(change=Change.TENANT, text=text, enough=False)
             case Reason.QUEUE_NOT_LEAF:
-                yield from self._other_queue(leaves_of(ledger.node(queue)))
+                below = leaves_of(ledger.node(queue))
+                yield from other_queues(workload, below, self._trials, self._statement)
             case Reason.QUEUE_NOT_ALLOWED:
-                yield from self._other_queue(sorted(tenant.queues))
+                yield from other_queues(workload, tenant.queues, self._trials, self._statement)
             case Reason.PRIORITY_CLASS_NOT_ALLOWED:
                 names = sorted(tenant.priority_classes)
-                other = replace(workload, priority_class=names[0])
-                text = f"its PriorityClass is {' or '.join(names)}"
-                yield self._with(other, Change.TENANT, text)
+                yield from other_classes(workload, names, self._trials, self._statement)
+            case Reason.PRIORITY_CLASS_MISSING:
+                yield its_class(workload, self._trials, self._statement)
             case _:
                 return
-
-    def _other_queue(self, names: Sequence[QueueName]) -> Iterator[Remedy]:
-        """It names a queue from which it may be admitted."""
-        for name in names[:QUEUES]:
-            other = replace(self._workload, queue=name)
-            yield self._with(other, Change.QUEUE, f"it names queue {name}")
 
     def _quota(self, reason: Reason, gang: Gang) -> Iterator[Remedy]:
         """The limits that are too small, by how much; or guarantees of others."""
         if reason in QUOTA:
-            changed, lacks = raised(self._workload, self._asked(gang), self._statement)
-            if lacks:
-                yield self._judged(Change.QUOTA, changed, "; ".join(lacks))
+            yield from self._limits(self._asked(gang))
         elif reason == Reason.GUARANTEE_RESERVED:
             text = "guarantees that others do not use are lent (policy.lend_guarantees)"
-            yield self._judged(Change.LENDING, self._snapshot, text, lent(self._policy))
+            policy = lent(self._policy)
+            yield self._trials.judged(Change.LENDING, self._snapshot, text, policy=policy)
+
+    def _limits(self, asked: Resources) -> Iterator[Remedy]:
+        """Limits raised by what it lacks; where that is not enough, beside what is set aside."""
+        found: list[Remedy] = []
+        for beside in (False, True):
+            changed, lacks = raised(self._workload, asked, self._statement, beside_aside=beside)
+            text = "; ".join(lacks)
+            if lacks and text not in [one.text for one in found]:
+                found.append(self._trials.judged(Change.QUOTA, changed, text))
+                if found[-1].enough:
+                    break
+        yield from found[-1:]
 
     def _others_go(self, victims: tuple[Victim, ...]) -> Iterator[Remedy]:
         """Those that would have to leave do, or else those whose ending helps."""
@@ -220,25 +227,10 @@ class Remedies:
         for first, world in self._lines(gone):
             if first and first == self._alone:
                 return
-            if self._admitted(world) is not None:
+            if self._trials.has_room(world):
                 said = f"{first}, and {text}" if first else text
                 yield Remedy(change=Change.ENDING, text=said, cluster=units[0].cluster)
                 return
-
-    def _cluster(self, ask: Ask) -> Iterator[Remedy]:
-        """Clusters that are left out and would hold it; none where it may run in no cluster now."""
-        nowhere = self._may_run_nowhere(ask.gang)
-        case = self._statement.standings.case(self._workload)
-        fits = ask.fitting(np.ones_like(case.allowed))
-        for at in (fits & ~case.allowed).nonzero()[0].tolist():
-            refusal = case.refusals[at]
-            if refusal is None or refusal.verdict.reason == Reason.CLUSTER_TERMINATING:
-                continue
-            if refusal.verdict.reason in QUOTA:
-                yield from self._quota_in(refusal.cluster, ask.gang)
-            elif not nowhere:
-                text = f"{refusal.cluster} may be used, where it fits: {refusal.verdict.detail}"
-                yield Remedy(change=Change.CLUSTER, text=text, cluster=refusal.cluster)
 
     def _may_run_nowhere(self, gang: Gang) -> bool:
         """Whether its queue, its tenant or their limits stand against it, whatever the cluster."""
@@ -248,12 +240,6 @@ class Remedies:
         if refused_before(one, statement) is not None:
             return True
         return over(statement.ledger.bounds(one.queue, one.tenant), self._asked(gang)) is not None
-
-    def _quota_in(self, cluster: ClusterName, gang: Gang) -> Iterator[Remedy]:
-        """The limits in a cluster that are too small, by how much."""
-        changed, lacks = raised_in(self._workload, self._asked(gang), cluster, self._statement)
-        if lacks:
-            yield self._judged(Change.QUOTA, changed, "; ".join(lacks), cluster=cluster)
 
     # --- the workload itself --------------------------------------------------------------
 
@@ -307,34 +293,3 @@ class Remedies:
         self._variants.append(variant)
         found = self._offer_for(variant, self._statement)
         return found if isinstance(found, Offer) else None
-
-    def _tried(self, snapshot: Snapshot, policy: Policy) -> Offer | Refusal | None:
-        """What it would get in its turn in another world; None: nothing is decided about it."""
-        cycle = Cycle(snapshot, policy, self._statement.now)
-        turn = cycle.run(until=self._workload.key)
-        if turn is None:
-            return None
-        held = cycle.claims.kept_for(self._workload.key)
-        if held is not None:
-            give_back(held, cycle.statement)
-        return self._offer_for(turn[1], cycle.statement)
-
-    def _admitted(self, snapshot: Snapshot) -> Offer | None:
-        found = self._tried(snapshot, self._policy)
-        return found if isinstance(found, Offer) else None
-
-    def _judged(
-        self,
-        change: Change,
-        snapshot: Snapshot,
-        text: str,
-        policy: Policy | None = None,
-        cluster: ClusterName | None = None,
-    ) -> Remedy:
-        """The change, and what still stands against the workload with it."""
-        found = self._tried(snapshot, policy or self._policy)
-        return remedy_of(found, change, text, cluster)
-
-    def _with(self, variant: Workload, change: Change, text: str) -> Remedy:
-        """The same for a change of the workload itself."""
-        return remedy_of(self._offer_for(variant, self._statement), change, text)

@@ -10,14 +10,23 @@ from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.quantity import counted
 
+UNKNOWN = "; what then still stands against it is not known"
+
 
 def remedy_of(
-    found: Offer | Refusal | None, change: Change, text: str, cluster: ClusterName | None = None
+    change: Change,
+    text: str,
+    refusal: Refusal | None = None,
+    victims: Sequence[Victim] = (),
+    *,
+    cluster: ClusterName | None = None,
 ) -> Remedy:
-    """A change that was tried, and what it was told then, which still stands against it."""
-    if isinstance(found, Refusal):
-        text = f"{text}; then still: {found.verdict.detail}"
+    """A change that was tried: who leaves with it, or what then still stands against the job."""
+    if refusal is not None:
+        text = f"{text}; then still: {refusal.verdict.detail}"
         return Remedy(change=change, text=text, enough=False, cluster=cluster)
+    if victims:
+        text = f"{text}, and {leaving_text(victims)}"
     return Remedy(change=change, text=text, cluster=cluster)
 
 

@@ -128,6 +128,17 @@ class Rights:
             found[at] = False
         return found
 
+    def lately_given(self, field: Field) -> int:
+        """How many of `lately` it could take from, were that not so: each asked alone."""
+        found = 0
+        for at in self.lately.nonzero()[0].tolist():
+            one = field.holders[at]
+            unit = Unit(at=at, holder=one, amount=one.amount, reclaim=self.reclaims(one))
+            queue = one.workload.queue
+            some = bool(one.surplus) and self.gives_any(queue, one.amount.names())
+            found += some or self.permits(unit)
+        return found
+
     def _overtaken_by(self, field: Field, lower: Mask) -> Mask:
         found, policy = np.zeros(len(lower), dtype=np.bool_), self._statement.policy
         if policy.ageing_period_seconds > 0:

@@ -24,6 +24,7 @@ from global_sched.core.victims import Choice
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, ClusterName
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Occupant
 from global_sched.shared.model.verdict import ClusterVerdict, Code
@@ -40,6 +41,10 @@ MOST_LOOKED_AT = 600
 """After so many candidates in the domains so far, further domains are not looked at."""
 MOST_PROVED = 48
 """Up to so many victims, each is proved to be needed by placement; beyond, by count."""
+NOBODY = (
+    "nobody may leave for it: nothing of lower priority runs in its queue, and no other queue that "
+    "holds more than it deserves gives to it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +89,18 @@ class Search:
     def run(self) -> Found | Nothing:
         """The cheapest proved victims, or why there are none."""
         if not self.may.any():
-            if self.rights.lately.any():
-                return Nothing(self._too_early())
+            if (lately := self.rights.lately_given(self._field)) > 0:
+                return Nothing(self._too_early(lately))
             if self.rights.overtaken_by.any():
                 return Nothing(
                     "those of lower priority in its queue had waited so long when they were "
                     "admitted that they came before it, and stay"
                 )
-            return Nothing(
-                "nobody may leave for it: nothing of lower priority runs in its queue, and no "
-                "other queue that holds more than it deserves gives to it",
-                none=True,
-            )
+            return Nothing(NOBODY, none=not self.rights.lately.any())
         spots, total = self._spots()
         if not spots:
-            count = int(self.may.sum())
-            return Nothing(
-                f"no allowed domain would hold it even without the {count} gangs that may leave"
-            )
+            may = counted(int(self.may.sum()), "gang")
+            return Nothing(f"no allowed domain would hold it even without the {may} that may leave")
         proved: list[Found] = []
         rightless = True
         for choice, units, cost in sorted(self._choices(spots), key=lambda one: one[2]):
@@ -114,17 +113,15 @@ class Search:
         if proved:
             return min(proved, key=lambda one: one.cost)
         if rightless:
-            return Nothing(
-                f"of {total} domains that would hold it without others, none can be freed by those "
-                "whom its queue may take from"
-            )
+            there = f"of {counted(total, 'domain')} that would hold it without others"
+            return Nothing(f"{there}, none can be freed by those whom its queue may take from")
         return Nothing("those who may leave do not free room that it can be placed in")
 
-    def _too_early(self) -> str:
-        seconds = self._statement.policy.hold_seconds
+    def _too_early(self, gangs: int) -> str:
+        seconds, stay = self._statement.policy.hold_seconds, "stays" if gangs == 1 else "stay"
         return (
-            f"the {int(self.rights.lately.sum())} gangs that may leave for it came where others "
-            f"had to leave, or came back, less than {seconds} s ago, and stay so long"
+            f"the {counted(gangs, 'gang')} that may leave for it came where others had to leave, "
+            f"or came back, less than {seconds} s ago, and {stay} so long"
         )
 
     # --- candidates -----------------------------------------------------------------------

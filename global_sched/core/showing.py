@@ -40,7 +40,7 @@ def view_of(node: Node, ledger: Ledger, places: _ByCluster | None = None) -> Que
         held=Resources.of(held),
         asked=Resources.of(dict(entitlements.asked(node.queue.name))),
         deserved=Resources.of(deserved),
-        guarantee=Resources.of(node.guarantee),
+        guarantee=Resources.of(_guarantee(node)),
         borrowed=Resources.of({name: more for name, more in over.items() if more > 0}),
         lent=Resources.of({name: -more for name, more in over.items() if more < 0}),
         share=_share(held, deserved, counted),
@@ -51,6 +51,14 @@ def view_of(node: Node, ledger: Ledger, places: _ByCluster | None = None) -> Que
             if any(amounts.values())
         ),
     )
+
+
+def _guarantee(node: Node) -> dict[str, int]:
+    """Its own, or what is kept free for those below it: not what nobody can keep."""
+    found = dict(node.queue.guarantee)
+    for name, amount in node.promised.items():
+        found[name] = max(found.get(name, 0), amount)
+    return found
 
 
 def tenant_shares(snapshot: Snapshot) -> dict[TenantName, Share]:

@@ -12,14 +12,16 @@ from global_sched.core.growing import ENDED_BY_LEAVING, claimable, who_leaves
 from global_sched.core.occupancy import priority_of
 from global_sched.core.offer import Offer
 from global_sched.core.patience import HEALED
+from global_sched.core.protected import protected
 from global_sched.core.rights import Unit
 from global_sched.core.rivals import rests
-from global_sched.core.search import Found, Nothing
+from global_sched.core.search import NOBODY, Found, Nothing
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.explanation import Victim
 from global_sched.shared.model.growth import growth_gang, may_claim
 from global_sched.shared.model.instant import SECOND, Instant, format_instant
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
@@ -31,6 +33,9 @@ _PARTITIONS = "nobody leaves for more groups of pods of one that runs: they only
 _STAY = (
     "they stay: somebody who waits could take the room from it at once, another queue that has "
     "less, or a higher priority in its own"
+)
+_NO_SEARCHES = (
+    "they stay: the Policy allows no search for those who could leave (searches_per_cycle is 0)"
 )
 
 
@@ -52,12 +57,31 @@ def victims_of(workload: Workload, cycle: Cycle) -> Shown:
     if workload.demand.division != Division.WHOLE:
         return (), _WIDE
     found = cycle.claims.search(workload)
-    least = cycle.statement.standings.of(workload).minimum_requests
-    if isinstance(found, Found) and rests(workload, cycle.statement):
-        return _shown(found, workload), _rests_until(workload, cycle)
-    if isinstance(found, Found) and cycle.claims.provokes(workload, found, least):
-        return _shown(found, workload), _STAY
-    return ((), found.why) if isinstance(found, Nothing) else (_shown(found, workload), "")
+    if isinstance(found, Nothing):
+        least = cycle.statement.standings.of(workload).minimum_requests
+        return (), _why_none(found, workload, least, cycle)
+    return _shown(found, workload), _why_they_stay(workload, found, cycle)
+
+
+def _why_none(found: Nothing, workload: Workload, asked: Resources, cycle: Cycle) -> str:
+    """Why nobody may leave for it, and who would have to if nothing protected them."""
+    safe = protected(workload, asked, cycle.claims, cycle.statement)
+    if not safe:
+        return found.why
+    if found.why != NOBODY:
+        return f"{found.why}; {safe}"
+    return NOBODY.replace(": nothing", f": {safe}; nothing else")
+
+
+def _why_they_stay(workload: Workload, found: Found, cycle: Cycle) -> str:
+    """Why those do not leave who could; empty where they do."""
+    statement = cycle.statement
+    if statement.policy.searches_per_cycle <= 0:
+        return _NO_SEARCHES
+    if rests(workload, statement):
+        return _rests_until(workload, cycle)
+    least = statement.standings.of(workload).minimum_requests
+    return _STAY if cycle.claims.provokes(workload, found, least) else ""
 
 
 def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
@@ -81,9 +105,11 @@ def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
             "some of what it deserves"
         )
     found, lacks = who_leaves(workload, asked, cycle.claims, statement)
-    if isinstance(found, Nothing):
-        return (), found.why
     amount = growth_gang(workload, lacks).requests(lacks)
+    if isinstance(found, Nothing):
+        return (), _why_none(found, workload, amount, cycle)
+    if statement.policy.searches_per_cycle <= 0:
+        return _shown(found, workload), _NO_SEARCHES
     stay = cycle.claims.provokes(workload, found, amount)
     return _shown(found, workload), _STAY if stay else ""
 
@@ -96,6 +122,8 @@ def _not_by_leaving(verdict: Verdict, workload: Workload) -> str:
         return "it would not be admitted, whoever left"
     if verdict.reason not in HEALED:
         return "what it waits for is not room that others have"
+    if verdict.code == Code.WAIT and verdict.proven:
+        return "nobody leaves for what is kept for a gang that waited longer than its patience"
     if verdict.code != Code.NO_FIT:
         return "it is not certain that it does not fit, and nobody leaves before that"
     return ""

@@ -12,6 +12,7 @@ from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.queue import ROOT, Queue
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.words import shortened
 
 
 class Node:
@@ -211,7 +212,7 @@ class Tree:
             if node is not None and id(node) in trail:
                 keys = list(trail)
                 ring = [trail[key] for key in keys[keys.index(id(node)) :]]
-                text = " -> ".join(_shortened([one.queue.name for one in [*ring, ring[0]]]))
+                text = " -> ".join(shortened([one.queue.name for one in [*ring, ring[0]]]))
                 for one in ring:
                     _blame(one, f"spec.parent: {text} is a cycle; one of them needs another parent")
                 found += ring
@@ -330,10 +331,3 @@ def _most(node: Node, name: str) -> int | None:
 
 def _blame(node: Node, text: str) -> None:
     node.problem = f"{node.problem}; {text}" if node.problem else text
-
-
-def _shortened(names: list[QueueName]) -> list[str]:
-    """The first and the last few of many names."""
-    shown = 6
-    texts = [str(name) for name in names]
-    return texts if len(texts) <= shown + 1 else [*texts[:shown], "…", texts[-1]]

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from global_sched.core.occupancy import freed_by
 from global_sched.core.statement import Statement
@@ -13,7 +14,7 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.queue import Named, Queue
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.snapshot import Bucket, Snapshot
 from global_sched.shared.model.topology import Leaf
 from global_sched.shared.model.workload import Division, Workload
 
@@ -136,10 +137,11 @@ def claimants(snapshot: Snapshot) -> Iterator[Workload]:
 
 
 def leaves_of(node: Node) -> list[QueueName]:
-    """The queues below one that have none below them, by name."""
-    if not node.children:
-        return [node.queue.name] if node.parent is not None else []
-    return sorted(name for child in node.children for name in leaves_of(child))
+    """The queues below one that have none below them, by name; without recursion, as in `Tree`."""
+    below = [node]
+    for one in below:  # grows while it is walked
+        below += one.children
+    return sorted(one.queue.name for one in below if not one.children and one.parent is not None)
 
 
 def opened(snapshot: Snapshot, names: Collection[QueueName]) -> Snapshot:
@@ -153,26 +155,50 @@ def lent(policy: Policy) -> Policy:
     return replace(policy, lend_guarantees=True)
 
 
+def exchanged(snapshot: Snapshot, workload: Workload, other: Workload) -> Snapshot:
+    """One that waits is another one, in the bucket where that belongs."""
+    buckets: dict[tuple[QueueName, TenantName], list[Workload]] = {}
+    for bucket in snapshot.pending:
+        stay = [one for one in bucket.workloads if one.key != workload.key]
+        buckets[bucket.queue, bucket.tenant] = stay
+    buckets.setdefault((other.queue, other.tenant), []).append(other)
+    pending = tuple(
+        Bucket(
+            queue=queue,
+            tenant=tenant,
+            workloads=tuple(sorted(found, key=lambda one: (-one.priority, one.created, one.uid))),
+        )
+        for (queue, tenant), found in sorted(buckets.items())
+        if found
+    )
+    return replace(snapshot, pending=pending)
+
+
 def with_gang(workload: Workload, gang: Gang) -> Workload:
     """It asks for another gang."""
     return replace(workload, demand=replace(workload.demand, gang=gang))
 
 
 def raised(
-    workload: Workload, asked: Resources, statement: Statement
+    workload: Workload, asked: Resources, statement: Statement, *, beside_aside: bool = False
 ) -> tuple[Snapshot, list[str]]:
-    """Every limit that keeps so much of it out raised by what it lacks, and each as a sentence."""
+    """Every limit that keeps so much of it out raised by what it lacks, and each as a sentence.
+
+    `beside_aside`: what is set aside for gangs that wait counts as held.
+    """
     ledger = statement.ledger
     lacks: list[str] = []
     queues: dict[QueueName, Queue] = {}
     for node in ledger.node(workload.queue).path:
-        held = ledger.queue_held(node.queue.name)
-        limits, told = _enough(node.queue.capability, held, dict(asked.entries))
+        kept = node.aside if beside_aside else {}
+        limits, told = _enough(node.queue.capability, asked, _Held(node.held, kept))
         if told:
             lacks += [f"queue {node.queue.name} may hold {text}" for text in told]
             queues[node.queue.name] = replace(node.queue, capability=limits)
     tenant = ledger.tenant(workload.tenant)
-    limits, told = _enough(tenant.limits, ledger.tenant_held(tenant.name), dict(asked.entries))
+    kept = ledger.tenant_aside(tenant.name) if beside_aside else {}
+    held = _Held(ledger.tenant_held(tenant.name), kept)
+    limits, told = _enough(tenant.limits, asked, held)
     lacks += [f"tenant {tenant.name} may hold {text}" for text in told]
     snapshot = statement.snapshot
     changed = replace(
@@ -196,9 +222,8 @@ def raised_in(
         limits = dict(node.queue.cluster_capability)
         if cluster not in limits:
             continue
-        held = node.cluster_held.get(cluster, {})
-        there = f" in {cluster}"
-        limits[cluster], told = _enough(limits[cluster], held, dict(asked.entries), there)
+        held = _Held(node.cluster_held.get(cluster, {}), node.cluster_aside.get(cluster, {}))
+        limits[cluster], told = _enough(limits[cluster], asked, held, f" in {cluster}")
         if told:
             lacks += [f"queue {node.queue.name} may hold {text}" for text in told]
             queues[node.queue.name] = replace(
@@ -209,19 +234,28 @@ def raised_in(
     return replace(snapshot, queues=changed), lacks
 
 
+class _Held(NamedTuple):
+    """What counts against a limit."""
+
+    held: Mapping[str, int]
+    aside: Mapping[str, int]
+
+
 def _enough(
-    limits: Named, held: dict[str, int], asked: dict[str, int], there: str = ""
+    limits: Named, asked: Resources, held: _Held, there: str = ""
 ) -> tuple[Named, list[str]]:
     """The limits with as much more as is lacking, and what that is."""
     found, told = [], []
     for name, limit in limits:
-        has = held.get(name, 0)
-        more = has + asked.get(name, 0) - limit
+        aside = held.aside.get(name, 0)
+        has = held.held.get(name, 0) + aside
+        more = has + asked.get(name) - limit
         if not asked.get(name) or more <= 0:
             found.append((name, limit))
             continue
         left = max(0, limit - has)
-        shown = [format_quantity(value, name) for value in (more, left, limit)]
-        told.append(f"{shown[0]} {name} more{there} ({shown[1]} left of {shown[2]})")
+        shown = [format_quantity(value, name) for value in (more, left, limit, aside)]
+        beside = f" beside {shown[3]} set aside" if aside else ""
+        told.append(f"{shown[0]} {name} more{there} ({shown[1]} left of {shown[2]}{beside})")
         found.append((name, limit + more))
     return tuple(found), told

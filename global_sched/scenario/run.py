@@ -28,6 +28,8 @@ from global_sched.scenario.steps import policy_from, submit, take
 from global_sched.scenario.world import ClusterSpec, GroupSpec, ScenarioError, World
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Outcome, Plan
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Workload
 
 __all__ = [
@@ -60,6 +62,9 @@ class Report:
     now: Instant
     jobs: tuple[JobResult, ...]
     failures: tuple[str, ...]
+    snapshot: Snapshot = Snapshot()
+    """What the last cycle decided on, and by which Policy: for `explain`."""
+    policy: Policy = Policy()
     unproven: tuple[str, ...] = ()
     """Jobs with an answer that the search limit ended before it was certain, in any cycle."""
 
@@ -96,6 +101,8 @@ def run(scenario: Scenario, read: Read, agents: Agents | None = None) -> Report:
         now=play.now,
         jobs=tuple(_results(play, plan)),
         failures=tuple(failures),
+        snapshot=play.snapshot(),
+        policy=play.policy,
         unproven=tuple(
             sorted(play.unproven.union(*(one.unproven for one in play.members.values())))
         ),

@@ -94,6 +94,8 @@ class Change(StrEnum):
     """Its queue is there and in order, or it names another one."""
     TENANT = "Tenant"
     """Its tenant is in order, may have more waiting, or it names another PriorityClass."""
+    PRIORITY = "Priority"
+    """The PriorityClass that it names is there."""
     HELD = "Held"
     """No room is kept for others."""
     QUOTA = "Quota"
@@ -137,7 +139,8 @@ class Explanation:
     `length` is its place in its queue's line, 0 when it does not stand in line. `queue` and
     `tenant` are as they were when its turn came. `victims` would have to leave for it now, or
     are told to; `no_victims` says why nobody does, also where victims were found and stay; empty
-    when it needs none. `remedies` would let it run.
+    when it needs none. `kept` says what room is kept from it, and for whom. `remedies` would let
+    it run.
     """
 
     outcome: Outcome
@@ -149,4 +152,5 @@ class Explanation:
     tenant: Holding
     victims: tuple[Victim, ...] = ()
     no_victims: str = ""
+    kept: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()

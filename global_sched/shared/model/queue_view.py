@@ -29,7 +29,7 @@ class QueueView:
     """Held, and what waits."""
     deserved: Resources = Resources()
     guarantee: Resources = Resources()
-    """Its own, or those of the queues below it together."""
+    """Its own, or what is kept free for the queues below it together."""
     borrowed: Resources = Resources()
     lent: Resources = Resources()
     share: Share = Share()

@@ -54,4 +54,6 @@ class Snapshot:
     running: tuple[Running, ...] = ()
     past: tuple[Past, ...] = ()
     """What tenants held before, by queue and tenant, as the Queues' annotations say."""
+    priorities: tuple[tuple[str, int], ...] = ()
+    """What every PriorityClass gives, for people who ask what another one would do."""
     epoch: int = 0

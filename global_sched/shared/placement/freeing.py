@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from global_sched.shared.model.quantity import format_quantity
+from global_sched.shared.model.quantity import counted, format_quantity
+from global_sched.shared.model.resources import PODS
 from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.table import Table
 from global_sched.shared.placement.takes import class_takes, is_device
@@ -224,15 +225,18 @@ class Freeing:
         return tuple(map(sum, zip(*(short.weight(self._axis) for _, short in shorts), strict=True)))
 
     def _said(self, shorts: Sequence[_Short]) -> str:
+        """What has to free. Whoever frees anything else frees a pod's place with it."""
         amounts: dict[int, int] = {}
         for short in shorts:
             for at, amount in short.amounts.items():
                 amounts[at] = amounts.get(at, 0) + amount
         nodes, homeless = (sum(s.nodes for s in shorts), sum(s.homeless for s in shorts))
+        named = [(self._axis[at], amount) for at, amount in sorted(amounts.items())]
         names = " and ".join(
-            f"{format_quantity(amount, self._axis[at])} {self._axis[at]}"
-            for at, amount in sorted(amounts.items())
-        )
-        where = "1 node" if nodes == 1 else f"{nodes} nodes"
-        most = f" ({homeless} have no node at all)" if homeless else ""
-        return f"{names} on {where}{most}" if names else f"nodes for {homeless} pods"
+            f"{format_quantity(amount, name)} {name}" for name, amount in named if name != PODS
+        ) or " ".join(counted(amount, "pod") for _, amount in named)
+        have = "has" if homeless == 1 else "have"
+        most = f" ({homeless} {have} no node at all)" if homeless else ""
+        if not names:
+            return f"nodes for {counted(homeless, 'pod')}"
+        return f"{names} on {counted(nodes, 'node')}{most}"

@@ -48,6 +48,21 @@ def test_the_tree_shows_what_each_deserves_holds_and_borrows(capsys):
     assert "spec.parent: queue gone does not exist" in lines[3]
 
 
+def test_guarantees_that_nobody_can_keep():
+    """They show on the queue itself; above it counts only what is kept free."""
+    text = """
+scenario: one guarantee is more than all clusters have
+world:
+  clusters: [{name: m1, nodes: [{name: n, allocatable: {cpu: 8}}]}]
+  queues: [{name: much, guarantee: {cpu: 800}}, {name: some, guarantee: {cpu: 2}}]
+"""
+
+    rows = {row["name"]: row for row in queues.tree_rows(scenario_view(text))}
+
+    found = {name: row["guarantee"].get("cpu") for name, row in rows.items()}
+    assert found == {"root": "2", "default": None, "much": "800", "some": "2"}
+
+
 @pytest.mark.parametrize(
     ("deserved", "cpu", "want"),
     [

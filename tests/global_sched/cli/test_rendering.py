@@ -47,7 +47,7 @@ Domains of b, nearest first:
   DOMAIN   TIER    HOLDS   WHY NOT MORE
   b-10        1   1 of 5   1 node: nvidia.com/gpu for 1 pod; to free for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at all)
   b-2         1   1 of 5   1 node: nvidia.com/gpu for 1 pod; to free for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at all)
-  b-1         1   0 of 5   4 nodes: too little nvidia.com/gpu (at most 0 of 8 free); to free for 5 more of worker: 32 nvidia.com/gpu on 4 nodes (1 have no node at all)
+  b-1         1   0 of 5   4 nodes: too little nvidia.com/gpu (at most 0 of 8 free); to free for 5 more of worker: 32 nvidia.com/gpu on 4 nodes (1 has no node at all)
 
 (policy 0123456789ab)
 """  # noqa: E501 - a table is as wide as it is
@@ -181,6 +181,52 @@ def test_victims_that_stay(capsys):
             "victims   they stay: somebody who waits could take the room from it at once, another "
             "queue that has less, or a higher priority in its own"
         ),
+    ]
+
+
+def test_a_queue_far_down(capsys):
+    """The first few and the last of the queues above it are named."""
+    names = ["q0", *(f"q{i}, parent: q{i - 1}" for i in range(1, 20))]
+    view = scenario_view(
+        f"""
+scenario: a deep tree
+world:
+  clusters: [{{name: m, nodes: [{{allocatable: {{cpu: 1}}}}]}}]
+  queues: [{", ".join(f"{{name: {name}}}" for name in names)}]
+  jobs: [{{name: j, queue: q19, tasks: [{{requests: {{cpu: 2}}}}]}}]
+"""
+    )
+    job = find_job(view.state, "j", None)
+
+    print_explanation(job, explain(view.snapshot, view.policy, view.now, job.key), view)
+
+    shown = capsys.readouterr().out
+    assert "; above it: q18, q17, q16, q15, q14, q13, …, root\n" in shown
+
+
+def test_limits_and_what_is_borrowed(capsys):
+    """A tenant has limits and a queue a capability; pods are no news beside what they hold."""
+    view = scenario_view(
+        """
+scenario: a queue holds more than it deserves
+world:
+  clusters: [{name: m, nodes: [{allocatable: {cpu: 4, pods: 10}}]}]
+  queues: [{name: q, deserved: {cpu: 1}, capability: {cpu: 3}}, {name: p}]
+  tenants: [{name: t, namespaces: [default], spec: {limits: {cpu: 3}}}]
+  jobs:
+  - {name: r, queue: q, tasks: [{replicas: 3, requests: {cpu: 1}}]}
+  - {name: j, queue: q, created: 1, tasks: [{requests: {cpu: 1}}]}
+"""
+    )
+    job = find_job(view.state, "j", None)
+
+    print_explanation(job, explain(view.snapshot, view.policy, view.now, job.key), view)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith(("queue", "entitled", "tenant"))] == [
+        "queue     q: weight 1, holds cpu 3; dominant share 75.00% (cpu); capability cpu 3",
+        "entitled  q deserves cpu 1, borrows cpu 2; above it: root",
+        "tenant    t: weight 1, holds cpu 3; dominant share 75.00% (cpu); limits cpu 3",
     ]
 
 

@@ -118,6 +118,29 @@ def test_an_expectation_that_does_not_hold_is_exit_code_1(tmp_path, output):
     assert [row["name"] for row in value["jobs"]] == ["rack", "too-wide"]
 
 
+WAITS = """\
+default/too-wide
+  verdict   NO_FIT TopologyDoesNotFit: a is nearest: largest free tier-1 domain a-1 holds 3 of 5
+  in line   1 of 1 in queue default
+"""
+
+
+def test_why_jobs_of_a_scenario_wait(tmp_path):
+    """With -o wide the lines of `gsched explain` follow the table, and in JSON its values."""
+    path = tmp_path / "world.yaml"
+    path.write_text(RACKS)
+
+    assert WAITS in whatif(path, "-o", "wide").output
+    assert WAITS not in whatif(path).output
+    value = json.loads(whatif(path, "-o", "json").output)
+    (told,) = value["explanations"].values()
+    assert (told["position"], told["length"]) == (1, 1)
+    assert [one["text"] for one in told["remedies"]] == [
+        "highestTierAllowed is 2 (now 1): a holds it in a-spine",
+        "3 pods are enough to start (now 5): a holds it in a-1",
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "want"),
     [

@@ -319,6 +319,6 @@ def test_whom_others_left_for_stays_a_while(created, seconds, want):
     assert ids(plan.withdrawals) == want
     if not want:
         assert verdict_of(plan, "second").detail.endswith(
-            "the 1 gangs that may leave for it came where others had to leave, or came back, "
-            "less than 300 s ago, and stay so long"
+            "the 1 gang that may leave for it came where others had to leave, or came back, "
+            "less than 300 s ago, and stays so long"
         )

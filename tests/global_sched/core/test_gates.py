@@ -126,8 +126,10 @@ def test_the_oldest_may_wait_beside_a_limit():
 
     found = gates([PLAIN], [replace(tenant("t"), pending_limit=2)], jobs)
 
-    assert found.beyond_pending_limit == {jobs[0].key}
-    assert found.refusal(jobs[0]).reason == Reason.TENANT_PENDING_LIMIT
+    assert found.beyond_pending_limit == {jobs[0].key: 2}
+    refused = found.refusal(jobs[0])
+    assert refused.reason == Reason.TENANT_PENDING_LIMIT
+    assert refused.detail == "tenant t has 2 workloads waiting before it, and may have 2 in all"
     assert found.refusal(jobs[1]) is None
 
 
@@ -143,7 +145,7 @@ def test_who_made_others_leave_stays_within_the_limit():
 
     found = gates([PLAIN], [replace(tenant("t"), pending_limit=1)], [victim, claimant])
 
-    assert found.beyond_pending_limit == {victim.key}
+    assert found.beyond_pending_limit == {victim.key: 1}
 
 
 def test_a_tenant_without_an_object_has_the_defaults():
@@ -152,3 +154,14 @@ def test_a_tenant_without_an_object_has_the_defaults():
 
     assert found.tenant(TenantName("t")) is found.tenant(TenantName("t"))
     assert found.tenant(TenantName("t")).weight == 1
+
+
+def test_many_queues_below():
+    """A few are named, and that there are more."""
+    below = [replace(queue(f"e{n}"), parent=QueueName("org")) for n in range(4)]
+
+    found = gates([queue("org"), *below]).shut(QueueName("org"), TenantName("t"))
+
+    assert found.detail == (
+        "queue org has queues below it (e0, e1, e2, …); name one that has none below it"
+    )

@@ -173,6 +173,7 @@ def test_its_own_ending_is_no_help():
 def test_what_has_to_be_put_right(job, queues, team, want):
     """Every refusal before clusters are asked says what would end it."""
     world = snapshot([C], queues, [Tenant(name=TenantName("team"), **team)], pending=[job])
+    world = replace(world, priorities=(("low", 1), ("none", 0)))
 
     assert told(world, "j") == want
 

@@ -156,6 +156,7 @@ def test_what_both_are_told_would_help():
     ]
     assert helps("small") == [
         (Change.TURN, "it is the first in line: there is room now"),
+        (Change.QUOTA, "queue q may hold 2 cpu more (0 left of 3 beside 2 set aside)"),
         (Change.ENDING, "1 gang of queue q (2 pods: jobs/a) ends in m"),
     ]
 

@@ -149,7 +149,7 @@ def test_victims_that_stay_for_the_sake_of_another():
         pytest.param(
             workload("j", cpu=1, pods=5, queue="q", priority=9),
             {},
-            "no allowed domain would hold it even without the 1 gangs that may leave",
+            "no allowed domain would hold it even without the 1 gang that may leave",
             id="more than the clusters have",
         ),
     ],
@@ -287,3 +287,19 @@ def test_surplus_pods_are_told_together():
     assert shown(found, "e") == ([(2, False, "jobs/o", False)], "")
     remedies = explain(found.snapshot(), QUIET, found.now, "jobs/e").remedies
     assert [one.text for one in remedies] == ["2 surplus pods of queue a (jobs/o) leave m"]
+
+
+def test_growth_where_the_policy_allows_no_search():
+    """Nobody leaves for it in any cycle, and who could is named all the same."""
+    found = town(
+        workload("high", cpu=1, pods=2, queue="q", priority=9),
+        workload("low", cpu=1, pods=2, queue="q"),
+    )
+    grown(found, "high", gang(pod_set(pods=4, cpu=1)))
+
+    victims, why = shown(found, "high", replace(QUIET, searches_per_cycle=0))
+
+    assert victims == [(2, True, "jobs/low", False)]
+    assert why == (
+        "they stay: the Policy allows no search for those who could leave (searches_per_cycle is 0)"
+    )

@@ -1,0 +1,111 @@
+"""Changes with which a job runs because others then leave for it."""
+
+import pytest
+
+from tests.played import explained, remedies
+
+TWO = """\
+world:
+  clusters: [{name: m, nodes: [{count: 2, allocatable: {cpu: 1}}]}]
+  queues: [{name: a, deserved: {cpu: 1}%s}, {name: b, deserved: {cpu: 0}}]
+  jobs:
+  - {name: r, queue: b, created: 0, running: {cluster: m}, tasks: [{replicas: 2, requests: {cpu: 1}}]}
+  - {name: j, queue: a, created: 1, tasks: [{requests: {cpu: 1}}]}
+"""  # noqa: E501 - a job a line
+TAINTED = "the policy does not tolerate the cluster's taint k=v:NoSchedule"
+FULL = "no cluster has room for any of it: the cluster holds 0 of 1"
+LEAVES = "1 gang of queue b (2 pods: default/r-job) leaves m"
+
+
+@pytest.mark.parametrize(
+    ("field", "want"),
+    [
+        pytest.param(", state: Closed", "queue a is open", id="a closed queue"),
+        pytest.param(
+            ", capability: {cpu: 0}", "queue a may hold 1 cpu more (0 left of 0)", id="a limit"
+        ),
+        pytest.param(
+            ", clusterCapability: {m: {cpu: 0}}",
+            "queue a may hold 1 cpu more in m (0 left of 0)",
+            id="a limit in the cluster, which has no room",
+        ),
+    ],
+)
+def test_others_leave_with_the_change(field, want):
+    """The change alone is enough, and it is said who leaves then."""
+    assert remedies(TWO % field, "j") == [(f"{want}, and {LEAVES}", True)]
+
+
+def test_a_cluster_that_may_be_used():
+    """The taint of a full cluster is told, and that others leave it."""
+    text = (TWO % "").replace("{name: m,", '{name: m, taints: ["k=v:NoSchedule"],')
+    text = text.replace("queue: b,", 'queue: b, clusterTolerations: ["k=v:NoSchedule"],')
+
+    assert remedies(text, "j") == [
+        (
+            f"m may be used: {TAINTED}, and {LEAVES}",
+            True,
+        )
+    ]
+
+
+def test_where_the_policy_allows_no_search():
+    """Nobody ever leaves then: those who could do are named, and their ending is what helps."""
+    text = (TWO % "").replace("world:", "world:\n  policy: {searches_per_cycle: 0}")
+
+    told = explained(text, "j")
+
+    none = "the Policy allows no search for those who could leave (searches_per_cycle is 0)"
+    assert told.outcome.verdict.reason == "SearchDeferred"
+    assert told.outcome.verdict.detail == (f"{FULL}; {none}")
+    assert (len(told.victims), told.no_victims) == (1, f"they stay: {none}")
+    assert [one.text for one in told.remedies] == [
+        "1 gang of queue b (2 pods: default/r-job) ends in m"
+    ]
+    shut = (TWO % ", state: Closed").replace("world:", "world:\n  policy: {searches_per_cycle: 0}")
+    assert remedies(shut, "j") == [(f"queue a is open; then still: {FULL}", False)]
+
+
+def test_what_is_kept_for_a_patient_gang_gives_way():
+    """With a class above the gang's it comes in past what is kept for that."""
+    text = """\
+world:
+  policy: {patience_seconds: 10}
+  clusters: [{name: m, nodes: [{count: 9, allocatable: {cpu: 1}}]}]
+  queues: [{name: a, capability: {cpu: 4}}]
+  priorityClasses: {low: -1, high: 10, top: 20}
+  tenants: [{name: t, namespaces: [default], priorityClasses: [low, high]}]
+  jobs:
+  - {name: r, namespace: o, queue: a, created: 0, tasks: [{replicas: 3, requests: {cpu: 1}}]}
+  - {name: big, namespace: o, queue: a, created: 1, tasks: [{replicas: 4, requests: {cpu: 1}}]}
+steps:
+- waitSeconds: 20
+  submit: [{name: j, queue: a, priorityClass: top, tasks: [{requests: {cpu: 1}}]}]
+"""
+
+    assert remedies(text, "j") == [("its PriorityClass is high", True)]
+
+
+def test_a_limit_beside_what_is_set_aside():
+    """Where what is kept for a patient gang is in the way, the limit has to hold both."""
+    text = """\
+world:
+  policy: {patience_seconds: 10}
+  clusters: [{name: m, nodes: [{count: %s, allocatable: {cpu: 1}}]}]
+  queues: [{name: a, capability: {cpu: 4}}]
+  jobs:
+  - {name: r, queue: a, created: 0, tasks: [{replicas: 3, requests: {cpu: 1}}]}
+  - {name: big, queue: a, created: 1, tasks: [{replicas: 4, requests: {cpu: 1}}]}
+steps:
+- waitSeconds: 20
+  submit: [{name: j, queue: a, tasks: [{requests: {cpu: %s}}]}]
+"""
+    raised = "cpu more (0 left of 4 beside 4 set aside)"
+
+    assert remedies(text % (9, 1), "j") == [
+        ("it is the first in line: there is room now", True),
+        (f"queue a may hold 4 {raised}", True),
+    ]
+    assert remedies(text % (9, 2), "j") == [
+        (f"queue a may hold 5 {raised}; then still: {FULL}", False),
+    ]
