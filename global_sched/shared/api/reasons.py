@@ -41,7 +41,7 @@ class Reason(StrEnum):
     TENANT_LIMIT = "TenantLimit"
     """Its minimum would take the tenant over its limits."""
     TENANT_PENDING_LIMIT = "TenantPendingLimit"
-    """The tenant has as many older workloads waiting as it may."""
+    """The tenant has as many workloads waiting before it as it may."""
     QUEUE_NOT_ALLOWED = "QueueNotAllowed"
     """The tenant may not use this queue."""
     PRIORITY_CLASS_NOT_ALLOWED = "PriorityClassNotAllowed"
