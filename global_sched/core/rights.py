@@ -6,18 +6,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from global_sched.core.ageing import overtook
-from global_sched.core.by_cluster import ByCluster
 from global_sched.core.field import Field, Mask, Place
-from global_sched.core.occupancy import Holder, may_ever_leave, priority_of
+from global_sched.core.occupancy import Holder
 from global_sched.core.quota import fits
 from global_sched.core.reclaim import Reclaim
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName, PodSetName, QueueName, TenantName
-from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.snapshot import Running
 from global_sched.shared.model.workload import Workload
 
 UnitName = tuple[int, PodSetName | None, int]
@@ -53,39 +51,6 @@ class Unit:
     def cluster(self) -> ClusterName:
         """Where its pods are."""
         return self.holder.grant.cluster
-
-
-def lowest_running(running: Iterable[Running]) -> dict[QueueName, int]:
-    """The lowest priority of what may leave, by queue."""
-    found: dict[QueueName, int] = {}
-    for one in running:
-        for queue, priority in _LOWEST.of(one).items():
-            found[queue] = min(found.get(queue, priority), priority)
-    return found
-
-
-def _lowest(running: Running) -> dict[QueueName, int]:
-    """The lowest priorities in one cluster."""
-    found: dict[QueueName, int] = {}
-    for one in running.workloads:
-        if may_ever_leave(one):
-            level = priority_of(one)
-            found[one.queue] = min(found.get(one.queue, level), level)
-    return found
-
-
-def _claimed(running: Running) -> tuple[Instant, ...]:
-    decisions = (one.decision for one in running.workloads)
-    return tuple(sorted({one.claimed for one in decisions if one is not None and one.claimed}))
-
-
-_LOWEST = ByCluster(_lowest)
-_CLAIMED = ByCluster(_claimed)
-
-
-def claimed_in(running: Running) -> tuple[Instant, ...]:
-    """When others had to leave for what runs in one cluster, or that came back; see `lately`."""
-    return _CLAIMED.of(running)
 
 
 class Rights:

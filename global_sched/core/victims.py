@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from global_sched.core.candidates import Candidates
 from global_sched.core.field import Field, Mask
-from global_sched.core.occupancy import Holder
 from global_sched.core.rights import Rights, Unit, UnitName
 from global_sched.core.room_count import RoomCount
 from global_sched.core.spots import Spot
@@ -32,14 +32,14 @@ class Choice:
         self.place, self._cluster, self._rights, self._field = place, spot.cluster, rights, field
         has = rights.room_now(gang, place) if place is not None else {}
         self._room = RoomCount(gang, place, has, field)
-        self._may = may
         self._chosen: dict[UnitName, Unit] = {}
         self._partly: Counter[int] = Counter()
         """Of which gangs how much surplus was chosen."""
         self._from = 0
         self._shifted = False
         self._denied: set[tuple[QueueName, tuple[str, ...]]] = set()
-        self._listed = list(self._in_place()) if place is not None else []
+        self._candidates = Candidates(gang, may, rights, field)
+        self._listed = list(self._candidates.in_place(place)) if place is not None else []
         self._everywhere = False
         self._tries = 8
 
@@ -64,37 +64,6 @@ class Choice:
         self._partly = Counter(unit.at for unit in self.units if not unit.whole)
         self._from = 0
         self._denied.clear()
-
-    # --- candidates -----------------------------------------------------------------------
-
-    def _in_place(self) -> Iterator[Unit]:
-        field, place = self._field, self.place
-        assert place is not None
-        low, high = field.entries_in(place.low, place.high)
-        found = dict.fromkeys(field.entry_holder[low:high].tolist())
-        yield from self._ordered(at for at in found if self._may[at])
-
-    def _ordered(self, holders: Iterable[int]) -> Iterator[Unit]:
-        """Surplus first, then whole gangs; reclaim before preemption, cheapest first."""
-        field, rights = self._field, self._rights
-        ranked = sorted(
-            holders, key=lambda at: (rights.order(field.holders[at]), int(field.rank[at]))
-        )
-        for at in ranked if rights.takes_surplus else ():
-            yield from self._surplus(at, field.holders[at])
-        for at in ranked if rights.takes_gangs else ():
-            holder = field.holders[at]
-            yield Unit(at, holder, holder.amount, rights.reclaims(holder))
-
-    def _surplus(self, at: int, holder: Holder) -> Iterator[Unit]:
-        gang = holder.workload.demand.gang
-        assert gang is not None
-        for name, rows in holder.surplus:
-            pod_set = next(p for p in gang.pod_sets if p.name == name)
-            step = max(1, pod_set.partition.size) if pod_set.partition is not None else 1
-            amount = pod_set.shape.requests.times(step)
-            for first in range(0, len(rows) - step + 1, step):
-                yield Unit(at, holder, amount, self._rights.reclaims(holder), name, first, step)
 
     # --- choosing -------------------------------------------------------------------------
 
@@ -249,12 +218,8 @@ class Choice:
         if self._everywhere or not self._has_room() or self._has_quota():
             return None
         self._everywhere = True
-        blocked, field = self._rights.blocked(self._cluster), self._field
-        there = {unit.at for unit in self._listed}
-        self._listed += self._ordered(
-            at
-            for at in self._may.nonzero()[0].tolist()
-            if at not in there and self._rights.relieves(field.holders[at], blocked)
+        self._listed += self._candidates.relieving(
+            self._rights.blocked(self._cluster), {unit.at for unit in self._listed}
         )
         return self._next()
 

@@ -1,0 +1,57 @@
+"""Who might leave for a claimant, in the order in which they are asked."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from global_sched.core.field import Field, Mask, Place
+from global_sched.core.occupancy import Holder
+from global_sched.core.rights import Blocked, Rights, Unit
+from global_sched.shared.model.gang import Gang
+
+
+class Candidates:
+    """The units of those that may leave: surplus first, then whole gangs.
+
+    In both, reclaim before preemption, and the cheapest first.
+    """
+
+    def __init__(self, gang: Gang, may: Mask, rights: Rights, field: Field) -> None:
+        self._gang, self._may, self._rights, self._field = gang, may, rights, field
+
+    def in_place(self, place: Place) -> Iterator[Unit]:
+        """Those with pods in the domain."""
+        field = self._field
+        low, high = field.entries_in(place.low, place.high)
+        found = dict.fromkeys(field.entry_holder[low:high].tolist())
+        yield from self._ordered(at for at in found if self._may[at])
+
+    def relieving(self, blocked: Sequence[Blocked], listed: Collection[int]) -> list[Unit]:
+        """Those anywhere else who hold something of what these queues have no more of."""
+        field, rights = self._field, self._rights
+        return list(
+            self._ordered(
+                at
+                for at in self._may.nonzero()[0].tolist()
+                if at not in listed and rights.relieves(field.holders[at], blocked)
+            )
+        )
+
+    def _ordered(self, holders: Iterable[int]) -> Iterator[Unit]:
+        field, rights = self._field, self._rights
+        ranked = sorted(
+            holders, key=lambda at: (rights.order(field.holders[at]), int(field.rank[at]))
+        )
+        for at in ranked if rights.takes_surplus else ():
+            yield from self._surplus(at, field.holders[at])
+        for at in ranked if rights.takes_gangs else ():
+            holder = field.holders[at]
+            yield Unit(at, holder, holder.amount, rights.reclaims(holder))
+
+    def _surplus(self, at: int, holder: Holder) -> Iterator[Unit]:
+        gang = holder.workload.demand.gang
+        assert gang is not None
+        for name, rows in holder.surplus:
+            pod_set = next(p for p in gang.pod_sets if p.name == name)
+            step = max(1, pod_set.partition.size) if pod_set.partition is not None else 1
+            amount = pod_set.shape.requests.times(step)
+            for first in range(0, len(rows) - step + 1, step):
+                yield Unit(at, holder, amount, self._rights.reclaims(holder), name, first, step)
