@@ -1,11 +1,18 @@
 """Who might leave for a claimant, in the order in which they are asked."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
 
-from global_sched.core.field import Field, Mask, Place
+import numpy as np
+
+from global_sched.core.field import Field, Mask, Place, minimum_by_shape
+from global_sched.core.leaving import Blocked, Kind, Unit
 from global_sched.core.occupancy import Holder
-from global_sched.core.rights import Blocked, Rights, Unit
+from global_sched.core.rights import Rights
 from global_sched.shared.model.gang import Gang
+
+MOST_ELSEWHERE: Final = 32
+"""So many leave elsewhere at most for the right to others."""
 
 
 class Candidates:
@@ -18,10 +25,14 @@ class Candidates:
         self._gang, self._may, self._rights, self._field = gang, may, rights, field
 
     def in_place(self, place: Place) -> Iterator[Unit]:
-        """Those with pods in the domain."""
+        """Those with pods in the domain, on nodes that any of the claimant's pods could use."""
         field = self._field
         low, high = field.entries_in(place.low, place.high)
-        found = dict.fromkeys(field.entry_holder[low:high].tolist())
+        usable = np.zeros(len(field.count), dtype=np.bool_)
+        for shape in minimum_by_shape(self._gang):
+            usable |= field.takes(shape)
+        helps = usable[field.entry_row[low:high]]
+        found = dict.fromkeys(field.entry_holder[low:high][helps].tolist())
         yield from self._ordered(at for at in found if self._may[at])
 
     def relieving(self, blocked: Sequence[Blocked], listed: Collection[int]) -> list[Unit]:
@@ -34,6 +45,25 @@ class Candidates:
                 if at not in listed and rights.relieves(field.holders[at], blocked)
             )
         )
+
+    def giving_right(self, refused: Iterable[Kind], listed: Collection[int]) -> list[Unit]:
+        """Those anywhere else whose leaving lowers what the claimant's queues hold.
+
+        The cheapest, as much as it asks for: without them its queue stands as it does before the
+        claim. What it still has no right to then belongs to those who are less over. None where it
+        would have no right to any of the refused with all of these gone.
+        """
+        field, rights, found = self._field, self._rights, list[Unit]()
+        near = np.array([rights.is_near(queue) for queue in field.queues], dtype=np.bool_)
+        there = (self._may & near[field.queue]).nonzero()[0].tolist()
+        lacks = dict(rights.amount.entries)
+        for unit in self._ordered(at for at in there if at not in listed):
+            if len(found) == MOST_ELSEWHERE or not any(left > 0 for left in lacks.values()):
+                break
+            if any(lacks.get(name, 0) > 0 for name in unit.amount.names()) and rights.permits(unit):
+                found.append(unit)
+                lacks = {name: left - unit.amount.get(name) for name, left in lacks.items()}
+        return found if found and rights.would_give(found, refused) else []
 
     def _ordered(self, holders: Iterable[int]) -> Iterator[Unit]:
         field, rights = self._field, self._rights
