@@ -57,6 +57,9 @@ class Chosen:
     def return_unneeded(self) -> None:
         """Give back, dearest first, what is not needed; then who gave the right to that."""
         returned = self._return(self.units)
+        for unit in self._dearest_first(one for one in self.units if one.whole):
+            if self._take_less(unit):
+                returned = self._return(self.units)
         while returned:
             returned = self._return([one for one in self.units if self._rights.shifts(one)])
 
@@ -76,6 +79,32 @@ class Chosen:
             if not self.enough() or not self._may_leave_without(unit, right=right):
                 self._put(unit)
         return len(self._chosen) < before
+
+    def _take_less(self, unit: Unit) -> bool:
+        """Take surplus of a gang in place of all of it, where by now that does.
+
+        It was taken whole before dearer ones that make room for more pods than were lacking.
+        """
+        surplus = [one for one in self._listed if one.at == unit.at and not one.whole]
+        if not surplus:
+            return False
+        right = self.rightful()
+        self.drop(unit)
+        taken = list[Unit]()
+        for one in surplus:
+            self._put(one)
+            taken.append(one)
+            if self.enough():
+                break
+        if (
+            self.enough()
+            and self._may_leave_without(unit, right=right)
+            and self._rights.lawful(taken)
+        ):
+            return True
+        self._drop_all(taken)
+        self._put(unit)
+        return False
 
     def _may_leave_without(self, unit: Unit, *, right: bool) -> bool:
         """Whether the others may leave without this one, as far as that was `right` with it."""
