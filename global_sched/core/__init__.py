@@ -12,7 +12,7 @@ Start reading at `cycle.run_cycle`.
 from global_sched.core.cycle import run_cycle
 from global_sched.core.explaining import explain
 from global_sched.core.past_usage import renewed
-from global_sched.core.rights import claimed_in
+from global_sched.core.running_facts import claimed_in
 from global_sched.core.showing import queue_views, tenant_shares
 
 __all__ = ["claimed_in", "explain", "queue_views", "renewed", "run_cycle", "tenant_shares"]

@@ -14,8 +14,8 @@ from global_sched.core.holds import Held, give_back, hold, live
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.patience import HEALED, Patience
 from global_sched.core.reservation import is_patient
-from global_sched.core.rights import lowest_running
 from global_sched.core.rivals import Rivals, rests
+from global_sched.core.running_facts import lowest_running
 from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.search_turns import SearchTurns, Turn
 from global_sched.core.set_aside import is_kept_out

@@ -10,13 +10,13 @@ from global_sched.core.admission import growth_for, offer_for
 from global_sched.core.claims import Claims
 from global_sched.core.field import Field, Mask
 from global_sched.core.grown_search import GrownSearch
+from global_sched.core.leaving import Kind, Unit
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.reservation import NEVER, ends_at
-from global_sched.core.rights import Rights, Unit
+from global_sched.core.rights import Rights
 from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Amounts, Gang
-from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.workload import Division, Workload
 
@@ -37,7 +37,7 @@ class _AllRights(Rights):
         """Nobody is asked."""
         return True
 
-    def gives_any(self, queue: QueueName, names: Iterable[str]) -> bool:  # noqa: ARG002
+    def gives_any(self, kind: Kind) -> bool:  # noqa: ARG002
         """Nobody is asked."""
         return True
 
@@ -47,6 +47,14 @@ class _AllRights(Rights):
 
     def rightful(self, units: Sequence[Unit]) -> bool:  # noqa: ARG002
         """What has ended takes nothing back."""
+        return True
+
+    def lawful(self, units: Iterable[Unit]) -> bool:  # noqa: ARG002
+        """Nobody is asked."""
+        return True
+
+    def lasts(self, units: Sequence[Unit], back: Sequence[Unit]) -> bool:  # noqa: ARG002
+        """What has ended does not come back."""
         return True
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from global_sched.core.divided import resized
+from global_sched.core.leaving import Unit
 from global_sched.core.occupancy import Holder
 from global_sched.core.outcomes import outcome_of
-from global_sched.core.rights import Unit
 from global_sched.core.search import Found, by_cluster, leaving_of
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason

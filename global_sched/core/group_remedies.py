@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from global_sched.core.admission import offer_for
 from global_sched.core.cycle import Cycle
 from global_sched.core.endings import endings
+from global_sched.core.leaving import Unit
 from global_sched.core.offer import Refusal
 from global_sched.core.remedies import QUOTA, Remedies
 from global_sched.core.remedy_text import ending_text, open_text
-from global_sched.core.rights import Unit
 from global_sched.core.search import vacate
 from global_sched.core.variants import ended, lent, only_these, opened, raised
 from global_sched.shared.api.reasons import Reason

@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from global_sched.core.claims import Claims
+from global_sched.core.leaving import Unit
 from global_sched.core.occupancy import Holder, may_ever_leave, priority_of
-from global_sched.core.rights import Rights, Unit
+from global_sched.core.rights import Rights
 from global_sched.core.statement import Statement
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.quantity import counted

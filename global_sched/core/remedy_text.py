@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from global_sched.core.leaving import Unit
 from global_sched.core.offer import Offer, Refusal
-from global_sched.core.rights import Unit
 from global_sched.shared.model.explanation import Change, Remedy, Victim
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey

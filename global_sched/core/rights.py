@@ -1,91 +1,24 @@
 """Who may be taken from for whom: preemption in a queue, reclaim between queues."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
 from global_sched.core.ageing import overtook
-from global_sched.core.by_cluster import ByCluster
 from global_sched.core.field import Field, Mask, Place
-from global_sched.core.occupancy import Holder, may_ever_leave, priority_of
+from global_sched.core.leaving import Blocked, Kind, Unit
+from global_sched.core.occupancy import Holder, may_ever_leave
 from global_sched.core.quota import fits
 from global_sched.core.reclaim import Reclaim
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.ids import ClusterName, PodSetName, QueueName, TenantName
-from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
+from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.snapshot import Running
 from global_sched.shared.model.workload import Workload
-
-UnitName = tuple[int, PodSetName | None, int]
-Blocked = tuple[QueueName, ClusterName | None]
-"""A queue that has all that it may have, in all clusters or in that one."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Unit:
-    """What leaves together: a whole gang, or so many of its surplus pods, next in their turns."""
-
-    at: int
-    """The holder's number in the field."""
-    holder: Holder
-    amount: Resources
-    reclaim: bool
-    pod_set: PodSetName | None = None
-    first: int = 0
-    pods: int = 0
-    """Surplus: the turns from `first` (counting from 0), so many; else all pods of the gang."""
-
-    @property
-    def name(self) -> "UnitName":
-        """What tells it apart."""
-        return self.at, self.pod_set, self.first
-
-    @property
-    def whole(self) -> bool:
-        """Whether the gang leaves."""
-        return self.pod_set is None
-
-    @property
-    def cluster(self) -> ClusterName:
-        """Where its pods are."""
-        return self.holder.grant.cluster
-
-
-def lowest_running(running: Iterable[Running]) -> dict[QueueName, int]:
-    """The lowest priority of what may leave, by queue."""
-    found: dict[QueueName, int] = {}
-    for one in running:
-        for queue, priority in _LOWEST.of(one).items():
-            found[queue] = min(found.get(queue, priority), priority)
-    return found
-
-
-def _lowest(running: Running) -> dict[QueueName, int]:
-    """The lowest priorities in one cluster."""
-    found: dict[QueueName, int] = {}
-    for one in running.workloads:
-        if may_ever_leave(one):
-            level = priority_of(one)
-            found[one.queue] = min(found.get(one.queue, level), level)
-    return found
-
-
-def _claimed(running: Running) -> tuple[Instant, ...]:
-    decisions = (one.decision for one in running.workloads)
-    return tuple(sorted({one.claimed for one in decisions if one is not None and one.claimed}))
-
-
-_LOWEST = ByCluster(_lowest)
-_CLAIMED = ByCluster(_claimed)
-
-
-def claimed_in(running: Running) -> tuple[Instant, ...]:
-    """When others had to leave for what runs in one cluster, or that came back; see `lately`."""
-    return _CLAIMED.of(running)
 
 
 class Rights:
@@ -134,8 +67,7 @@ class Rights:
         for at in self.lately.nonzero()[0].tolist():
             one = field.holders[at]
             unit = Unit(at=at, holder=one, amount=one.amount, reclaim=self.reclaims(one))
-            queue = one.workload.queue
-            some = bool(one.surplus) and self.gives_any(queue, one.amount.names())
+            some = bool(one.surplus) and self.gives_any(unit.kind)
             found += some or self.permits(unit)
         return found
 
@@ -159,17 +91,34 @@ class Rights:
         return new
 
     def _giving(self, field: Field, lower: Mask) -> Mask:
-        """The queues that would give anything, at best with all of its own lower ones gone."""
-        mine = [field.holders[at].amount for at in lower.nonzero()[0].tolist()]
-        amount = Resources.total(mine)
-        place = field.parts[0].cluster if field.parts else ClusterName("")
-        if mine:
-            self._statement.release(self.claimant, place, amount)
-        queue = self.claimant.queue
-        gives = [self._entitlement.could_give(one, queue, self.amount) for one in field.queues]
-        if mine:
-            self._statement.charge(self.claimant, place, amount)
-        return np.array(gives, dtype=np.bool_)
+        """The queues that would give anything, at best with all of its own lower ones gone.
+
+        And with all gone that is nearer to it in the tree and gives: that lowers what is held above
+        both.
+        """
+        queue, ledger = self.claimant.queue, self._statement.ledger
+        mine = Resources.total(field.holders[at].amount for at in lower.nonzero()[0].tolist())
+        gone = [(ledger.tree.node(queue), mine)]
+        ledger.tree.charge(gone[0][0], None, mine, -1)
+        gives = dict.fromkeys(field.queues, False)
+        others = sorted((one for one in field.queues if one != queue), key=self._distance)
+        for _, those in groupby(others, key=self._distance):
+            giving = [one for one in those if self._entitlement.could_give(one, queue, self.amount)]
+            gives |= dict.fromkeys(giving, True)
+            for node in (ledger.tree.node(one) for one in giving if self.is_near(one)):
+                gone.append((node, Resources.of(node.held)))
+                ledger.tree.charge(node, None, gone[-1][1], -1)
+        for node, amount in gone:
+            ledger.tree.charge(node, None, amount, 1)
+        return np.array([gives[one] for one in field.queues], dtype=np.bool_)
+
+    def is_near(self, queue: QueueName) -> bool:
+        """Whether what leaves it lowers what the claimant's queue holds, or one above that.
+
+        Then the claimant may be entitled to more afterwards.
+        """
+        own = self._entitlement.path(self.claimant.queue)
+        return len(set(own) & set(self._entitlement.path(queue))) > 1
 
     def reclaims(self, holder: Holder) -> bool:
         """Whether taking from it would be reclaim, not preemption."""
@@ -190,11 +139,14 @@ class Rights:
     def order(self, holder: Holder) -> tuple[bool, int]:
         """Reclaim before preemption, and the queue's nearest relatives first."""
         queue = holder.workload.queue
+        return queue == self.claimant.queue, self._distance(queue)
+
+    def _distance(self, queue: QueueName) -> int:
         distance = self._distances.get(queue)
         if distance is None:
             distance = self._entitlement.distance(queue, self.claimant.queue)
             self._distances[queue] = distance
-        return queue == self.claimant.queue, distance
+        return distance
 
     def permits(self, unit: Unit) -> bool:
         """Whether it may be taken now, with all trial charges as they are."""
@@ -202,26 +154,73 @@ class Rights:
             unit.holder.workload.queue, unit.amount, self.claimant.queue, self.amount
         )
 
-    def gives_any(self, queue: QueueName, names: Iterable[str]) -> bool:
+    def gives_any(self, kind: Kind) -> bool:
         """Whether the queue gives even the least of these resources."""
+        queue, names = kind
         least = Resources.of(dict.fromkeys(names, 1))
         return self._entitlement.gives(queue, least, self.claimant.queue, self.amount)
 
+    def would_give(self, without: Sequence[Unit], kinds: Iterable[Kind]) -> bool:
+        """Whether a queue of any of these kinds would give something with all of these gone."""
+        for unit in without:
+            self.release(unit)
+        gives = any(self.gives_any(kind) for kind in kinds)
+        for unit in without:
+            self.give_back(unit)
+        return gives
+
     def shifts(self, unit: Unit) -> bool:
         """Whether its leaving changes what the claimant itself is entitled to take."""
-        if not unit.reclaim:
-            return True
-        own = self._entitlement.path(self.claimant.queue)
-        above = self._entitlement.path(unit.holder.workload.queue)
-        return len(set(own) & set(above)) > 1
+        return not unit.reclaim or self.is_near(unit.holder.workload.queue)
 
     def rightful(self, units: Sequence[Unit]) -> bool:
         """Whether these units, released in the statement, may leave together.
 
         None of them could take its room back at once (`Reclaim.stands`).
         """
-        taken = [(unit.holder.workload.queue, unit.amount) for unit in units if unit.reclaim]
+        taken = {(unit.holder.workload.queue, unit.amount) for unit in units if unit.reclaim}
         return self._entitlement.stands(taken, self.claimant.queue, self.amount)
+
+    def lawful(self, units: Iterable[Unit]) -> bool:
+        """Whether these units, released in the statement, could be taken one after the other.
+
+        The largest of each kind last: then its queue has the least to give.
+        """
+        largest: dict[Kind, Unit] = {}
+        for unit in units:
+            known = largest.get(unit.kind)
+            if unit.reclaim and (known is None or known.amount.entries < unit.amount.entries):
+                largest[unit.kind] = unit
+        return all(self._permits_last(unit) for unit in largest.values())
+
+    def _permits_last(self, unit: Unit) -> bool:
+        self.give_back(unit)
+        permitted = self.permits(unit)
+        self.release(unit)
+        return permitted
+
+    def lasts(self, units: Sequence[Unit], back: Sequence[Unit]) -> bool:
+        """Whether nobody of these, who left, could take the room back once others came `back`.
+
+        Those who left only for the right to others may come back to where they were, and their
+        queue would be further over than those that gave: they would make each other leave by turns.
+        """
+        if not back or not may_ever_leave(self.claimant):
+            return True
+        queue, names = self.claimant.queue, {unit.name for unit in back}
+        tree = self._statement.ledger.tree
+        for unit in back:
+            self.give_back(unit)
+        tree.charge(tree.node(queue), None, self.amount, 1)
+        taken = any(
+            self._entitlement.gives(queue, self.amount, unit.holder.workload.queue, unit.amount)
+            for unit in units
+            if unit.reclaim and unit.name not in names
+        )
+        tree.charge(tree.node(queue), None, self.amount, -1)
+        for unit in back:
+            self.release(unit)
+        return not taken
 
     def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:
         """Whether a gang of another queue could make one of these leave in turn when it asks again.

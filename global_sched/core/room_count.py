@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from global_sched.core.field import Field, Place, minimum_by_shape
-from global_sched.core.rights import Unit
+from global_sched.core.leaving import Unit
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.pods import PodShape
 

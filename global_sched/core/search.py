@@ -14,9 +14,10 @@ import numpy as np
 
 from global_sched.core.admission import offer_for
 from global_sched.core.field import Field, Mask
+from global_sched.core.leaving import Unit
 from global_sched.core.occupancy import freed_by
 from global_sched.core.offer import Offer, Refusal
-from global_sched.core.rights import Rights, Unit
+from global_sched.core.rights import Rights
 from global_sched.core.spots import Cost, Spot, cost_of, spot_at
 from global_sched.core.standing import Case
 from global_sched.core.statement import Statement
@@ -212,14 +213,17 @@ class Search:
                 o.at == unit.at and o.pod_set == unit.pod_set and o.first > unit.first for o in kept
             )
             fewer = [one for one in kept if one is not unit]
-            if not later and fewer and self.offer(fewer) is not None and self._stand(fewer):
+            if later or not fewer or self.offer(fewer) is None or not self._stand(fewer):
+                continue
+            if not self.rights.shifts(unit) or self._stand(fewer, lawful=True):
                 kept = fewer
         return kept
 
-    def _stand(self, units: Sequence[Unit]) -> bool:
+    def _stand(self, units: Sequence[Unit], *, lawful: bool = False) -> bool:
+        """Whether these may leave together; `lawful`: whether they may be taken one by one, too."""
         mark = self._statement.mark()
         self.rights.release_all(units)
-        stand = self.rights.rightful(units)
+        stand = self.rights.rightful(units) and (not lawful or self.rights.lawful(units))
         self._statement.rollback(mark)
         return stand
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from global_sched.core.admission import growth_for, offer_for
 from global_sched.core.cycle import Cycle
 from global_sched.core.growing import ENDED_BY_LEAVING, claimable, who_leaves
+from global_sched.core.leaving import Unit
 from global_sched.core.occupancy import priority_of
 from global_sched.core.offer import Offer
 from global_sched.core.patience import HEALED
 from global_sched.core.protected import protected
-from global_sched.core.rights import Unit
 from global_sched.core.rivals import rests
 from global_sched.core.search import NOBODY, Found, Nothing
 from global_sched.shared.api.reasons import Reason

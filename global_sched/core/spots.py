@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from global_sched.core.field import Field, Place
-from global_sched.core.rights import Unit
+from global_sched.core.leaving import Unit
 from global_sched.shared.model.ids import ClusterName
 
 

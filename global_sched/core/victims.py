@@ -5,14 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from global_sched.core.candidates import Candidates
+from global_sched.core.chosen import Chosen
 from global_sched.core.field import Field, Mask
-from global_sched.core.occupancy import Holder
-from global_sched.core.rights import Rights, Unit, UnitName
-from global_sched.core.room_count import RoomCount
+from global_sched.core.leaving import Kind, Unit
+from global_sched.core.rights import Rights
 from global_sched.core.spots import Spot
 from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.ids import QueueName
-from global_sched.shared.model.pods import PodShape
 
 MOST_CHAINS: Final = 4
 """So often others are chosen where a victim could make a third leave in turn."""
@@ -20,38 +19,22 @@ MOST_NODES: Final = 64
 """So many nodes of a domain are looked at one by one, those of the cheapest candidates first."""
 
 
-class Choice:
-    """Victims in one spot, while they are chosen.
-
-    Room is counted per pod shape: exact for a gang of one shape, else a bound that the proof by
-    placement has to confirm. Quotas are counted in the statement, where units are released.
-    """
+class Choice(Chosen):
+    """Victims in one spot, while they are chosen."""
 
     def __init__(self, gang: Gang, spot: Spot, may: Mask, rights: Rights, field: Field) -> None:
+        super().__init__(gang, spot, rights, field)
         place = spot.place
-        self.place, self._cluster, self._rights, self._field = place, spot.cluster, rights, field
-        has = rights.room_now(gang, place) if place is not None else {}
-        self._room = RoomCount(gang, place, has, field)
-        self._may = may
-        self._chosen: dict[UnitName, Unit] = {}
-        self._partly: Counter[int] = Counter()
-        """Of which gangs how much surplus was chosen."""
         self._from = 0
         self._shifted = False
-        self._denied: set[tuple[QueueName, tuple[str, ...]]] = set()
-        self._listed = list(self._in_place()) if place is not None else []
-        self._everywhere = False
+        self._denied: set[Kind] = set()
+        self._refused: dict[Kind, int] = {}
+        """Who was passed over since the claimant has no right to it: the first of each kind."""
+        self._candidates = Candidates(gang, may, rights, field)
+        self._listed = list(self._candidates.in_place(place)) if place is not None else []
+        self._here = {unit.at for unit in self._listed}
+        self._everywhere = self._for_right = False
         self._tries = 8
-
-    @property
-    def units(self) -> list[Unit]:
-        """Who was chosen."""
-        return list(self._chosen.values())
-
-    @property
-    def room(self) -> dict[PodShape, int]:
-        """By count, how many pods of each shape fit without those that were chosen."""
-        return self._room.by_shape()
 
     @property
     def candidates(self) -> int:
@@ -62,39 +45,7 @@ class Choice:
         """Go on from these, whose amounts are released already."""
         self._chosen = {unit.name: unit for unit in units}
         self._partly = Counter(unit.at for unit in self.units if not unit.whole)
-        self._from = 0
-        self._denied.clear()
-
-    # --- candidates -----------------------------------------------------------------------
-
-    def _in_place(self) -> Iterator[Unit]:
-        field, place = self._field, self.place
-        assert place is not None
-        low, high = field.entries_in(place.low, place.high)
-        found = dict.fromkeys(field.entry_holder[low:high].tolist())
-        yield from self._ordered(at for at in found if self._may[at])
-
-    def _ordered(self, holders: Iterable[int]) -> Iterator[Unit]:
-        """Surplus first, then whole gangs; reclaim before preemption, cheapest first."""
-        field, rights = self._field, self._rights
-        ranked = sorted(
-            holders, key=lambda at: (rights.order(field.holders[at]), int(field.rank[at]))
-        )
-        for at in ranked if rights.takes_surplus else ():
-            yield from self._surplus(at, field.holders[at])
-        for at in ranked if rights.takes_gangs else ():
-            holder = field.holders[at]
-            yield Unit(at, holder, holder.amount, rights.reclaims(holder))
-
-    def _surplus(self, at: int, holder: Holder) -> Iterator[Unit]:
-        gang = holder.workload.demand.gang
-        assert gang is not None
-        for name, rows in holder.surplus:
-            pod_set = next(p for p in gang.pod_sets if p.name == name)
-            step = max(1, pod_set.partition.size) if pod_set.partition is not None else 1
-            amount = pod_set.shape.requests.times(step)
-            for first in range(0, len(rows) - step + 1, step):
-                yield Unit(at, holder, amount, self._rights.reclaims(holder), name, first, step)
+        self._restart()
 
     # --- choosing -------------------------------------------------------------------------
 
@@ -120,8 +71,7 @@ class Choice:
         """Choose again, without these."""
         names = {unit.name for unit in units}
         self._listed = [unit for unit in self._listed if unit.name not in names]
-        self._from = 0
-        self._denied.clear()
+        self._restart()
         self._drop_all(self.units)
         return self._choose()
 
@@ -131,7 +81,7 @@ class Choice:
             if not useless or not self._node_by_node():
                 return False
         self.return_unneeded()
-        return self._rights.rightful(self.units) or self._without_smallest()
+        return self.lasts() if self.rightful() else self._without_smallest()
 
     def _gather(self) -> bool:
         """Take the cheapest until there is enough."""
@@ -148,7 +98,7 @@ class Choice:
         What a queue has to give may have ended with cheap ones that are of no use.
         """
         nodes = list(islice(self._nodes(), MOST_NODES))
-        self._drop_all(self.units)
+        self._drop_all(unit for unit in self.units if unit.at in self._here)
         found: list[tuple[int, int, list[Unit]]] = []
         for at, units in enumerate(nodes):
             if taken := self._for_one_more(units):
@@ -157,8 +107,7 @@ class Choice:
         for _, _, units in sorted(found, key=lambda one: one[:2]):
             while not self._has_room() and self._for_one_more(units):
                 pass
-        self._from = 0
-        self._denied.clear()
+        self._restart()
         return self._has_room() and self._gather()
 
     def _nodes(self) -> Iterator[list[Unit]]:
@@ -192,10 +141,6 @@ class Choice:
         self._drop_all(taken)
         return []
 
-    def _drop_all(self, units: Iterable[Unit]) -> None:
-        for unit in units:
-            self.drop(unit)
-
     def _without_smallest(self) -> bool:
         """Choose again without the smallest victim of reclaim, which could take its room back."""
         taken = [unit for unit in self.units if unit.reclaim]
@@ -215,48 +160,63 @@ class Choice:
             self._add(unit)
         return len(self._chosen) > before
 
-    def enough(self) -> bool:
-        """Whether room and quota suffice by count."""
-        return self._has_room() and self._has_quota()
-
     def _next(self) -> Unit | None:
-        """The cheapest unit that may leave now and is not chosen.
+        """The cheapest unit that may leave now and is not chosen."""
+        if self._shifted:
+            self._look_again()
+        while (unit := self._first_permitted()) is None:
+            if not self._widen():
+                return None
+        return unit
 
-        What was passed over is looked at again at the end, if the claimant's own standing changed
-        meanwhile: else all others have less to give than before.
+    def _look_again(self) -> None:
+        """Go back to those who were passed over and would give something by now.
+
+        Only what changes the claimant's own standing gives it a right to them: else all others have
+        less to give than before. They come before dearer ones: one of its own that left where
+        another queue owes the room would have the right to it when it asks again.
         """
+        self._shifted = False
+        again = [kind for kind in self._refused if self._rights.gives_any(kind)]
+        self._denied.difference_update(again)
+        self._from = min([self._from, *(self._refused.pop(kind) for kind in again)])
+
+    def _first_permitted(self) -> Unit | None:
+        """The first in what is left of the list that may leave now."""
         while self._from < len(self._listed):
             unit = self._listed[self._from]
             self._from += 1
             gone = (unit.at, None, 0) in self._chosen
             if gone or unit.name in self._chosen or not self._is_next(unit):
                 continue
-            if unit.whole and self._partly[unit.at]:
-                if self._permits_rest(unit):
-                    return unit
+            rest = unit.whole and self._partly[unit.at] > 0
+            if not rest and unit.kind in self._denied:
                 continue
-            queue, names = unit.holder.workload.queue, unit.amount.names()
-            if (queue, names) in self._denied:
-                continue
-            if self._rights.permits(unit):
+            if self._permits_rest(unit) if rest else self._rights.permits(unit):
                 return unit
-            if not self._rights.gives_any(queue, names):
-                self._denied.add((queue, names))
-        if self._shifted:
-            self._shifted, self._from = False, 0
-            self._denied.clear()
-            return self._next()
-        if self._everywhere or not self._has_room() or self._has_quota():
-            return None
-        self._everywhere = True
-        blocked, field = self._rights.blocked(self._cluster), self._field
-        there = {unit.at for unit in self._listed}
-        self._listed += self._ordered(
-            at
-            for at in self._may.nonzero()[0].tolist()
-            if at not in there and self._rights.relieves(field.holders[at], blocked)
-        )
-        return self._next()
+            self._refused.setdefault(unit.kind, self._from - 1)
+            if not rest and not self._rights.gives_any(unit.kind):
+                self._denied.add(unit.kind)
+        return None
+
+    def _widen(self) -> bool:
+        """List those elsewhere, too, who give what is lacking: quota, or the right to others."""
+        listed = {unit.at for unit in self._listed}
+        more: list[Unit] = []
+        if self._has_room() and not self._has_quota() and not self._everywhere:
+            self._everywhere = True
+            more = self._candidates.relieving(self._rights.blocked(self._cluster), listed)
+        elif self._refused and not self._for_right and self._rights.takes_gangs:
+            self._for_right = True
+            more = self._candidates.giving_right(self._refused, listed)
+        self._listed += more
+        return bool(more)
+
+    def _restart(self) -> None:
+        """Look at all of the list again."""
+        self._from, self._shifted = 0, False
+        self._denied.clear()
+        self._refused.clear()
 
     def _permits_rest(self, unit: Unit) -> bool:
         """Whether a gang may leave of which surplus was chosen: asked as if that were still there.
@@ -276,45 +236,9 @@ class Choice:
         before = (unit.at, unit.pod_set, unit.first - unit.pods)
         return unit.whole or not unit.first or before in self._chosen
 
-    def return_unneeded(self) -> None:
-        """Give back, dearest first, what is not needed."""
-        order = {unit.name: place for place, unit in enumerate(self._listed)}
-        for unit in sorted(self.units, key=lambda one: -order[one.name]):
-            self._room.shift(unit, -1)
-            room = self._has_room()
-            self._room.shift(unit, 1)
-            later = (unit.at, unit.pod_set, unit.first + unit.pods)
-            if not room or (not unit.whole and later in self._chosen):
-                continue
-            right = self._rights.rightful(self.units)
-            self.drop(unit)
-            if not self.enough() or (right and not self._rights.rightful(self.units)):
-                self._put(unit)
-
-    # --- counting -------------------------------------------------------------------------
-
-    def _has_room(self) -> bool:
-        return self._room.enough()
-
-    def _has_quota(self) -> bool:
-        return self._rights.has_quota(self._cluster)
-
     def _add(self, unit: Unit) -> None:
         if unit.whole:
             for other in [one for one in self.units if one.at == unit.at]:
                 self.drop(other)
         self._put(unit)
         self._shifted |= self._rights.shifts(unit)
-
-    def _put(self, unit: Unit) -> None:
-        self._chosen[unit.name] = unit
-        self._partly[unit.at] += not unit.whole
-        self._rights.release(unit)
-        self._room.shift(unit, 1)
-
-    def drop(self, unit: Unit) -> None:
-        """It stays after all."""
-        del self._chosen[unit.name]
-        self._partly[unit.at] -= not unit.whole
-        self._rights.give_back(unit)
-        self._room.shift(unit, -1)

@@ -78,7 +78,7 @@ def trees(draw):
 
 @st.composite
 def jobs(draw, name):
-    """A gang of small pods, sometimes elastic, sometimes under a rack; or a service."""
+    """A gang of small pods, sometimes elastic, under a rack or for one cluster; or a service."""
     pods = draw(st.integers(1, 4))
     division = draw(
         st.sampled_from((Division.WHOLE,) * 6 + (Division.DIVIDED, Division.DUPLICATED))
@@ -91,6 +91,7 @@ def jobs(draw, name):
         minimum=draw(st.integers(1, pods)) if gang else None,
         tier=draw(st.sampled_from((None, None, 1, 2))) if gang else None,
         division=division,
+        clusters=draw(st.sampled_from(((),) * 5 + (("m0",), ("m1",)))),
         queue=draw(st.sampled_from(LEAVES)),
         tenant=draw(st.sampled_from(("t1", "t2"))),
         priority=draw(st.sampled_from((0, 0, 10, 20))),
