@@ -29,6 +29,8 @@ class Chosen:
         """Of which gangs how much surplus was chosen."""
         self._listed: list[Unit] = []
         """Who may be chosen, the cheapest first."""
+        self._giving: set[int] = set()
+        """Those of them who are listed for the right to others alone."""
 
     @property
     def units(self) -> list[Unit]:
@@ -110,7 +112,11 @@ class Chosen:
         """Whether the others may leave without this one, as far as that was `right` with it."""
         if right and not self.rightful():
             return False
-        return not self._rights.shifts(unit) or self._rights.lawful(self.units)
+        return not self.only_gives_right(unit) or self._rights.lawful(self.units)
+
+    def only_gives_right(self, unit: Unit) -> bool:
+        """Whether it frees nothing that the claimant could use: without it all has to be lawful."""
+        return unit.at in self._giving
 
     def _only_for_right(self) -> list[Unit]:
         """Those of the chosen who make neither room nor quota that is needed."""

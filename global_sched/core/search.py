@@ -184,7 +184,7 @@ class Search:
             offer = self.offer(units)
         if offer is None:
             return None
-        needed = self._needed(units)
+        needed = self._needed(choice, units)
         if len(needed) < len(units):
             offer = self.offer(needed)
         if offer is None or not self._stand(needed):
@@ -202,7 +202,7 @@ class Search:
         self._statement.rollback(mark)
         return wider
 
-    def _needed(self, units: Sequence[Unit]) -> list[Unit]:
+    def _needed(self, choice: Choice, units: Sequence[Unit]) -> list[Unit]:
         """Without those that placement does not need, dearest first."""
         kept = list(units)
         if len(kept) > MOST_PROVED:
@@ -213,9 +213,9 @@ class Search:
                 o.at == unit.at and o.pod_set == unit.pod_set and o.first > unit.first for o in kept
             )
             fewer = [one for one in kept if one is not unit]
-            if later or not fewer or self.offer(fewer) is None or not self._stand(fewer):
+            if later or not fewer or self.offer(fewer) is None:
                 continue
-            if not self.rights.shifts(unit) or self._stand(fewer, lawful=True):
+            if self._stand(fewer, lawful=choice.only_gives_right(unit)):
                 kept = fewer
         return kept
 

@@ -209,6 +209,7 @@ class Choice(Chosen):
         elif self._refused and not self._for_right and self._rights.takes_gangs:
             self._for_right = True
             more = self._candidates.giving_right(self._refused, listed)
+            self._giving = {unit.at for unit in more}
         self._listed += more
         return bool(more)
 
