@@ -223,13 +223,13 @@ class Rights:
         return not taken
 
     def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:
-        """Whether a gang of another queue could make one of these leave in turn when it asks again.
+        """Whether a gang could make one of these of a third queue leave in turn when it asks again.
 
-        Asked with the units that leave released. Then one of them should leave instead, if it is
-        as near to the claimant in the tree.
+        Asked with the units that leave released. Then one of them should leave instead: any, if the
+        gang is of the claimant's own queue, else one that is as near to the claimant in the tree.
         """
         one, gang = unit.holder.workload, unit.holder.workload.demand.gang
-        if not (unit.whole and unit.reclaim) or gang is None:
+        if not unit.whole or gang is None:
             return False
         asked, tree = gang.requests(gang.minimum_amounts()), self._statement.ledger.tree
         own = tree.node(self.claimant.queue)
@@ -238,7 +238,8 @@ class Rights:
         found = False
         for other in others:
             third = other.holder.workload.queue
-            if third == one.queue or self.order(other.holder) != self.order(unit.holder):
+            farther = unit.reclaim and self.order(other.holder) != self.order(unit.holder)
+            if third == one.queue or farther:
                 continue
             if third not in could:
                 could[third] = self._entitlement.could_give(third, one.queue, asked)
