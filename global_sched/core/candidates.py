@@ -28,10 +28,10 @@ class Candidates:
         """Those with pods in the domain, on nodes that any of the claimant's pods could use."""
         field = self._field
         low, high = field.entries_in(place.low, place.high)
-        usable = np.zeros(len(field.count), dtype=np.bool_)
+        rows = field.entry_row[low:high]
+        helps = np.zeros(len(rows), dtype=np.bool_)
         for shape in minimum_by_shape(self._gang):
-            usable |= field.takes(shape)
-        helps = usable[field.entry_row[low:high]]
+            helps |= field.takes(shape)[rows]
         found = dict.fromkeys(field.entry_holder[low:high][helps].tolist())
         yield from self._ordered(at for at in found if self._may[at])
 
