@@ -81,7 +81,7 @@ class Choice(Chosen):
             if not useless or not self._node_by_node():
                 return False
         self.return_unneeded()
-        return self.lasts() if self.rightful() else self._without_smallest()
+        return (self.rightful() and self.lasts()) or self._without_smallest()
 
     def _gather(self) -> bool:
         """Take the cheapest until there is enough."""

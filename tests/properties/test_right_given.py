@@ -81,3 +81,24 @@ def test_a_copy_of_an_own_victim_evicts_nobody(town):
         note(f"{at}: {shown(plan)}")
         assert not [one for one in plan.withdrawals if one.makes_room_for]
         town.execute(plan)
+
+
+def test_another_one_leaves_where_the_cheapest_could_take_the_room_back():
+    """b1 has run for a second and is cheapest; with b0 in its place all lasts, and at once."""
+    queues = [
+        Queue(name=QueueName(name), deserved=(("cpu", cpus * 1000), ("pods", cpus)))
+        for name, cpus in (("a", 1), ("b", 0))
+    ]
+    town = Town([Member("n", [9])], queues)
+    town.run(
+        workload("l0", cpu=1, pods=2, queue="a", priority=-10),
+        workload("l1", cpu=1, pods=2, queue="a", priority=-10),
+        workload("b0", cpu=1, pods=2, queue="b"),
+        workload("b1", cpu=1, pods=3, queue="b"),
+        policy=NO_CLAIMS,
+    )
+    town.add(workload("h", cpu=1, pods=3, queue="a", priority=10, created=100))
+
+    plan = run_cycle(town.snapshot(), POLICY, town.now)
+
+    assert {one.workload for one in plan.withdrawals} == {"jobs/l1", "jobs/b0"}
