@@ -9,6 +9,28 @@ from global_sched.shared.model.explanation import Explanation
 ONE_NODE = "[{name: m, nodes: [{allocatable: {cpu: 1}}]}]"
 
 
+def behind_patience(job: str, *, of: str = "default", more: str = "") -> str:
+    """A world in which `job` comes after a gang for which 4 CPUs of its queue's limit are kept.
+
+    `job` is what j says beside its name and queue, `of` the namespace of the others, `more` a line
+    under `world`.
+    """
+    return f"""\
+world:
+  policy: {{patience_seconds: 10}}
+  clusters: [{{name: m, nodes: [{{count: 9, allocatable: {{cpu: 1}}}}]}}]
+  queues: [{{name: a, capability: {{cpu: 4}}}}]
+  {more}
+  jobs:
+  - {{name: r, namespace: {of}, queue: a, tasks: [{{replicas: 3, requests: {{cpu: 1}}}}]}}
+  - {{name: big, namespace: {of}, queue: a, created: 1,
+     tasks: [{{replicas: 4, requests: {{cpu: 1}}}}]}}
+steps:
+- waitSeconds: 20
+  submit: [{{name: j, queue: a, {job}}}]
+"""
+
+
 def explained(text: str, job: str) -> Explanation:
     """What a job of the scenario `text` is told once all steps were taken.
 

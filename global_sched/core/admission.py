@@ -97,11 +97,9 @@ def _unbound(workload: Workload) -> Refusal | None:
 def offer_for(workload: Workload, statement: Statement) -> Offer | Refusal:
     """What a pending workload would get now."""
     refusal = refused_before(workload, statement)
-    return (
-        refusal
-        if refusal is not None
-        else OFFERS[division_of(workload.demand)](workload, statement)
-    )
+    if refusal is not None:
+        return refusal
+    return OFFERS[division_of(workload.demand)](workload, statement)
 
 
 def _growth(workload: Workload, statement: Statement, least: Amounts | None) -> Offer | Refusal:

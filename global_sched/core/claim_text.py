@@ -10,6 +10,17 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.verdict import Code, Verdict
 
+NO_SEARCHES = "the Policy allows no search for those who could leave (searches_per_cycle is 0)"
+
+
+def nobody(protected: str = "") -> str:
+    """Nobody is there who may leave for it: besides those that are `protected`, as said."""
+    nothing = f"{protected}; nothing else" if protected else "nothing"
+    return (
+        f"nobody may leave for it: {nothing} of lower priority runs in its queue, and no other "
+        "queue that holds more than it deserves gives to it"
+    )
+
 
 def told(held: Held, verdict: Verdict) -> Verdict:
     """What a workload with a claim is told."""
@@ -38,7 +49,7 @@ def deferred(refusal: Refusal, policy: Policy) -> Refusal:
     """It may search in a later cycle, unless the Policy allows no search at all."""
     later = "who could leave for it is looked at in a later cycle"
     if policy.searches_per_cycle <= 0:
-        later = "the Policy allows no search for those who could leave (searches_per_cycle is 0)"
+        later = NO_SEARCHES
     verdict = Verdict(
         code=Code.WAIT,
         reason=Reason.SEARCH_DEFERRED,

@@ -33,27 +33,27 @@ class _AllRights(Rights):
             found[at] = False
         return found
 
-    def permits(self, unit: Unit) -> bool:  # noqa: ARG002
+    def permits(self, unit: Unit) -> bool:  # noqa: ARG002 - a right's signature
         """Nobody is asked."""
         return True
 
-    def gives_any(self, kind: Kind) -> bool:  # noqa: ARG002
+    def gives_any(self, kind: Kind) -> bool:  # noqa: ARG002 - a right's signature
         """Nobody is asked."""
         return True
 
-    def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:  # noqa: ARG002
+    def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:  # noqa: ARG002 - a right's signature
         """What has ended asks for nothing."""
         return False
 
-    def rightful(self, units: Sequence[Unit]) -> bool:  # noqa: ARG002
+    def rightful(self, units: Sequence[Unit]) -> bool:  # noqa: ARG002 - a right's signature
         """What has ended takes nothing back."""
         return True
 
-    def lawful(self, units: Iterable[Unit]) -> bool:  # noqa: ARG002
+    def lawful(self, units: Iterable[Unit]) -> bool:  # noqa: ARG002 - a right's signature
         """Nobody is asked."""
         return True
 
-    def lasts(self, units: Sequence[Unit], back: Sequence[Unit]) -> bool:  # noqa: ARG002
+    def lasts(self, units: Sequence[Unit], back: Sequence[Unit]) -> bool:  # noqa: ARG002 - a right's signature
         """What has ended does not come back."""
         return True
 

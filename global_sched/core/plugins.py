@@ -29,8 +29,8 @@ Score = Callable[[Subject, View], Numbers]
 class Place(NamedTuple):
     """A queue between its brothers: what orders them.
 
-    `saturated` says whether it has all that it deserves of something that it waits for, `share` is
-    of its deserved, divided by its weight; its excess once it is saturated.
+    `saturated` says whether it has all that it deserves of something that its next workload asks
+    for, `share` is of its deserved, divided by its weight; its excess once it is saturated.
     """
 
     queue: Queue

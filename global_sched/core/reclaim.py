@@ -18,15 +18,13 @@ that holds for each when `stands` does, which looks at them once all are gone.
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 
-from global_sched.core.demand_of import Sums
 from global_sched.core.entitlement import Entitlements
-from global_sched.core.gates import Gates
 from global_sched.core.sharing import NOTHING, Ratio
-from global_sched.core.tree import Node, Tree
+from global_sched.core.tree import Node
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.snapshot import Snapshot
 
 
 class Reclaim(Entitlements):
@@ -36,16 +34,10 @@ class Reclaim(Entitlements):
     still on. The claimant's request is not charged.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        tree: Tree,
-        totals: Resources,
-        opened: Sums | None = None,
-        gates: Gates | None = None,
-    ) -> None:
-        super().__init__(snapshot, tree, totals, opened, gates)
-        self._parted: dict[tuple[QueueName, QueueName], tuple[Node, Node]] = {}
+    @cached_property
+    def _parted(self) -> dict[tuple[QueueName, QueueName], tuple[Node, Node]]:
+        """Where the paths of two queues part, of those that were asked for."""
+        return {}
 
     def may_reclaim(self, claimant: QueueName, asked: Resources) -> bool:
         """Whether it could have a right to anything of others: it deserves some of what it asks.

@@ -34,7 +34,6 @@ from global_sched.core.variants import (
     existing,
     leaves_of,
     lent,
-    older_of,
     only_these,
     opened,
     raised,
@@ -148,13 +147,11 @@ class Remedies:
             yield text, only_these(unkept, [self._workload])
 
     def _may_wait(self) -> Iterator[Remedy]:
-        """Its tenant may have as many waiting as are older, and itself."""
+        """Its tenant may have as many waiting as are before it, and itself."""
         tenant = self._statement.ledger.tenant(self._workload.tenant)
-        older = older_of(self._workload, self._snapshot)
-        text = f"tenant {tenant.name} may have {older + 1} waiting (now {tenant.pending_limit})"
-        yield self._trials.judged(
-            Change.TENANT, waiting(self._snapshot, tenant.name, older + 1), text
-        )
+        most = self._statement.ledger.gates.beyond_pending_limit[self._workload.key] + 1
+        text = f"tenant {tenant.name} may have {most} waiting (now {tenant.pending_limit})"
+        yield self._trials.judged(Change.TENANT, waiting(self._snapshot, tenant.name, most), text)
 
     def _in_order(self, reason: Reason) -> Iterator[Remedy]:
         """What is wrong with its queue or tenant is put right, or it names others."""

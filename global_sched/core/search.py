@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from global_sched.core.admission import offer_for
+from global_sched.core.claim_text import nobody
 from global_sched.core.field import Field, Mask
 from global_sched.core.leaving import Unit
 from global_sched.core.occupancy import freed_by
@@ -42,10 +43,6 @@ MOST_LOOKED_AT = 600
 """After so many candidates in the domains so far, further domains are not looked at."""
 MOST_PROVED = 48
 """Up to so many victims, each is proved to be needed by placement; beyond, by count."""
-NOBODY = (
-    "nobody may leave for it: nothing of lower priority runs in its queue, and no other queue that "
-    "holds more than it deserves gives to it"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,7 @@ class Search:
                     "those of lower priority in its queue had waited so long when they were "
                     "admitted that they came before it, and stay"
                 )
-            return Nothing(NOBODY, none=not self.rights.lately.any())
+            return Nothing(nobody(), none=not self.rights.lately.any())
         spots, total = self._spots()
         if not spots:
             may = counted(int(self.may.sum()), "gang")

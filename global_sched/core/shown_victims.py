@@ -7,6 +7,7 @@ not counted here. Where victims are found and stay all the same, both is said.
 from collections.abc import Iterable, Iterator
 
 from global_sched.core.admission import growth_for, offer_for
+from global_sched.core.claim_text import NO_SEARCHES, nobody
 from global_sched.core.cycle import Cycle
 from global_sched.core.growing import ENDED_BY_LEAVING, claimable, who_leaves
 from global_sched.core.leaving import Unit
@@ -15,7 +16,7 @@ from global_sched.core.offer import Offer
 from global_sched.core.patience import HEALED
 from global_sched.core.protected import protected
 from global_sched.core.rivals import rests
-from global_sched.core.search import NOBODY, Found, Nothing
+from global_sched.core.search import Found, Nothing
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.explanation import Victim
@@ -34,9 +35,7 @@ _STAY = (
     "they stay: somebody who waits could take the room from it at once, another queue that has "
     "less, or a higher priority in its own"
 )
-_NO_SEARCHES = (
-    "they stay: the Policy allows no search for those who could leave (searches_per_cycle is 0)"
-)
+_NO_SEARCHES = f"they stay: {NO_SEARCHES}"
 
 
 def victims_of(workload: Workload, cycle: Cycle) -> Shown:
@@ -68,9 +67,7 @@ def _why_none(found: Nothing, workload: Workload, asked: Resources, cycle: Cycle
     safe = protected(workload, asked, cycle.claims, cycle.statement)
     if not safe:
         return found.why
-    if found.why != NOBODY:
-        return f"{found.why}; {safe}"
-    return NOBODY.replace(": nothing", f": {safe}; nothing else")
+    return nobody(safe) if found.why == nobody() else f"{found.why}; {safe}"
 
 
 def _why_they_stay(workload: Workload, found: Found, cycle: Cycle) -> str:

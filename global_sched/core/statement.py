@@ -84,7 +84,7 @@ class Statement:
         return bool(self.ledger.node(name).children)
 
     def queue_standing(self, name: QueueName, wanted: tuple[str, ...] | None) -> tuple[bool, Ratio]:
-        """Whether it has what it deserves of what it waits for (`wanted`), and its share."""
+        """Whether it has what it deserves of what its next workload wants, and its share."""
         return self.ledger.entitlements.standing(self.ledger.node(name), wanted)
 
     def touched(self) -> set[tuple[QueueName, TenantName]]:

@@ -16,7 +16,7 @@ from global_sched.shared.model.queue import Named, Queue
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Bucket, Snapshot
 from global_sched.shared.model.topology import Leaf
-from global_sched.shared.model.workload import Division, Workload
+from global_sched.shared.model.workload import Workload
 
 
 def only_these(snapshot: Snapshot, workloads: Iterable[Workload]) -> Snapshot:
@@ -114,19 +114,6 @@ def waiting(snapshot: Snapshot, tenant: TenantName, limit: int) -> Snapshot:
         replace(one, pending_limit=limit) if one.name == tenant else one for one in snapshot.tenants
     )
     return replace(snapshot, tenants=tuple(tenants))
-
-
-def older_of(workload: Workload, snapshot: Snapshot) -> int:
-    """How many of its tenant's that wait are older than it."""
-    mine = (workload.created, workload.uid)
-    return sum(
-        (one.created, one.uid) < mine
-        for bucket in snapshot.pending
-        for one in bucket.workloads
-        if bucket.tenant == workload.tenant
-        and one.problem is None
-        and one.demand.division != Division.COPIED
-    )
 
 
 def claimants(snapshot: Snapshot) -> Iterator[Workload]:

@@ -29,7 +29,7 @@ class View(Protocol):
         """Whether it has queues below it."""
 
     def queue_standing(self, name: QueueName, wanted: tuple[str, ...] | None) -> tuple[bool, Ratio]:
-        """Whether it has what it deserves of what it waits for (`wanted`), and its share."""
+        """Whether it has what it deserves of what its next workload wants, and its share."""
 
     def touched(self) -> set[tuple[QueueName, TenantName]]:
         """In which queues whose amounts changed since this was last asked."""

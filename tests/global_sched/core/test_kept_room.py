@@ -19,15 +19,20 @@ def world(limit="", own="", asks=1):
     return f"""\
 world:
   policy: {{patience_seconds: 10}}
-  clusters: [{{name: m, domains: {{r: {{tier: 1}}}}, nodes: [{{domain: r, count: 4, allocatable: {{cpu: 1}}}}]}}]
+  clusters:
+  - name: m
+    domains: {{r: {{tier: 1}}}}
+    nodes: [{{domain: r, count: 4, allocatable: {{cpu: 1}}}}]
   queues: [{{name: a}}]
   jobs:
-  - {{name: run, queue: a, created: 0, {note(limit)}running: {{cluster: m, domain: r}}, tasks: [{{replicas: 2, requests: {{cpu: 1}}}}]}}
-  - {{name: big, queue: a, created: 1, topology: {{highestTierAllowed: 1}}, tasks: [{{replicas: 4, requests: {{cpu: 1}}}}]}}
+  - {{name: run, queue: a, created: 0, {note(limit)}running: {{cluster: m, domain: r}},
+     tasks: [{{replicas: 2, requests: {{cpu: 1}}}}]}}
+  - {{name: big, queue: a, created: 1, topology: {{highestTierAllowed: 1}},
+     tasks: [{{replicas: 4, requests: {{cpu: 1}}}}]}}
 steps:
 - waitSeconds: 20
   submit: [{{name: j, queue: a, {note(own)}tasks: [{{replicas: {asks}, requests: {{cpu: 1}}}}]}}]
-"""  # noqa: E501 - a job a line
+"""
 
 
 DRAINS = "m r drains for a gang of queue a (4 pods), which waited longer than its patience; "

@@ -15,9 +15,10 @@ world:
   priorityClasses: {{low: 1, mid: 50, high: 90, top: 1000}}
   tenants: [{{name: t, namespaces: [default], priorityClasses: {allowed}}}]
   jobs:
-  - {{name: r, namespace: o, queue: a, priorityClass: {running}, running: {{cluster: m}}, tasks: [{{requests: {{cpu: 1}}}}]}}
+  - {{name: r, namespace: o, queue: a, priorityClass: {running}, running: {{cluster: m}},
+     tasks: [{{requests: {{cpu: 1}}}}]}}
   - {{name: j, queue: a, created: 1, priorityClass: top, tasks: [{{requests: {{cpu: 1}}}}]}}
-"""  # noqa: E501 - a job a line
+"""
 
 
 @pytest.mark.parametrize(

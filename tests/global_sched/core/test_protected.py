@@ -6,7 +6,7 @@ import pytest
 
 from global_sched.core import explain
 from tests.builders import POLICY, queue, workload
-from tests.played import explained
+from tests.played import behind_patience, explained
 from tests.towns import Member, Town
 
 NOTHING = (
@@ -25,8 +25,9 @@ world:
   jobs:
   - {{name: r1, created: 0, running: {{cluster: m}}, {running}}}
   - {{name: r2, created: 0, running: {{cluster: m}}, {running}}}
-  - {{name: j, queue: a, created: 1, priorityClass: high, tasks: [{{replicas: {asks}, requests: {{cpu: 1}}}}]}}
-"""  # noqa: E501 - a job a line
+  - {{name: j, queue: a, created: 1, priorityClass: high,
+     tasks: [{{replicas: {asks}, requests: {{cpu: 1}}}}]}}
+"""
 
 
 KEPT = 'tasks: [{requests: {cpu: 1}, annotations: {volcano.sh/preemptable: "false"}}]'
@@ -143,18 +144,7 @@ def test_those_that_came_lately_to_one_that_has_no_right_to_them():
 
 def test_what_is_kept_for_a_patient_gang():
     """Nobody leaves for it, and that is what a job behind it is told."""
-    text = """\
-world:
-  policy: {patience_seconds: 10}
-  clusters: [{name: m, nodes: [{count: 9, allocatable: {cpu: 1}}]}]
-  queues: [{name: a, capability: {cpu: 4}}]
-  jobs:
-  - {name: r, queue: a, created: 0, tasks: [{replicas: 3, requests: {cpu: 1}}]}
-  - {name: big, queue: a, created: 1, tasks: [{replicas: 4, requests: {cpu: 1}}]}
-steps:
-- waitSeconds: 20
-  submit: [{name: j, queue: a, tasks: [{requests: {cpu: 1}}]}]
-"""
+    text = behind_patience("tasks: [{requests: {cpu: 1}}]")
 
     assert explained(text, "j").no_victims == (
         "nobody leaves for what is kept for a gang that waited longer than its patience"

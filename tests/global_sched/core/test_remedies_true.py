@@ -196,7 +196,7 @@ def test_what_has_to_be_put_right(job, queues, team, want):
     ],
 )
 def test_too_many_that_wait(nodes, want):
-    """As many may wait as are older, and itself."""
+    """As many may wait as are before it, and itself."""
     world = snapshot(
         [cluster("c", nodes=nodes, gpus=1)],
         [queue("q")],
@@ -208,3 +208,16 @@ def test_too_many_that_wait(nodes, want):
     )
 
     assert told(world, "j") == [(Change.TENANT, *want)]
+
+
+def test_too_many_that_wait_with_one_that_others_left_for():
+    """That one is before its victim, though it is younger."""
+    there = Town([Member("m", (1,))], [Queue(name=QueueName("q"))])
+    there.run(workload("low", cpu=1, queue="q"), policy=QUIET)
+    there.add(workload("high", cpu=1, queue="q", priority=9, created=100))
+    there.execute(run_cycle(there.snapshot(), QUIET, there.now), linger=True)
+    limited = (Tenant(name=TenantName("team"), pending_limit=1),)
+
+    found = told(replace(there.snapshot(), tenants=limited), "low", now=there.now)
+
+    assert found[0][1].startswith("tenant team may have 2 waiting (now 1)")

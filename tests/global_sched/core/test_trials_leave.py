@@ -2,16 +2,17 @@
 
 import pytest
 
-from tests.played import explained, remedies
+from tests.played import behind_patience, explained, remedies
 
 TWO = """\
 world:
   clusters: [{name: m, nodes: [{count: 2, allocatable: {cpu: 1}}]}]
   queues: [{name: a, deserved: {cpu: 1}%s}, {name: b, deserved: {cpu: 0}}]
   jobs:
-  - {name: r, queue: b, created: 0, running: {cluster: m}, tasks: [{replicas: 2, requests: {cpu: 1}}]}
+  - {name: r, queue: b, created: 0, running: {cluster: m},
+     tasks: [{replicas: 2, requests: {cpu: 1}}]}
   - {name: j, queue: a, created: 1, tasks: [{requests: {cpu: 1}}]}
-"""  # noqa: E501 - a job a line
+"""
 TAINTED = "the policy does not tolerate the cluster's taint k=v:NoSchedule"
 FULL = "no cluster has room for any of it: the cluster holds 0 of 1"
 LEAVES = "1 gang of queue b (2 pods: default/r-job) leaves m"
@@ -68,44 +69,26 @@ def test_where_the_policy_allows_no_search():
 
 def test_what_is_kept_for_a_patient_gang_gives_way():
     """With a class above the gang's it comes in past what is kept for that."""
-    text = """\
-world:
-  policy: {patience_seconds: 10}
-  clusters: [{name: m, nodes: [{count: 9, allocatable: {cpu: 1}}]}]
-  queues: [{name: a, capability: {cpu: 4}}]
-  priorityClasses: {low: -1, high: 10, top: 20}
-  tenants: [{name: t, namespaces: [default], priorityClasses: [low, high]}]
-  jobs:
-  - {name: r, namespace: o, queue: a, created: 0, tasks: [{replicas: 3, requests: {cpu: 1}}]}
-  - {name: big, namespace: o, queue: a, created: 1, tasks: [{replicas: 4, requests: {cpu: 1}}]}
-steps:
-- waitSeconds: 20
-  submit: [{name: j, queue: a, priorityClass: top, tasks: [{requests: {cpu: 1}}]}]
-"""
+    text = behind_patience(
+        "priorityClass: top, tasks: [{requests: {cpu: 1}}]",
+        of="o",
+        more="""\
+priorityClasses: {low: -1, high: 10, top: 20}
+  tenants: [{name: t, namespaces: [default], priorityClasses: [low, high]}]""",
+    )
 
     assert remedies(text, "j") == [("its PriorityClass is high", True)]
 
 
 def test_a_limit_beside_what_is_set_aside():
     """Where what is kept for a patient gang is in the way, the limit has to hold both."""
-    text = """\
-world:
-  policy: {patience_seconds: 10}
-  clusters: [{name: m, nodes: [{count: %s, allocatable: {cpu: 1}}]}]
-  queues: [{name: a, capability: {cpu: 4}}]
-  jobs:
-  - {name: r, queue: a, created: 0, tasks: [{replicas: 3, requests: {cpu: 1}}]}
-  - {name: big, queue: a, created: 1, tasks: [{replicas: 4, requests: {cpu: 1}}]}
-steps:
-- waitSeconds: 20
-  submit: [{name: j, queue: a, tasks: [{requests: {cpu: %s}}]}]
-"""
+    one, two = (behind_patience(f"tasks: [{{requests: {{cpu: {cpus}}}}}]") for cpus in (1, 2))
     raised = "cpu more (0 left of 4 beside 4 set aside)"
 
-    assert remedies(text % (9, 1), "j") == [
+    assert remedies(one, "j") == [
         ("it is the first in line: there is room now", True),
         (f"queue a may hold 4 {raised}", True),
     ]
-    assert remedies(text % (9, 2), "j") == [
+    assert remedies(two, "j") == [
         (f"queue a may hold 5 {raised}; then still: {FULL}", False),
     ]
