@@ -119,14 +119,21 @@ class Chosen:
         return unit.at in self._giving
 
     def _only_for_right(self) -> list[Unit]:
-        """Those of the chosen who make neither room nor quota that is needed."""
-        found = []
-        for unit in self.units:
+        """Those of the chosen who together make neither room nor quota that is needed.
+
+        The largest first: they may all come back to what is left over.
+        """
+        found, before = list[Unit](), {**self._chosen}
+        for unit in sorted(self.units, key=lambda one: one.amount.entries, reverse=True):
             if self._rights.shifts(unit) and self._has_room_without(unit):
-                self._rights.give_back(unit)
+                self.drop(unit)
                 if self._has_quota():
                     found.append(unit)
-                self._rights.release(unit)
+                else:
+                    self._put(unit)
+        for unit in found:
+            self._put(unit)
+        self._chosen = before  # in the order in which they were chosen
         return found
 
     def _has_room_without(self, unit: Unit) -> bool:

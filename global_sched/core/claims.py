@@ -9,6 +9,7 @@ from global_sched.core.admission import accept, offer_for, refuse
 from global_sched.core.claim_order import in_order
 from global_sched.core.claim_text import deferred, told, with_why
 from global_sched.core.evictions import claim_of, drop_claim, evict, let_leave, write_claim
+from global_sched.core.exchange import Exchange
 from global_sched.core.field import Field, Mask
 from global_sched.core.holds import Held, give_back, hold, live
 from global_sched.core.offer import Offer, Refusal
@@ -232,9 +233,15 @@ class Claims:
             return None if found.none else with_why(refusal, found.why)
         return self._claim(workload, found, refusal)
 
-    def provokes(self, workload: Workload, found: Found, amount: Resources) -> bool:
-        """Whether somebody waits who could take the room from the workload at once (`rivals`)."""
-        return self._rivals.provoked(workload, found, amount, self._whole(), self._held)
+    def provokes(
+        self, workload: Workload, found: Found, amount: Resources, beside: Workload | None = None
+    ) -> bool:
+        """Whether somebody waits who could take the room from the workload at once (`rivals`).
+
+        But for one that has its place `beside` it.
+        """
+        has = {*self._held} if beside is None else {*self._held, beside.key}
+        return self._rivals.provoked(workload, found, amount, self._whole(), has)
 
     def _may_search(self, workload: Workload, refusal: Refusal) -> bool:
         """Whether a search could help at all; asked of every refusal, so it has to be cheap."""
@@ -277,7 +284,19 @@ class Claims:
 
     def search(self, workload: Workload) -> Found | Nothing:
         """Who would have to leave for it, as everything is now."""
-        return Search(workload, *self.whole(), self._statement).run()
+        return self.searched(Search(workload, *self.whole(), self._statement))
+
+    def searched(self, search: Search) -> Found | Nothing:
+        """The same, without victims of its own queue that could take their room from others."""
+        found = search.run()
+        if isinstance(found, Nothing):
+            return found
+        claimant = search.rights.claimant
+
+        def provokes(one: Workload, found: Found, amount: Resources) -> bool:
+            return self.provokes(one, found, amount, beside=claimant)
+
+        return Exchange(search, provokes, self._statement).of(found)
 
     def whole(self) -> tuple[Field, Mask]:
         """The federation for searches, and who of it leaves in this cycle."""

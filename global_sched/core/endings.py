@@ -57,6 +57,10 @@ class _AllRights(Rights):
         """What has ended does not come back."""
         return True
 
+    def refilled(self, units: Sequence[Unit], offer: Offer, field: Field) -> bool:  # noqa: ARG002 - a right's signature
+        """What has ended does not come back."""
+        return False
+
 
 class _Endings(Search):
     """A search that asks nobody."""

@@ -7,8 +7,9 @@ from global_sched.core.divided import resized
 from global_sched.core.leaving import Unit
 from global_sched.core.occupancy import Holder
 from global_sched.core.outcomes import outcome_of
-from global_sched.core.search import Found, by_cluster, leaving_of
+from global_sched.core.search import Found
 from global_sched.core.statement import Statement
+from global_sched.core.trial_room import by_cluster, leaving_of
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import (
     Backoff,

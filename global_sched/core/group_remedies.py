@@ -13,7 +13,7 @@ from global_sched.core.leaving import Unit
 from global_sched.core.offer import Refusal
 from global_sched.core.remedies import QUOTA, Remedies
 from global_sched.core.remedy_text import ending_text, open_text
-from global_sched.core.search import vacate
+from global_sched.core.trial_room import vacate
 from global_sched.core.variants import ended, lent, only_these, opened, raised
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Change, Remedy

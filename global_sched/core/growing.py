@@ -112,7 +112,7 @@ def who_leaves(
 ) -> tuple[Found | Nothing, Amounts]:
     """Who leaves for those pods, and for how many of them; as everything is now."""
     if needs_more(workload).entries:
-        return GrownSearch(workload, asked, claims, statement).run(), asked
+        return claims.searched(GrownSearch(workload, asked, claims, statement)), asked
     return find_surplus(workload, asked, claims, statement)
 
 

@@ -54,8 +54,8 @@ class GrownSearch(Search):
         decision = self._workload.decision
         assert decision is not None
         grant = decision.grants[0]
-        allowed = np.array([p.cluster == grant.cluster for p in self._field.parts], dtype=np.bool_)
-        found, _ = self._field.places(gang, self.may, allowed, _DOMAINS)
+        allowed = np.array([p.cluster == grant.cluster for p in self.field.parts], dtype=np.bool_)
+        found, _ = self.field.places(gang, self.may, allowed, _DOMAINS)
         rooms = self._statement.rooms
         capacity = rooms.rooms[rooms.position[grant.cluster]].cluster.capacity
         assert capacity is not None

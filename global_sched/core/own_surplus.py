@@ -98,7 +98,7 @@ class _SurplusSearch(GrownSearch):
     def _count(self, place: Place) -> Amounts:
         """How many of the pods a domain would hold, pod set by pod set."""
         mark = self._statement.mark()
-        choice = Choice(self._gang, spot_at(place), self.may, self.rights, self._field)
+        choice = Choice(self._gang, spot_at(place), self.may, self.rights, self.field)
         choice.choose()
         room, found = choice.room, Amounts()
         self._statement.rollback(mark)

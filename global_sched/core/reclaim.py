@@ -56,7 +56,7 @@ class Reclaim(Entitlements):
         giver = self._tree.node(victim)
         if victim == claimant or giver.frozen:
             return False
-        taker, other = self._part(claimant, giver)
+        taker, other = self.part(claimant, victim)
         top = self.top(taker, asked)
         if top is None or not self._above_guarantee(giver, other, amount):
             return False
@@ -80,7 +80,7 @@ class Reclaim(Entitlements):
         giver = self._tree.node(victim)
         if victim == claimant or giver.frozen:
             return False
-        taker, other = self._part(claimant, giver)
+        taker, other = self.part(claimant, victim)
         top = self.top(taker, asked)
         if top is None:
             return False
@@ -111,7 +111,7 @@ class Reclaim(Entitlements):
         for victim, amount in victims:
             if victim == claimant:
                 continue
-            taker, other = self._part(claimant, self._tree.node(victim))
+            taker, other = self.part(claimant, victim)
             name = taker.queue.name
             if name not in tops:
                 tops[name] = self.top(taker, asked)
@@ -127,12 +127,39 @@ class Reclaim(Entitlements):
                 return False
         return True
 
+    def part(self, claimant: QueueName, victim: QueueName) -> tuple[Node, Node]:
+        """The two brothers, one above each or itself, where their paths part."""
+        key = (claimant, victim)
+        found = self._parted.get(key)
+        if found is not None:
+            return found
+        one, other = self._tree.node(claimant), self._tree.node(victim)
+        while one.depth > other.depth and one.parent is not other and one.parent is not None:
+            one = one.parent
+        while other.depth > one.depth and other.parent is not one and other.parent is not None:
+            other = other.parent
+        while one.parent is not other.parent and one.parent and other.parent:
+            if one.parent is other or other.parent is one:
+                break
+            one, other = one.parent, other.parent
+        self._parted[key] = (one, other)
+        return one, other
+
+    def regains(
+        self, victim: QueueName, amount: Resources, claimant: QueueName, names: Iterable[str]
+    ) -> bool:
+        """Whether the victim could ask for that of the claimant's side, over in one of these."""
+        side, other = self.part(claimant, victim)
+        top = self.top(other, amount)
+        return top is not None and any(
+            top < self.excess(side, name) for name in names if amount.get(name)
+        )
+
     def distance(self, victim: QueueName, claimant: QueueName) -> int:
         """How many levels above the claimant their paths part: nearest relatives have least."""
-        giver = self._tree.node(victim)
         if victim == claimant:
             return 0
-        taker, _ = self._part(claimant, giver)
+        taker, _ = self.part(claimant, victim)
         return self._tree.node(claimant).depth - taker.depth + 1
 
     def keeps_more(
@@ -142,10 +169,9 @@ class Reclaim(Entitlements):
 
         Victims of which this holds go first: they leave the two sides nearer to each other.
         """
-        giver = self._tree.node(victim)
         if victim == claimant:
             return True
-        taker, other = self._part(claimant, giver)
+        taker, other = self.part(claimant, victim)
         top = self.top(taker, asked)
         common = [name for name, _ in asked.entries if amount.get(name)]
         return top is not None and any(
@@ -159,7 +185,7 @@ class Reclaim(Entitlements):
 
         Compare it before (the victims still there) with after (the claimant charged).
         """
-        taker, _ = self._part(claimant, self._tree.node(victim))
+        taker, _ = self.part(claimant, victim)
         brothers = [taker] if taker.parent is None else taker.parent.children
         found = [
             excess
@@ -210,21 +236,3 @@ class Reclaim(Entitlements):
                 return True
             assert node.parent is not None
             node = node.parent
-
-    def _part(self, claimant: QueueName, giver: Node) -> tuple[Node, Node]:
-        """The two brothers, one above each or itself, where their paths part."""
-        key = (claimant, giver.queue.name)
-        found = self._parted.get(key)
-        if found is not None:
-            return found
-        one, other = self._tree.node(claimant), giver
-        while one.depth > other.depth and one.parent is not other and one.parent is not None:
-            one = one.parent
-        while other.depth > one.depth and other.parent is not one and other.parent is not None:
-            other = other.parent
-        while one.parent is not other.parent and one.parent and other.parent:
-            if one.parent is other or other.parent is one:
-                break
-            one, other = one.parent, other.parent
-        self._parted[key] = (one, other)
-        return one, other

@@ -10,8 +10,10 @@ from global_sched.core.ageing import overtook
 from global_sched.core.field import Field, Mask, Place
 from global_sched.core.leaving import Blocked, Kind, Unit
 from global_sched.core.occupancy import Holder, may_ever_leave
+from global_sched.core.offer import Offer
 from global_sched.core.quota import fits
 from global_sched.core.reclaim import Reclaim
+from global_sched.core.refill import Refill
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
@@ -222,14 +224,19 @@ class Rights:
             self.release(unit)
         return not taken
 
-    def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:
-        """Whether a gang could make one of these of a third queue leave in turn when it asks again.
+    def refilled(self, units: Sequence[Unit], offer: Offer, field: Field) -> bool:
+        """Whether one of them could come back once others filled what they leave over."""
+        claimed = Refill(self.claimant, units, offer, self._statement)
+        return claimed.returns(self.amount, field)
 
-        Asked with the units that leave released. Then one of them should leave instead: any, if the
-        gang is of the claimant's own queue, else one that is as near to the claimant in the tree.
+    def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:
+        """Whether a gang of another queue could make one of these leave in turn when it asks again.
+
+        One of a third queue that is as near to the claimant in the tree: it should leave instead.
+        Asked with the units that leave released. For those of the claimant's own see `exchange`.
         """
         one, gang = unit.holder.workload, unit.holder.workload.demand.gang
-        if not unit.whole or gang is None:
+        if not unit.whole or not unit.reclaim or gang is None:
             return False
         asked, tree = gang.requests(gang.minimum_amounts()), self._statement.ledger.tree
         own = tree.node(self.claimant.queue)
@@ -238,7 +245,7 @@ class Rights:
         found = False
         for other in others:
             third = other.holder.workload.queue
-            farther = unit.reclaim and self.order(other.holder) != self.order(unit.holder)
+            farther = self.order(other.holder) != self.order(unit.holder)
             if third == one.queue or farther:
                 continue
             if third not in could:

@@ -5,17 +5,18 @@ would leave for each other by turns; or one would start that has to leave in the
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from global_sched.core.field import Field
 from global_sched.core.occupancy import may_ever_leave
 from global_sched.core.offer import Offer
 from global_sched.core.plugins import effective_priority
-from global_sched.core.quota import cut, fits
-from global_sched.core.search import Found, vacate
+from global_sched.core.quota import cut
+from global_sched.core.search import Found
 from global_sched.core.statement import Statement
 from global_sched.core.tree import Node
+from global_sched.core.trial_room import settle, vacate, would_fit
+from global_sched.core.waiting import Kind, Waiting
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.instant import SECOND
@@ -31,23 +32,13 @@ MOST_LOOKED_AT = 4096
 """So many are looked at in a cycle for the sake of what is admitted."""
 
 
-@dataclass(slots=True, eq=False)
-class Kind:
-    """Those of one queue that wait with one demand and priority."""
-
-    one: Workload
-    """The first by name, which stands for all."""
-    those: list[Workload]
-    to_come: list[Workload]
-    """Those that may have their turn still; who had it goes when it is looked at."""
-
-
 class Rivals:
     """Those that wait in one cycle, as rivals of claimants."""
 
     def __init__(self, statement: Statement) -> None:
         self._statement = statement
-        self._kinds: list[Kind] | None = None
+        self._waiting: Waiting | None = None
+        self._kinds: list[Kind] = []
         self._looks = MOST_LOOKED_AT
 
     def provoked(
@@ -107,7 +98,7 @@ class Rivals:
         asks = [(kind.one.queue, self._asked(kind)) for kind in looked_at]
         gives = statement.ledger.would_give(queue, amount, asks)
         rightful = (kind for kind, right in zip(looked_at, gives, strict=True) if right)
-        return list(islice(filter(self._fits, rightful), MOST_TRIED))
+        return list(islice((kind for kind in rightful if would_fit(kind, statement)), MOST_TRIED))
 
     def _has_turns(self, kind: Kind) -> bool:
         """Whether anybody of it is still to come in the line, and might make others leave."""
@@ -130,10 +121,11 @@ class Rivals:
         """
         if self._lack_more(workload, rivals):
             return True
-        mark = self._statement.mark()
-        self._place(workload, offer)
-        kept_out = not all(self._fits(kind) for kind in rivals)
-        self._statement.rollback(mark)
+        statement = self._statement
+        mark = statement.mark()
+        settle(workload, offer, statement)
+        kept_out = not all(would_fit(kind, statement) for kind in rivals)
+        statement.rollback(mark)
         return kept_out
 
     def _lack_more(self, workload: Workload, rivals: list[Kind]) -> bool:
@@ -199,16 +191,16 @@ class Rivals:
         self, claimant: Workload, found: Found, field: Field, rivals: list[Kind]
     ) -> bool:
         """Whether one fits where the victims leave, and not beside the claimant; a trial."""
-        victims = self._victims(claimant, found)
+        victims, statement = self._victims(claimant, found), self._statement
         if not rivals and not victims:
             return False
-        vacate(found.units, field, self._statement)
-        fitting = [kind for kind in rivals if self._fits(kind)]
+        vacate(found.units, field, statement)
+        fitting = [kind for kind in rivals if would_fit(kind, statement)]
         fitting += self._entitled(victims, claimant, found) if victims else ()
         if not fitting:
             return False
-        self._place(claimant, found.offer)
-        return not all(self._fits(kind) for kind in fitting)
+        settle(claimant, found.offer, statement)
+        return not all(would_fit(kind, statement) for kind in fitting)
 
     def _victims(self, claimant: Workload, found: Found) -> list[Kind]:
         """Gangs of other queues that leave whole for one that takes surplus, too."""
@@ -241,51 +233,17 @@ class Rivals:
         self._statement.release(claimant, part.cluster, amount)
         return entitled
 
-    def _fits(self, kind: Kind) -> bool:
-        statement, gang = self._statement, kind.one.demand.gang
-        assert gang is not None
-        if not fits(statement.ledger.bounds(kind.one.queue, kind.one.tenant), self._asked(kind)):
-            return False
-        case = statement.standings.case(kind.one)
-        least = case.standing.minimum
-        return bool(statement.rooms.ask(gang, least, least).fitting(case.allowed).any())
-
-    def _place(self, claimant: Workload, offer: Offer) -> None:
-        """The claimant takes what it claims."""
-        part, gang, rooms = offer.parts[0], claimant.demand.gang, self._statement.rooms
-        placed = part.placed
-        assert placed is not None
-        assert gang is not None
-        least = gang.minimum_amounts()
-        if not claimant.targets and placed.amounts != least:
-            fewer = rooms.rooms[part.at].space.place(
-                gang, amounts=least, minimum=least, prefer=placed.domain
-            )
-            placed = fewer if isinstance(fewer, Placed) else placed
-        rooms.take(part.at, placed, gang.requests(placed.amounts))
-        self._statement.charge(claimant, part.cluster, gang.requests(placed.amounts))
-
     def _all(self) -> list[Kind]:
         """Every kind that waits, in an order of their own."""
-        if self._kinds is None:
-            kinds: dict[tuple[QueueName, int, int], list[Workload]] = {}
-            for bucket in self._statement.snapshot.pending:
-                for one in bucket.workloads:
-                    if one.demand.division != Division.WHOLE or one.demand.gang is None:
-                        continue
-                    if not one.targets and not one.finished:
-                        kinds.setdefault((one.queue, id(one.demand), one.priority), []).append(one)
-            found = [Kind(min(those, key=_key), those, [*those]) for those in kinds.values()]
-            self._kinds = sorted(found, key=lambda kind: (kind.one.queue, kind.one.key))
+        waiting = self._statement.waiting
+        if self._waiting is not waiting:
+            self._waiting = waiting
+            self._kinds = [kind for those in waiting.values() for kind in those]
         return self._kinds
 
     def _asked(self, kind: Kind) -> Resources:
         """What the minimum of each asks for."""
         return self._statement.standings.of(kind.one).minimum_requests
-
-
-def _key(one: Workload) -> WorkloadKey:
-    return one.key
 
 
 def rests(workload: Workload, statement: Statement) -> bool:

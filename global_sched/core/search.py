@@ -6,9 +6,8 @@ in the statement, with the victims' room and quota given back, is the answer. No
 stays in the statement.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -16,22 +15,19 @@ from global_sched.core.admission import offer_for
 from global_sched.core.claim_text import nobody
 from global_sched.core.field import Field, Mask
 from global_sched.core.leaving import Unit
-from global_sched.core.occupancy import freed_by
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.rights import Rights
 from global_sched.core.spots import Cost, Spot, cost_of, spot_at
 from global_sched.core.standing import Case
 from global_sched.core.statement import Statement
+from global_sched.core.trial_room import vacate
 from global_sched.core.victims import Choice
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.gang import Amounts, Gang
-from global_sched.shared.model.ids import BindingId, ClusterName
+from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.quantity import counted
-from global_sched.shared.model.resources import Resources
-from global_sched.shared.model.topology import Occupant
 from global_sched.shared.model.verdict import ClusterVerdict, Code
 from global_sched.shared.model.workload import Workload
-from global_sched.shared.placement import Space
 
 PLACES = 4
 """So many domains are looked at exactly."""
@@ -70,9 +66,11 @@ class Search:
     def __init__(self, workload: Workload, field: Field, gone: Mask, statement: Statement) -> None:
         gang = self.needed(workload)
         self._workload, self._gang = workload, gang
-        self._field, self._statement = field, statement
+        self.field, self.gone, self._statement = field, gone, statement
         self.rights = self.rights_of(workload, gang.requests(gang.minimum_amounts()), statement)
         self.may = self.rights.holders(field, gone)
+        self._refilled = False
+        """Whether victims were left alone since others would fill what they leave over."""
 
     def needed(self, workload: Workload) -> Gang:
         """What others leave for: the minimum of this."""
@@ -87,7 +85,7 @@ class Search:
     def run(self) -> Found | Nothing:
         """The cheapest proved victims, or why there are none."""
         if not self.may.any():
-            if (lately := self.rights.lately_given(self._field)) > 0:
+            if (lately := self.rights.lately_given(self.field)) > 0:
                 return Nothing(self._too_early(lately))
             if self.rights.overtaken_by.any():
                 return Nothing(
@@ -103,7 +101,7 @@ class Search:
         rightless = True
         for choice, units, cost in sorted(self._choices(spots), key=lambda one: one[2]):
             rightless = False
-            found = self._prove(choice, units)
+            found = self._lasting(choice, units)
             if found is not None:
                 proved.append(found)
                 if found.cost <= cost:
@@ -113,6 +111,11 @@ class Search:
         if rightless:
             there = f"of {counted(total, 'domain')} that would hold it without others"
             return Nothing(f"{there}, none can be freed by those whom its queue may take from")
+        if self._refilled:
+            return Nothing(
+                "others could leave for it, but what they leave over would go to others of its "
+                "queue, which would be further over its deserved than theirs"
+            )
         return Nothing("those who may leave do not free room that it can be placed in")
 
     def _too_early(self, gangs: int) -> str:
@@ -137,13 +140,13 @@ class Search:
         spots = self._in_limits(roomy)
         names = [room.cluster.name for room in rooms.rooms]
         usable = {name for name, ok in zip(names, (opened & ~roomy).tolist(), strict=True) if ok}
-        allowed = np.array([part.cluster in usable for part in self._field.parts], dtype=np.bool_)
-        found, total = self._field.places(self._gang, self.may, allowed, PLACES)
+        allowed = np.array([part.cluster in usable for part in self.field.parts], dtype=np.bool_)
+        found, total = self.field.places(self._gang, self.may, allowed, PLACES)
         return [*spots[:PLACES], *map(spot_at, found)], len(spots) + total
 
     def _in_limits(self, roomy: Mask) -> list[Spot]:
         """Clusters with room where only the queue's limits are in the way, the cheapest first."""
-        field, found = self._field, list[tuple[int, ClusterName]]()
+        field, found = self.field, list[tuple[int, ClusterName]]()
         for at in roomy.nonzero()[0].tolist():
             cluster = self._statement.rooms.rooms[at].cluster.name
             ranks = field.rank[field.in_cluster(cluster) & self.may]
@@ -155,12 +158,12 @@ class Search:
         looked = 0
         for spot in spots:
             mark = self._statement.mark()
-            choice = Choice(self._gang, spot, self.may, self.rights, self._field)
+            choice = Choice(self._gang, spot, self.may, self.rights, self.field)
             enough = choice.choose()
             units = tuple(choice.units)
             self._statement.rollback(mark)
             if enough and units:
-                yield choice, units, cost_of(units, self._field)
+                yield choice, units, cost_of(units, self.field)
                 if len(units) > MOST_COMPARED:
                     break
             looked += choice.candidates
@@ -168,6 +171,24 @@ class Search:
                 break
 
     # --- proof ----------------------------------------------------------------------------
+
+    def _lasting(self, choice: Choice, units: Sequence[Unit]) -> Found | None:
+        """The proved victims; others where these could come back once the rest is filled."""
+        found = self._prove(choice, units)
+        while found is not None and self.rights.refilled(found.units, found.offer, self.field):
+            self._refilled = True
+            others = self._others(choice, found.units)
+            found = self._prove(choice, others) if others else None
+        return found
+
+    def _others(self, choice: Choice, units: Sequence[Unit]) -> tuple[Unit, ...]:
+        """Who may leave instead of these; nobody when no more are tried."""
+        mark = self._statement.mark()
+        self.rights.release_all(units)
+        choice.resume(units)
+        others = tuple(choice.units) if choice.choose_others() else ()
+        self._statement.rollback(mark)
+        return others
 
     def _prove(self, choice: Choice, units: Sequence[Unit]) -> Found | None:
         """The victims that placement really needs; None when it fails with all that may leave."""
@@ -181,12 +202,15 @@ class Search:
             offer = self.offer(units)
         if offer is None:
             return None
-        needed = self._needed(choice, units)
+        needed = self.needed_of(
+            units,
+            lambda fewer, unit: self._stand(fewer, lawful=choice.only_gives_right(unit)),
+        )
         if len(needed) < len(units):
             offer = self.offer(needed)
         if offer is None or not self._stand(needed):
             return None
-        return Found(tuple(needed), offer, cost_of(needed, self._field))
+        return Found(tuple(needed), offer, cost_of(needed, self.field))
 
     def _widened(self, choice: Choice, units: Sequence[Unit], step: int) -> list[Unit]:
         """The same victims and up to so many more."""
@@ -199,20 +223,23 @@ class Search:
         self._statement.rollback(mark)
         return wider
 
-    def _needed(self, choice: Choice, units: Sequence[Unit]) -> list[Unit]:
-        """Without those that placement does not need, dearest first."""
+    def needed_of(
+        self, units: Sequence[Unit], stand: Callable[[Sequence[Unit], Unit], bool]
+    ) -> list[Unit]:
+        """Without those that placement does not need, dearest first, where the others may leave.
+
+        `stand` says whether these may leave without that one.
+        """
         kept = list(units)
         if len(kept) > MOST_PROVED:
             return kept
-        dear = sorted(kept, key=lambda u: (u.whole, int(self._field.rank[u.at]), u.first))
+        dear = sorted(kept, key=lambda u: (u.whole, int(self.field.rank[u.at]), u.first))
         for unit in reversed(dear):
             later = any(
                 o.at == unit.at and o.pod_set == unit.pod_set and o.first > unit.first for o in kept
             )
             fewer = [one for one in kept if one is not unit]
-            if later or not fewer or self.offer(fewer) is None:
-                continue
-            if self._stand(fewer, lawful=choice.only_gives_right(unit)):
+            if not later and fewer and self.offer(fewer) is not None and stand(fewer, unit):
                 kept = fewer
         return kept
 
@@ -228,7 +255,7 @@ class Search:
         """What the claimant would get if these left; nothing stays in the statement."""
         mark = self._statement.mark()
         self.rights.release_all(units)
-        vacate(units, self._field, self._statement)
+        vacate(units, self.field, self._statement)
         found = self.ask()
         self._statement.rollback(mark)
         return found if isinstance(found, Offer) else None
@@ -248,44 +275,3 @@ def _is_limited(refusal: ClusterVerdict | None) -> bool:
     if refusal is None or refusal.verdict.code != Code.NO_FIT:
         return False
     return refusal.verdict.reason in {Reason.QUEUE_CAPABILITY, Reason.GUARANTEE_RESERVED}
-
-
-def vacate(units: Iterable[Unit], field: Field, statement: Statement) -> None:
-    """Give the room of these units back, for a trial."""
-    for cluster, those in by_cluster(units).items():
-        part = next(one for one in field.parts if one.cluster == cluster)
-        rows = dict.fromkeys(row for unit in those for row in unit.holder.rows)
-        gangs = {
-            unit.holder.workload.binding_id: gang
-            for unit in those
-            if (gang := unit.holder.workload.demand.gang) is not None
-        }
-        freed = freed_by((part.leaves[row] for row in rows), leaving_of(those), gangs)
-        amount = Resources.total(unit.amount for unit in those)
-        at = statement.rooms.position[cluster]
-        statement.make_room(at, partial(_vacate, freed), amount)
-
-
-def _vacate(freed: Mapping[tuple[Occupant, ...], Resources], space: Space) -> None:
-    space.vacate(freed)
-
-
-def leaving_of(units: Iterable[Unit]) -> dict[BindingId, Amounts | None]:
-    """Per binding how many of its surplus pods leave; None for all of its pods. Of one cluster."""
-    found: dict[BindingId, Amounts | None] = {}
-    for unit in units:
-        binding = unit.holder.workload.binding_id
-        before = found.get(binding, Amounts())
-        if unit.pod_set is None or before is None:
-            found[binding] = None
-        else:
-            found[binding] = before.plus(Amounts.of({unit.pod_set: unit.pods}))
-    return found
-
-
-def by_cluster(units: Iterable[Unit]) -> dict[ClusterName, list[Unit]]:
-    """The units of each cluster."""
-    found: dict[ClusterName, list[Unit]] = {}
-    for unit in units:
-        found.setdefault(unit.cluster, []).append(unit)
-    return found

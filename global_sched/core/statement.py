@@ -6,6 +6,7 @@ the actions. `mark` and `rollback` undo a trial; `plan` is the committed stateme
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from global_sched.core.deciding import new_decision, reduced
 from global_sched.core.fairness import Amount, ShareKey
@@ -16,6 +17,7 @@ from global_sched.core.ranking import Ranking
 from global_sched.core.rooms import Rooms, RoomsMark
 from global_sched.core.sharing import Ratio
 from global_sched.core.standing import Standing, Standings
+from global_sched.core.waiting import Waiting, kinds_of
 from global_sched.shared.model.decision import Backoff, Decision, Grant
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
@@ -124,6 +126,11 @@ class Statement:
     def total(self, cluster: ClusterName) -> Resources:
         """What a cluster's nodes have in all."""
         return self.rooms.rooms[self.rooms.position[cluster]].total
+
+    @cached_property
+    def waiting(self) -> Waiting:
+        """Those that waited when the cycle began, by queue; in a trial also who has left in it."""
+        return kinds_of(self.snapshot.pending)
 
     # The transaction
 

@@ -81,7 +81,7 @@ class Choice(Chosen):
             if not useless or not self._node_by_node():
                 return False
         self.return_unneeded()
-        return (self.rightful() and self.lasts()) or self._without_smallest()
+        return (self.rightful() and self.lasts()) or self.choose_others()
 
     def _gather(self) -> bool:
         """Take the cheapest until there is enough."""
@@ -141,8 +141,11 @@ class Choice(Chosen):
         self._drop_all(taken)
         return []
 
-    def _without_smallest(self) -> bool:
-        """Choose again without the smallest victim of reclaim, which could take its room back."""
+    def choose_others(self) -> bool:
+        """Choose again without the smallest victim of reclaim, which could take its room back.
+
+        That is tried so often at most. False: nobody else may leave, or not enough.
+        """
         taken = [unit for unit in self.units if unit.reclaim]
         if self._tries == 0 or not taken:
             return False

@@ -1,0 +1,87 @@
+"""Room in trials: some have left, one has its place, and who would fit then."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from global_sched.core.field import Field
+from global_sched.core.leaving import Unit
+from global_sched.core.occupancy import freed_by
+from global_sched.core.offer import Offer
+from global_sched.core.quota import fits
+from global_sched.core.statement import Statement
+from global_sched.core.waiting import Kind
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import BindingId, ClusterName
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.topology import Occupant
+from global_sched.shared.model.workload import Workload
+from global_sched.shared.placement import Placed, Space
+
+
+def settle(workload: Workload, offer: Offer, statement: Statement) -> None:
+    """The workload takes its minimum of what it is offered; of what it has in addition, all."""
+    part, gang, rooms = offer.parts[0], workload.demand.gang, statement.rooms
+    placed = part.placed
+    assert placed is not None
+    assert gang is not None
+    least = gang.minimum_amounts()
+    if not workload.targets and placed.amounts != least:
+        fewer = rooms.rooms[part.at].space.place(
+            gang, amounts=least, minimum=least, prefer=placed.domain
+        )
+        placed = fewer if isinstance(fewer, Placed) else placed
+    rooms.take(part.at, placed, gang.requests(placed.amounts))
+    statement.charge(workload, part.cluster, gang.requests(placed.amounts))
+
+
+def would_fit(kind: Kind, statement: Statement) -> bool:
+    """Whether one of the kind finds quota and, in any cluster, room."""
+    gang, standings = kind.one.demand.gang, statement.standings
+    assert gang is not None
+    bounds = statement.ledger.bounds(kind.one.queue, kind.one.tenant)
+    if not fits(bounds, standings.of(kind.one).minimum_requests):
+        return False
+    case = standings.case(kind.one)
+    least = case.standing.minimum
+    return bool(statement.rooms.ask(gang, least, least).fitting(case.allowed).any())
+
+
+def vacate(units: Iterable[Unit], field: Field, statement: Statement) -> None:
+    """Give the room of these units back, for a trial."""
+    for cluster, those in by_cluster(units).items():
+        part = next(one for one in field.parts if one.cluster == cluster)
+        rows = dict.fromkeys(row for unit in those for row in unit.holder.rows)
+        gangs = {
+            unit.holder.workload.binding_id: gang
+            for unit in those
+            if (gang := unit.holder.workload.demand.gang) is not None
+        }
+        freed = freed_by((part.leaves[row] for row in rows), leaving_of(those), gangs)
+        amount = Resources.total(unit.amount for unit in those)
+        at = statement.rooms.position[cluster]
+        statement.make_room(at, partial(_vacate, freed), amount)
+
+
+def _vacate(freed: Mapping[tuple[Occupant, ...], Resources], space: Space) -> None:
+    space.vacate(freed)
+
+
+def leaving_of(units: Iterable[Unit]) -> dict[BindingId, Amounts | None]:
+    """Per binding how many of its surplus pods leave; None for all of its pods. Of one cluster."""
+    found: dict[BindingId, Amounts | None] = {}
+    for unit in units:
+        binding = unit.holder.workload.binding_id
+        before = found.get(binding, Amounts())
+        if unit.pod_set is None or before is None:
+            found[binding] = None
+        else:
+            found[binding] = before.plus(Amounts.of({unit.pod_set: unit.pods}))
+    return found
+
+
+def by_cluster(units: Iterable[Unit]) -> dict[ClusterName, list[Unit]]:
+    """The units of each cluster."""
+    found: dict[ClusterName, list[Unit]] = {}
+    for unit in units:
+        found.setdefault(unit.cluster, []).append(unit)
+    return found
