@@ -46,6 +46,8 @@ class Claims:
         self._seen: set[WorkloadKey] = set()
         self._patience = Patience(statement, self._held, self._whole)
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
+        self._put_off = False
+        """Whether anybody let others go first, so that those beyond their deserved come last."""
 
     def open(self, pending: Iterable[Workload]) -> None:
         """Hold the room of every claim that still counts.
@@ -93,7 +95,8 @@ class Claims:
         if isinstance(found, Refusal) and not failed:
             found = self._past_others(workload, found)
         if isinstance(found, Offer):
-            if not last and not self._patience.opened and self._lets_others(workload, found):
+            if not last and not self._patience.opened and self._goes_after(workload, found):
+                self._put_off = True
                 return False
             accept(workload, position, found, self._statement)
             self._patience.close()
@@ -142,9 +145,20 @@ class Claims:
         if held is not None:
             give_back(held, self._statement)
         found = offer_for(workload, self._statement)
-        after = isinstance(found, Offer) and self._lets_others(workload, found)
+        asked = self._goes_after if held is None else self._lets_others
+        after = isinstance(found, Offer) and asked(workload, found)
         self._statement.rollback(mark)
         return after
+
+    def _goes_after(self, workload: Workload, offer: Offer) -> bool:
+        """Whether it lets others go first, or one before it in the line does.
+
+        Whoever is beyond its deserved, too, waits then for the turns of them all: else the last of
+        the line would pass the first that lets others go.
+        """
+        if self._put_off and self._rivals.could_be_taken(workload):
+            return True
+        return self._lets_others(workload, offer)
 
     def _lets_others(self, workload: Workload, offer: Offer) -> bool:
         """Whether others of those behind it in the line could take its room back at once, and fit.

@@ -82,12 +82,10 @@ class Rivals:
         Only what is more than its queues deserve can be taken back; by others of its own queue
         nothing, since they come later in its order. `MOST_LOOKED_AT` are looked at in a cycle.
         """
-        if workload.demand.division != Division.WHOLE or workload.targets:
+        if not self.could_be_taken(workload):
             return []
         statement, queue = self._statement, workload.queue
         amount = statement.standings.of(workload).minimum_requests
-        if not may_ever_leave(workload) or not statement.ledger.would_be_over(queue, amount):
-            return []
         looked_at: list[Kind] = []
         for kind in self._all():
             if self._looks == 0:
@@ -99,6 +97,14 @@ class Rivals:
         gives = statement.ledger.would_give(queue, amount, asks)
         rightful = (kind for kind, right in zip(looked_at, gives, strict=True) if right)
         return list(islice((kind for kind in rightful if would_fit(kind, statement)), MOST_TRIED))
+
+    def could_be_taken(self, workload: Workload) -> bool:
+        """Whether it would be more than its queues deserve, so that it might have to leave."""
+        if workload.demand.division != Division.WHOLE or workload.targets:
+            return False
+        amount = self._statement.standings.of(workload).minimum_requests
+        over = self._statement.ledger.would_be_over(workload.queue, amount)
+        return over and may_ever_leave(workload)
 
     def _has_turns(self, kind: Kind) -> bool:
         """Whether anybody of it is still to come in the line, and might make others leave."""
