@@ -46,8 +46,8 @@ class Claims:
         self._seen: set[WorkloadKey] = set()
         self._patience = Patience(statement, self._held, self._whole)
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
-        self._put_off = False
-        """Whether anybody let others go first, so that those beyond their deserved come last."""
+        self._first: set[_Shape] = set()
+        """Those whom others let go first."""
 
     def open(self, pending: Iterable[Workload]) -> None:
         """Hold the room of every claim that still counts.
@@ -96,7 +96,6 @@ class Claims:
             found = self._past_others(workload, found)
         if isinstance(found, Offer):
             if not last and not self._patience.opened and self._goes_after(workload, found):
-                self._put_off = True
                 return False
             accept(workload, position, found, self._statement)
             self._patience.close()
@@ -153,12 +152,14 @@ class Claims:
     def _goes_after(self, workload: Workload, offer: Offer) -> bool:
         """Whether it lets others go first, or one before it in the line does.
 
-        Whoever is beyond its deserved, too, waits then for the turns of them all: else the last of
-        the line would pass the first that lets others go.
+        Whoever is beyond its deserved, too, and has no right to that one's room waits then for the
+        turns of them all: else the last of the line would pass the first that lets others go.
         """
-        if self._put_off and self._rivals.could_be_taken(workload):
+        if self._lets_others(workload, offer):
             return True
-        return self._lets_others(workload, offer)
+        shape = (id(workload.demand), workload.queue, workload.priority)
+        passes = not self._first or shape in self._first
+        return not passes and self._rivals.could_be_taken(workload)
 
     def _lets_others(self, workload: Workload, offer: Offer) -> bool:
         """Whether others of those behind it in the line could take its room back at once, and fit.
@@ -166,7 +167,11 @@ class Claims:
         They go first then: else it would have to leave in the next cycle.
         """
         rivals = self._rivals.waiting(workload)
-        return bool(rivals) and self._rivals.keeps_out(workload, offer, rivals)
+        if not rivals or not self._rivals.keeps_out(workload, offer, rivals):
+            return False
+        ones = (kind.one for kind in rivals)
+        self._first.update((id(one.demand), one.queue, one.priority) for one in ones)
+        return True
 
     def tries(self) -> tuple[int, int]:
         """Changes whenever somebody had a search or a try at a reservation, which are limited."""
