@@ -21,14 +21,13 @@ from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.search_turns import SearchTurns, Turn
 from global_sched.core.set_aside import is_kept_out
 from global_sched.core.statement import Statement
+from global_sched.core.waiting import Alike, alike
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim, Leaver
 from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, WorkloadKey
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
-
-_Shape = tuple[int, QueueName, int]
 
 
 class Claims:
@@ -37,7 +36,7 @@ class Claims:
     def __init__(self, statement: Statement) -> None:
         self._statement = statement
         self._held: dict[WorkloadKey, Held] = {}
-        self._searched: dict[_Shape, Found | Nothing] = {}
+        self._searched: dict[Alike, Found | Nothing] = {}
         self.turns = SearchTurns(statement)
         self._rivals = Rivals(statement)
         self._field: Field | None = None
@@ -46,8 +45,6 @@ class Claims:
         self._seen: set[WorkloadKey] = set()
         self._patience = Patience(statement, self._held, self._whole)
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
-        self._first: set[_Shape] = set()
-        """Those whom others let go first."""
 
     def open(self, pending: Iterable[Workload]) -> None:
         """Hold the room of every claim that still counts.
@@ -95,7 +92,7 @@ class Claims:
         if isinstance(found, Refusal) and not failed:
             found = self._past_others(workload, found)
         if isinstance(found, Offer):
-            if not last and not self._patience.opened and self._goes_after(workload, found):
+            if not last and not self._patience.opened and self._rivals.goes_after(workload, found):
                 return False
             accept(workload, position, found, self._statement)
             self._patience.close()
@@ -144,34 +141,10 @@ class Claims:
         if held is not None:
             give_back(held, self._statement)
         found = offer_for(workload, self._statement)
-        asked = self._goes_after if held is None else self._lets_others
+        asked = self._rivals.goes_after if held is None else self._rivals.lets_others
         after = isinstance(found, Offer) and asked(workload, found)
         self._statement.rollback(mark)
         return after
-
-    def _goes_after(self, workload: Workload, offer: Offer) -> bool:
-        """Whether it lets others go first, or one before it in the line does.
-
-        Whoever is beyond its deserved, too, and has no right to that one's room waits then for the
-        turns of them all: else the last of the line would pass the first that lets others go.
-        """
-        if self._lets_others(workload, offer):
-            return True
-        shape = (id(workload.demand), workload.queue, workload.priority)
-        passes = not self._first or shape in self._first
-        return not passes and self._rivals.could_be_taken(workload)
-
-    def _lets_others(self, workload: Workload, offer: Offer) -> bool:
-        """Whether others of those behind it in the line could take its room back at once, and fit.
-
-        They go first then: else it would have to leave in the next cycle.
-        """
-        rivals = self._rivals.waiting(workload)
-        if not rivals or not self._rivals.keeps_out(workload, offer, rivals):
-            return False
-        ones = (kind.one for kind in rivals)
-        self._first.update((id(one.demand), one.queue, one.priority) for one in ones)
-        return True
 
     def tries(self) -> tuple[int, int]:
         """Changes whenever somebody had a search or a try at a reservation, which are limited."""
@@ -186,7 +159,7 @@ class Claims:
         if isinstance(found, Refusal) and (kept := self._patience.giving_way(workload, found)):
             found = self._patience.offer_without(kept, workload)
         if isinstance(found, Offer):
-            if not (last or held.waves) and self._lets_others(workload, found):
+            if not (last or held.waves) and self._rivals.lets_others(workload, found):
                 statement.rollback(mark)
                 self._patience.shut(None)
                 return False
@@ -233,7 +206,7 @@ class Claims:
         """What the workload is told instead of the refusal, when others leave or may leave."""
         if not self._may_search(workload, refusal):
             return None
-        shape = (id(workload.demand), workload.queue, workload.priority)
+        shape = alike(workload)
         known = self._searched.get(shape)
         if isinstance(known, Nothing):
             return with_why(refusal, known.why)

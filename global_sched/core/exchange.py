@@ -16,16 +16,13 @@ from global_sched.core.offer import Offer
 from global_sched.core.search import Found, Search
 from global_sched.core.spots import cost_of
 from global_sched.core.statement import Statement
-from global_sched.core.trial_room import settle, vacate
-from global_sched.core.waiting import with_more
+from global_sched.core.trial_room import asked_by, carry_out, settle
+from global_sched.core.waiting import Alike, alike, with_more
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Division, Workload
 
 Provokes = Callable[[Workload, Found, Resources], bool]
 """Whether somebody who waits could take the room from it in turn."""
-
-Asks = tuple[int, int]
-"""Victims that ask for the same when they come back, and with the same priority."""
 
 MOST: Final = 8
 """So many searches are made for victims at most."""
@@ -40,9 +37,13 @@ class Exchange:
 
     def of(self, found: Found) -> Found:
         """The same victims, or others in place of some."""
-        stay, giving = set[Asks](), self._giving(found)
+        stay, giving = set[Alike](), self._giving(found)
         for _ in range(MOST if giving else 0):
-            own = (unit for unit in found.units if _is_own(unit) and _asks(unit) not in stay)
+            own = (
+                unit
+                for unit in found.units
+                if _is_own(unit) and alike(unit.holder.workload) not in stay
+            )
             unit = next(own, None)
             if unit is None:
                 break
@@ -50,7 +51,7 @@ class Exchange:
             kept = [one for one in found.units if one is not unit]
             better = self._proved([*kept, *others]) if others else None
             if better is None:
-                stay.add(_asks(unit))
+                stay.add(alike(unit.holder.workload))
             else:
                 found, stay = better, set()
         return found
@@ -58,20 +59,21 @@ class Exchange:
     def _giving(self, found: Found) -> bool:
         """Whether any queue could give even the least to one of them: a quick look."""
         least: dict[tuple[str, ...], Resources] = {}
-        for asked in (_asked(unit) for unit in found.units if _is_own(unit)):
+        statement, rights = self._statement, self._rights
+        own = (unit.holder.workload for unit in found.units if _is_own(unit))
+        for asked in (asked_by(one, statement) for one in own):
             known = least.get(asked.names(), asked)
             least[asked.names()] = Resources.of(
                 {name: min(value, known.get(name)) for name, value in asked.entries}
             )
         if not least:
             return False
-        statement, rights = self._statement, self._rights
         mark = statement.mark()
         rights.release_all(found.units)
         statement.charge(rights.claimant, found.offer.parts[0].cluster, rights.amount)
-        could, own = statement.ledger.entitlements.could_give, rights.claimant.queue
+        could, taker = statement.ledger.entitlements.could_give, rights.claimant.queue
         gives = any(
-            could(queue, own, asked) for queue in self._field.queues for asked in least.values()
+            could(queue, taker, asked) for queue in self._field.queues for asked in least.values()
         )
         statement.rollback(mark)
         return gives
@@ -106,10 +108,7 @@ class Exchange:
         return gone
 
     def _done(self, units: Sequence[Unit], offer: Offer) -> None:
-        """These have left, and the claimant has its place."""
-        self._rights.release_all(units)
-        vacate(units, self._field, self._statement)
-        settle(self._rights.claimant, offer, self._statement)
+        carry_out(self._rights.claimant, offer, units, self._field, self._statement)
 
     def _proved(self, units: list[Unit]) -> Found | None:
         """With these the claimant has its place, all of them are needed, and it lasts."""
@@ -155,18 +154,6 @@ def _is_gang(unit: Unit) -> bool:
 def _is_own(unit: Unit) -> bool:
     """Whether that is one of the claimant's own queue."""
     return not unit.reclaim and _is_gang(unit)
-
-
-def _asked(unit: Unit) -> Resources:
-    """What it asks for when it comes back."""
-    gang = unit.holder.workload.demand.gang
-    assert gang is not None
-    return gang.requests(gang.minimum_amounts())
-
-
-def _asks(unit: Unit) -> Asks:
-    one = unit.holder.workload
-    return id(one.demand), one.priority
 
 
 def _size(unit: Unit) -> tuple[tuple[str, int], ...]:

@@ -15,7 +15,7 @@ from global_sched.core.leaving import Unit
 from global_sched.core.offer import Offer
 from global_sched.core.statement import Statement
 from global_sched.core.tree import Node
-from global_sched.core.trial_room import settle, vacate, would_fit
+from global_sched.core.trial_room import asked_by, carry_out, would_fit
 from global_sched.core.waiting import Kind
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Workload
@@ -41,10 +41,7 @@ class Refill:
             return False
         statement = self._statement
         mark = statement.mark()
-        for unit in self._units:
-            statement.release(unit.holder.workload, unit.cluster, unit.amount)
-        vacate(self._units, field, statement)
-        settle(self._claimant, self._offer, statement)
+        carry_out(self._claimant, self._offer, self._units, field, statement)
         fillers: dict[Node, list[Kind]] = {}
         returns = any(self._regains(*one, fillers) for one in over)
         statement.rollback(mark)
@@ -72,7 +69,8 @@ class Refill:
         if side not in fillers:
             fillers[side] = list(self._waiting(side))
         wanted = Resources.total(
-            self._asked(kind).times(len(self._others(kind))) for kind in fillers[side]
+            asked_by(kind.one, self._statement).times(len(self._others(kind)))
+            for kind in fillers[side]
         )
         least = {name: min(amount, wanted.get(name)) for name, amount in free.entries}
         return self._could_take(unit, names, Resources.of(least))
@@ -102,6 +100,3 @@ class Refill:
 
     def _others(self, kind: Kind) -> list[Workload]:
         return [one for one in kind.those if one.key != self._claimant.key]
-
-    def _asked(self, kind: Kind) -> Resources:
-        return self._statement.standings.of(kind.one).minimum_requests

@@ -15,8 +15,9 @@ from global_sched.core.quota import fits
 from global_sched.core.reclaim import Reclaim
 from global_sched.core.refill import Refill
 from global_sched.core.statement import Statement
+from global_sched.core.trial_room import release_all
 from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
+from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
@@ -261,14 +262,8 @@ class Rights:
         self._statement.release(unit.holder.workload, unit.cluster, unit.amount)
 
     def release_all(self, units: Iterable[Unit]) -> None:
-        """Their amounts are held no more; those of one tenant in a queue and cluster together."""
-        found: dict[tuple[QueueName, TenantName, ClusterName], list[Unit]] = {}
-        for unit in units:
-            one = unit.holder.workload
-            found.setdefault((one.queue, one.tenant, unit.cluster), []).append(unit)
-        for (_, _, cluster), those in found.items():
-            amount = Resources.total(unit.amount for unit in those)
-            self._statement.release(those[0].holder.workload, cluster, amount)
+        """Their amounts are held no more."""
+        release_all(units, self._statement)
 
     def give_back(self, unit: Unit) -> None:
         """Its amount is held again."""

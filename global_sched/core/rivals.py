@@ -15,8 +15,8 @@ from global_sched.core.quota import cut
 from global_sched.core.search import Found
 from global_sched.core.statement import Statement
 from global_sched.core.tree import Node
-from global_sched.core.trial_room import settle, vacate, would_fit
-from global_sched.core.waiting import Kind, Waiting
+from global_sched.core.trial_room import asked_by, settle, vacate, would_fit
+from global_sched.core.waiting import Alike, Kind, Waiting, alike
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.instant import SECOND
@@ -40,6 +40,8 @@ class Rivals:
         self._waiting: Waiting | None = None
         self._kinds: list[Kind] = []
         self._looks = MOST_LOOKED_AT
+        self._first: set[Alike] = set()
+        """Those whom others let go first."""
 
     def provoked(
         self,
@@ -76,13 +78,35 @@ class Rivals:
         self._statement.rollback(mark)
         return provoked
 
-    def waiting(self, workload: Workload) -> list[Kind]:
+    def goes_after(self, workload: Workload, offer: Offer) -> bool:
+        """Whether it lets others go first, or one before it in the line does.
+
+        Whoever is beyond its deserved, too, and has no right to that one's room waits then for the
+        turns of them all: else the last of the line would pass the first that lets others go.
+        """
+        if self.lets_others(workload, offer):
+            return True
+        passes = not self._first or alike(workload) in self._first
+        return not passes and self._could_be_taken(workload)
+
+    def lets_others(self, workload: Workload, offer: Offer) -> bool:
+        """Whether others of those behind it in the line could take its room back at once, and fit.
+
+        They go first then: else it would have to leave in the next cycle.
+        """
+        rivals = self._who_could_take(workload)
+        if not rivals or not self._keeps_out(workload, offer, rivals):
+            return False
+        self._first.update(alike(kind.one) for kind in rivals)
+        return True
+
+    def _who_could_take(self, workload: Workload) -> list[Kind]:
         """Those who have had no turn yet, fit now, and could take the workload's room back at once.
 
         Only what is more than its queues deserve can be taken back; by others of its own queue
         nothing, since they come later in its order. `MOST_LOOKED_AT` are looked at in a cycle.
         """
-        if not self.could_be_taken(workload):
+        if not self._could_be_taken(workload):
             return []
         statement, queue = self._statement, workload.queue
         amount = statement.standings.of(workload).minimum_requests
@@ -98,7 +122,7 @@ class Rivals:
         rightful = (kind for kind, right in zip(looked_at, gives, strict=True) if right)
         return list(islice((kind for kind in rightful if would_fit(kind, statement)), MOST_TRIED))
 
-    def could_be_taken(self, workload: Workload) -> bool:
+    def _could_be_taken(self, workload: Workload) -> bool:
         """Whether it would be more than its queues deserve, so that it might have to leave."""
         if workload.demand.division != Division.WHOLE or workload.targets:
             return False
@@ -120,7 +144,7 @@ class Rivals:
             return False
         return statement.ledger.gates.refusal(one) is None
 
-    def keeps_out(self, workload: Workload, offer: Offer, rivals: list[Kind]) -> bool:
+    def _keeps_out(self, workload: Workload, offer: Offer, rivals: list[Kind]) -> bool:
         """Whether one of these finds no place any more once the workload has what it is offered.
 
         Or all of them together do not, counted in what is free in all.
@@ -248,8 +272,7 @@ class Rivals:
         return self._kinds
 
     def _asked(self, kind: Kind) -> Resources:
-        """What the minimum of each asks for."""
-        return self._statement.standings.of(kind.one).minimum_requests
+        return asked_by(kind.one, self._statement)
 
 
 def rests(workload: Workload, statement: Statement) -> bool:

@@ -1,6 +1,6 @@
 """Room in trials: some have left, one has its place, and who would fit then."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from global_sched.core.field import Field
@@ -11,11 +11,36 @@ from global_sched.core.quota import fits
 from global_sched.core.statement import Statement
 from global_sched.core.waiting import Kind
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.ids import BindingId, ClusterName
+from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, TenantName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Occupant
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import Placed, Space
+
+
+def carry_out(
+    claimant: Workload, offer: Offer, units: Sequence[Unit], field: Field, statement: Statement
+) -> None:
+    """These have left, and the claimant has its place."""
+    release_all(units, statement)
+    vacate(units, field, statement)
+    settle(claimant, offer, statement)
+
+
+def release_all(units: Iterable[Unit], statement: Statement) -> None:
+    """Their amounts are held no more; those of one tenant in a queue and cluster together."""
+    found: dict[tuple[QueueName, TenantName, ClusterName], list[Unit]] = {}
+    for unit in units:
+        one = unit.holder.workload
+        found.setdefault((one.queue, one.tenant, unit.cluster), []).append(unit)
+    for (_, _, cluster), those in found.items():
+        amount = Resources.total(unit.amount for unit in those)
+        statement.release(those[0].holder.workload, cluster, amount)
+
+
+def asked_by(workload: Workload, statement: Statement) -> Resources:
+    """What the minimum asks for of one that waits, or waits again."""
+    return statement.standings.of(workload).minimum_requests
 
 
 def settle(workload: Workload, offer: Offer, statement: Statement) -> None:
@@ -36,12 +61,12 @@ def settle(workload: Workload, offer: Offer, statement: Statement) -> None:
 
 def would_fit(kind: Kind, statement: Statement) -> bool:
     """Whether one of the kind finds quota and, in any cluster, room."""
-    gang, standings = kind.one.demand.gang, statement.standings
+    gang = kind.one.demand.gang
     assert gang is not None
     bounds = statement.ledger.bounds(kind.one.queue, kind.one.tenant)
-    if not fits(bounds, standings.of(kind.one).minimum_requests):
+    if not fits(bounds, asked_by(kind.one, statement)):
         return False
-    case = standings.case(kind.one)
+    case = statement.standings.case(kind.one)
     least = case.standing.minimum
     return bool(statement.rooms.ask(gang, least, least).fitting(case.allowed).any())
 

@@ -20,17 +20,24 @@ class Kind:
 
 
 Waiting = dict[QueueName, list[Kind]]
+Alike = tuple[int, QueueName, int]
+"""What all of a kind have in common."""
+
+
+def alike(one: Workload) -> Alike:
+    """Its demand, by identity, its queue and its priority."""
+    return id(one.demand), one.queue, one.priority
 
 
 def kinds_of(pending: Iterable[Bucket]) -> Waiting:
     """Every kind of gang that wants one cluster and has none, by queue and name."""
-    kinds: dict[tuple[QueueName, int, int], list[Workload]] = {}
+    kinds: dict[Alike, list[Workload]] = {}
     for bucket in pending:
         for one in bucket.workloads:
             if one.demand.division != Division.WHOLE or one.demand.gang is None:
                 continue
             if not one.targets and not one.finished:
-                kinds.setdefault((one.queue, id(one.demand), one.priority), []).append(one)
+                kinds.setdefault(alike(one), []).append(one)
     found: Waiting = {}
     for those in kinds.values():
         kind = Kind(min(those, key=_key), those, [*those])
