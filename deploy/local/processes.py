@@ -33,7 +33,10 @@ _children: dict[int, _Detached] = {}
 def spawn(
     argv: Sequence[str], *, log: Path, state: Path, env: Mapping[str, str] | None = None
 ) -> int:
-    """Start a process that outlives this one; its id. Output is added to the log."""
+    """Start a process that outlives this one; its id. Output is added to the log.
+
+    Its mark can be read by then (Linux): while a program is being loaded, its environment is empty.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as file:
         child = _Detached(
@@ -46,6 +49,8 @@ def spawn(
             env=os.environ | (env or {}) | {MARK: str(state)},
         )
     _children[child.pid] = child
+    while child.poll() is None and _environment(child.pid) == b"":
+        os.sched_yield()
     return child.pid
 
 
@@ -73,9 +78,17 @@ def marked(state: Path) -> Iterator[int]:
     """Processes whose environment names this state folder, however they came to be (Linux)."""
     wanted = f"{MARK}={state}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                yield int(folder.name)
+        pid = int(folder.name)
+        if wanted in (_environment(pid) or b"").split(b"\0"):
+            yield pid
+
+
+def _environment(pid: int) -> bytes | None:
+    """The environment that a process began with; None where nobody tells."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return None
 
 
 async def end(

@@ -75,6 +75,16 @@ async def test_one_that_was_never_written_down_is_found(tmp_path):
     assert processes.started(pid) is None
 
 
+async def test_a_start_ends_when_its_mark_can_be_read(tmp_path, monkeypatch):
+    """While a program is being loaded its environment is empty, and `down` would not know it."""
+    answers = [b"", b"", b"A=1"]
+    monkeypatch.setattr(processes, "_environment", lambda _: answers.pop(0))
+    pid = processes.spawn(WAIT, log=tmp_path / "logs" / "x.log", state=tmp_path)
+    assert not answers
+    monkeypatch.undo()
+    await processes.end({pid: processes.started(pid) or ""}, clock=SystemClock())
+
+
 async def test_one_that_does_not_listen_is_killed(tmp_path):
     """After its patience is over."""
     ledger, program = started(tmp_path, STUBBORN)
