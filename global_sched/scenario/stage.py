@@ -193,8 +193,11 @@ class Stage:
             domain=DomainId(running.domain) if running.domain else None,
         )
         order = len(self._objects)
-        made = decision_id(workload.binding_id, (grant,), self.now, order)
-        decision = Decision(id=made, epoch=0, at=self.now, order=order, grants=(grant,))
+        came_with = workload.priority
+        made = decision_id(workload.binding_id, (grant,), self.now, order, priority=came_with)
+        decision = Decision(
+            id=made, epoch=0, at=self.now, order=order, grants=(grant,), priority=came_with
+        )
         target: Obj = {"name": running.cluster}
         if grant.replicas is not None:
             target["replicas"] = grant.replicas
