@@ -65,7 +65,7 @@ def _has_room(workload: Workload, sums: Sums, statement: Statement) -> bool:
     assert gang is not None
     if decision is None or not workload.targets:
         request = gang.requests(_least(workload, statement))
-        return not sums.full(workload) and bool(sums.clusters(workload, request))
+        return sums.hold(workload, request)
     position = statement.rooms.position
     places: list[int | None] = [
         position[grant.cluster] for grant in decision.grants if grant.cluster in position
@@ -164,12 +164,13 @@ class _Rehearsal:
         if workload.targets:
             self._begun.add(workload.key)
             return self._go_on(workload, gang)
-        if self._sums.hopeless(workload):
-            self._given.pop(workload.key, None)
-        if self._sums.full(workload) or self._ledger.gates.refusal(workload) is not None:
-            return False
         least = _least(workload, self._statement)
         request = gang.requests(least)
+        fits = not least.entries or self._sums.hold(workload, request)
+        if self._sums.hopeless(workload):
+            self._given.pop(workload.key, None)
+        if not fits or self._ledger.gates.refusal(workload) is not None:
+            return False
         if least.entries and not self._sums.left(workload, request, 1, last=self._last):
             self._after[workload.key] = workload
             return False

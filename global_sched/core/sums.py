@@ -20,9 +20,9 @@ class Sums:
         self._hopeless: set[int] = set()
         """Those for which none had any from the beginning."""
 
-    def full(self, workload: Workload) -> bool:
-        """Whether no cluster has room any more for one of its demand."""
-        return id(workload.demand) in self._full
+    def hold(self, workload: Workload, request: Resources) -> bool:
+        """Whether any cluster has room for its minimum; a no is kept for all of its demand."""
+        return id(workload.demand) not in self._full and bool(self.clusters(workload, request))
 
     def hopeless(self, workload: Workload) -> bool:
         """Whether none had any from the beginning, so that it is refused anyway."""

@@ -58,6 +58,14 @@ def test_one_that_does_not_fit_gets_its_minimum_at_most():
     assert shares(*waiting) == {"a": {"main": 8}, "b": {}}
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_never_fitted_has_no_share(turned):
+    """It is refused now, so no share is to bound what others may leave for; in whatever order."""
+    waiting = [elastic("large", 20, minimum=15), elastic("a", 8)]
+
+    assert shares(*(reversed(waiting) if turned else waiting)) == {"a": {"main": 8}}
+
+
 def test_a_part_is_what_grows_together():
     """Pods of a partition come in whole groups."""
     groups = Partition(size=3, total=4, minimum=1)

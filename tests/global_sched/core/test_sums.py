@@ -35,14 +35,12 @@ def test_limits_let_in_what_they_let_in():
 
 
 def test_who_never_had_room_is_told_from_who_came_late():
-    """`full` has no room any more, `hopeless` had none to begin with."""
+    """Neither is held any more; `hopeless` had no room to begin with."""
     statement = statement_of()
     large = workload("large", gpus=11, queue="q")
     sums = Sums(statement)
     sums.take(JOB, 0, ONE, 10)
 
-    for one, amount in ((JOB, 1), (large, 11)):
-        assert sums.clusters(one, Resources.of({GPU: amount})) == []
-
-    assert (sums.full(JOB), sums.hopeless(JOB)) == (True, False)
-    assert (sums.full(large), sums.hopeless(large)) == (True, True)
+    assert not sums.hold(JOB, ONE)
+    assert not sums.hold(large, Resources.of({GPU: 11}))
+    assert (sums.hopeless(JOB), sums.hopeless(large)) == (False, True)
