@@ -4,15 +4,24 @@ Nothing here reads a clock, draws a random number, logs, counts or talks to anyt
 Given the same snapshot, policy and instant, `run_cycle` returns the same plan, byte for
 byte; the live controller, the simulator, `explain` and `whatif` all rely on that.
 
-Import `run_cycle`, `explain`, `queue_views`, `tenant_shares`, `renewed` and `claimed_in` from this
-package; its modules are private to it.
+Import `run_cycle`, `explain`, `queue_views`, `tenant_shares`, `renewed`, `claimed_in` and
+`new_decision` from this package; its modules are private to it.
 Start reading at `cycle.run_cycle`.
 """
 
 from global_sched.core.cycle import run_cycle
+from global_sched.core.deciding import new_decision
 from global_sched.core.explaining import explain
 from global_sched.core.past_usage import renewed
 from global_sched.core.running_facts import claimed_in
 from global_sched.core.showing import queue_views, tenant_shares
 
-__all__ = ["claimed_in", "explain", "queue_views", "renewed", "run_cycle", "tenant_shares"]
+__all__ = [
+    "claimed_in",
+    "explain",
+    "new_decision",
+    "queue_views",
+    "renewed",
+    "run_cycle",
+    "tenant_shares",
+]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from global_sched.cache import READERS, State
-from global_sched.core import renewed
+from global_sched.core import new_decision, renewed
 from global_sched.dispatch.patches import (
     success_status,
 )
@@ -25,8 +25,9 @@ from global_sched.shared.api.names import (
     PAST_USAGE,
 )
 from global_sched.shared.api.volcano import Queue
-from global_sched.shared.model.decision import Decision, Grant, decision_id
+from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.decision_text import render_decision
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, DomainId, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant, format_instant, parse_instant
 from global_sched.shared.model.past_text import render_past
@@ -193,10 +194,8 @@ class Stage:
             domain=DomainId(running.domain) if running.domain else None,
         )
         order = len(self._objects)
-        came_with = workload.priority
-        made = decision_id(workload.binding_id, (grant,), self.now, order, priority=came_with)
-        decision = Decision(
-            id=made, epoch=0, at=self.now, order=order, grants=(grant,), priority=came_with
+        decision = new_decision(
+            workload, (grant,), (self.now, order), epoch=0, pending=Amounts(), backoffs=()
         )
         target: Obj = {"name": running.cluster}
         if grant.replicas is not None:
