@@ -1,0 +1,47 @@
+"""Crowded worlds come to rest, and few leave on the way there."""
+
+import os
+
+import pytest
+
+from tests.crowded import crowded_town, lacking, settle
+
+DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+WORLDS = [
+    pytest.param(range(20), 41, 22, id="a sample of 20"),
+    *(
+        [
+            pytest.param(range(800), 1702, 923, id="seeds 0 to 799"),
+            pytest.param(range(800, 1600), 1701, 1099, id="seeds 800 to 1599"),
+        ]
+        if DEEP
+        else []
+    ),
+]
+"""Seeds, with evictions and CPUs lacking at rest as the core of commit a81429e had them."""
+RESTLESS = {230}
+"""Two workloads take the same room from each other for ever."""
+MOST_OF_ONE = 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seeds", "evictions", "lacked"), WORLDS)
+def test_by_the_clock(seeds, evictions, lacked):
+    """All worlds rest, nothing leaves often, and queues lack no more than they did before."""
+    towns = {seed: crowded_town(seed) for seed in seeds}
+    found = {seed: settle(town, past_holds=False) for seed, town in towns.items()}
+
+    assert {seed for seed, one in found.items() if not one.rests} <= RESTLESS
+    assert max(times for one in found.values() for times in one.left.values()) <= MOST_OF_ONE
+    assert sum(one.left.total() for one in found.values()) <= evictions * 1.1
+    assert sum(map(lacking, towns.values())) <= lacked
+    assert sum(bool(one.left) for one in found.values()) >= len(seeds) / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [pytest.param(one.values[0], id=one.id) for one in WORLDS])
+def test_past_every_hold(seeds):
+    """Worlds rest without the help of holds, too: few flap where these protect nothing."""
+    found = {seed: settle(crowded_town(seed), past_holds=True) for seed in seeds}
+
+    assert sum(not one.rests for one in found.values()) <= 5 * len(seeds) / 1600
