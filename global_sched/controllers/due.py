@@ -34,8 +34,8 @@ def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
             yield decision.claim.until
     if snapshot.pending:
         for running in snapshot.running:
-            for claimed in claimed_in(running):
-                yield Instant(claimed + policy.hold_seconds * SECOND)
+            for claimed, doublings in claimed_in(running):
+                yield Instant(claimed + ((policy.hold_seconds * SECOND) << doublings))
     for bucket in snapshot.pending:
         for workload in bucket.workloads:
             decision = workload.decision
@@ -46,4 +46,4 @@ def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
             if decision.claim is not None:
                 yield decision.claim.until
             if decision.evicted is not None:
-                yield Instant(decision.evicted + policy.hold_seconds * SECOND)
+                yield Instant(decision.evicted + decision.hold(policy.hold_seconds))

@@ -73,6 +73,8 @@ class Candidates:
         for at in ranked if rights.takes_surplus else ():
             yield from self._surplus(at, field.holders[at])
         for at in ranked if rights.takes_gangs else ():
+            if rights.lately[at]:
+                continue
             holder = field.holders[at]
             yield Unit(at, holder, holder.amount, rights.reclaims(holder))
 

@@ -11,11 +11,12 @@ from global_sched.core.claim_text import deferred, told, with_why
 from global_sched.core.evictions import claim_of, drop_claim, evict, let_leave, write_claim
 from global_sched.core.exchange import Exchange
 from global_sched.core.field import Field, Mask
+from global_sched.core.hold_window import rests
 from global_sched.core.holds import Held, give_back, hold, live
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.patience import HEALED, Patience
 from global_sched.core.reservation import is_patient
-from global_sched.core.rivals import Rivals, rests
+from global_sched.core.rivals import Rivals
 from global_sched.core.running_facts import lowest_running
 from global_sched.core.search import Found, Nothing, Search
 from global_sched.core.search_turns import SearchTurns, Turn
@@ -252,7 +253,7 @@ class Claims:
         statement = self._statement
         if not statement.snapshot.running:
             return False
-        if rests(workload, statement):
+        if rests(workload, asked, statement):
             return False
         if self._lowest is None:
             self._lowest = lowest_running(statement.snapshot.running)

@@ -21,9 +21,10 @@ def new_decision(
     """A new decision at its turn: (when, order)."""
     at, order = turn
     priority = workload.priority if grants else None
-    claimed = _claimed(workload) if grants else None
+    claimed = _claimed(workload, at) if grants else None
+    evictions = 0 if workload.decision is None else workload.decision.evictions
     return Decision(
-        id=decision_id(workload.binding_id, grants, at, order, None, priority, claimed),
+        id=decision_id(workload.binding_id, grants, at, order, None, priority, claimed, evictions),
         epoch=epoch,
         at=at,
         order=order,
@@ -32,6 +33,7 @@ def new_decision(
         backoffs=backoffs,
         priority=priority,
         claimed=claimed,
+        evictions=evictions,
     )
 
 
@@ -42,10 +44,18 @@ def reduced(workload: Workload, grants: tuple[Grant, ...], epoch: int) -> Decisi
     """
     old = workload.decision
     assert old is not None
-    at, order, priority, claimed = old.at, old.order, old.priority, old.claimed
     return replace(
         old,
-        id=decision_id(workload.binding_id, grants, at, order, None, priority, claimed),
+        id=decision_id(
+            workload.binding_id,
+            grants,
+            old.at,
+            old.order,
+            None,
+            old.priority,
+            old.claimed,
+            old.evictions,
+        ),
         epoch=epoch,
         grants=grants,
         pending=lacking(workload.demand, grants),
@@ -53,8 +63,25 @@ def reduced(workload: Workload, grants: tuple[Grant, ...], epoch: int) -> Decisi
     )
 
 
-def _claimed(workload: Workload) -> Instant | None:
-    """When others had to leave for what it needs to run, or it had to itself; None: never.
+def evicted(victim: Workload, made: Decision, now: Instant, hold_seconds: int) -> Decision:
+    """The decision of a victim: its hold begins, and is longer than the one before."""
+    assert victim.decision is not None
+    times = victim.decision.evictions_after(now, hold_seconds)
+    id_ = decision_id(
+        victim.binding_id,
+        made.grants,
+        made.at,
+        made.order,
+        None,
+        made.priority,
+        made.claimed,
+        times,
+    )
+    return replace(made, id=id_, evicted=now, evictions=times)
+
+
+def _claimed(workload: Workload, at: Instant) -> Instant | None:
+    """Since when its hold protects it; None: it came without a claim and never had to leave.
 
     Surplus that others gave up is left out: it may have to go again as soon as it came.
     """
@@ -62,7 +89,7 @@ def _claimed(workload: Workload) -> Instant | None:
     if old is None:
         return None
     needed = not old.grants or needs_more(workload).entries
-    if old.claim is not None and old.claim.victims and needed:
-        return old.claim.since
-    before = (old.claimed if old.grants else None, old.evicted)
-    return max((one for one in before if one is not None), default=None)
+    by_claim = old.claim is not None and old.claim.victims and needed
+    if by_claim or old.evicted is not None:
+        return at
+    return old.claimed if old.grants else None

@@ -6,6 +6,8 @@ what several clusters share one replica more is looked for, or all of them in on
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from global_sched.core.admission import growth_for, offer_for
 from global_sched.core.claims import Claims
 from global_sched.core.field import Field, Mask
@@ -29,6 +31,7 @@ class _AllRights(Rights):
     def holders(self, field: Field, gone: Mask) -> Mask:
         """All gangs that have not left in this cycle, but for the workload itself."""
         found: Mask = field.ends & ~gone
+        self.lately = np.zeros(len(found), dtype=np.bool_)
         for at in field.holders_of(self.claimant.key):
             found[at] = False
         return found

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from global_sched.core.deciding import evicted
 from global_sched.core.divided import resized
 from global_sched.core.leaving import Unit
 from global_sched.core.occupancy import Holder
@@ -132,7 +133,7 @@ def _evict_whole(units: Sequence[Unit], claimant: Workload, statement: Statement
     statement.withdraw(
         victim,
         first,
-        replace(made, evicted=statement.now),
+        evicted(victim, made, statement.now, statement.policy.hold_seconds),
         reason,
         text,
         tuple(others),
@@ -178,7 +179,7 @@ def write_claim(workload: Workload, claim: Claim, statement: Statement) -> Workl
     """Plan the claim's annotation; the workload as it is then."""
     made = statement.decide(workload, ())
     claim = replace(claim, order=made.order)
-    id_ = decision_id(workload.binding_id, (), made.at, made.order, claim)
+    id_ = decision_id(workload.binding_id, (), made.at, made.order, claim, evictions=made.evictions)
     decision = replace(made, id=id_, claim=claim, evicted=_evicted(workload))
     return write_annotation(workload, decision, statement)
 

@@ -102,8 +102,8 @@ class Field:
 
     def _rank(self, snapshot: Snapshot, now: Instant) -> None:
         """What leaving costs: `rank` is cheapest first; of equal ones the last to start."""
-        facts = np.concatenate([np.zeros((0, 7), np.int64), *(p.facts for p in self.parts)])
-        self.priority, began, order, since, leaves, ends, self.claimed = facts.T
+        facts = np.concatenate([np.zeros((0, 8), np.int64), *(p.facts for p in self.parts)])
+        self.priority, began, order, since, leaves, ends, self.claimed, self.evictions = facts.T
         self.may_leave: Mask = leaves.astype(np.bool_)
         self.ends: Mask = ends.astype(np.bool_)
         """Gangs end; what is divided or duplicated over clusters runs until somebody stops it."""

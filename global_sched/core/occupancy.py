@@ -79,7 +79,8 @@ class Occupancy:
     """What each holder has in all, by position on the axis."""
     facts: Ints
     """Of each holder: priority, when it began (at, order), since when it has work to lose, whether
-    it may leave at all, whether it ends some day, and when others were told to leave for it."""
+    it may leave at all, whether it ends some day, since when its hold protects it, and how often
+    that has doubled."""
     queues: list[QueueName]
     _tops: dict[TopologyConstraint | None, Tops] = field(default_factory=dict)
 
@@ -165,7 +166,7 @@ def occupancy(cluster: ClusterName, capacity: Capacity, running: Running) -> Occ
         range_of=ranges,
         entries_of=_by_holder(entries, len(holders)),
         amounts=_amounts(holders, topology.axis),
-        facts=np.array([_facts(one) for one in holders], dtype=np.int64).reshape(-1, 7),
+        facts=np.array([_facts(one) for one in holders], dtype=np.int64).reshape(-1, 8),
         queues=[one.workload.queue for one in holders],
     )
 
@@ -178,15 +179,17 @@ def _amounts(holders: list[Holder], axis: tuple[str, ...]) -> Ints:
     return found
 
 
-def _facts(holder: Holder) -> tuple[int, int, int, int, int, int, int]:
+def _facts(holder: Holder) -> tuple[int, ...]:
     """See `Occupancy.facts`."""
     workload, decision = holder.workload, holder.workload.decision
     assert decision is not None
     since = max(decision.at, workload.checkpoint or decision.at)
     leaves = int(may_ever_leave(workload))
     ends = int(workload.demand.division == Division.WHOLE)
-    claimed = NEVER if decision.claimed is None else decision.claimed
-    return priority_of(workload), decision.at, decision.order, since, leaves, ends, claimed
+    safe = decision.claimed is not None and not workload.fell_below_minimum(holder.grant)
+    claimed = decision.claimed if safe and decision.claimed is not None else NEVER
+    began = (decision.at, decision.order)
+    return priority_of(workload), *began, since, leaves, ends, claimed, decision.evictions
 
 
 def priority_of(workload: Workload) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from global_sched.core.ageing import overtook
 from global_sched.core.field import Field, Mask, Place
+from global_sched.core.hold_window import within_guarantee
 from global_sched.core.leaving import Blocked, Kind, Unit
 from global_sched.core.occupancy import Holder, may_ever_leave
 from global_sched.core.offer import Offer
@@ -40,7 +41,7 @@ class Rights:
         self._capped = statement.ledger.capped_clusters(claimant.queue)
         self._distances: dict[QueueName, int] = {}
         self.lately: Mask = np.zeros(0, dtype=np.bool_)
-        """Holders that may not leave yet: they came where others had left."""
+        """Holders of other queues of which only surplus may leave yet: their hold protects them."""
         self.overtaken_by: Mask = np.zeros(0, dtype=np.bool_)
         """Holders of lower priority that came before the claimant by ageing."""
 
@@ -58,8 +59,9 @@ class Rights:
         if self._entitlement.may_reclaim(self.claimant.queue, self.amount):
             others = self._giving(field, lower)
         found: Mask = (lower | others[field.queue]) & field.may_leave & ~gone
-        self.lately = found & self._lately(field)
-        found &= ~self.lately
+        self.lately = found & self._lately(field) & ~own[field.queue]
+        surplus = [bool(one.surplus) and self.takes_surplus for one in field.holders]
+        found &= ~self.lately | np.array(surplus, dtype=np.bool_)
         for at in field.holders_of(self.claimant.key):  # one that grows does not leave for itself
             found[at] = False
         return found
@@ -70,8 +72,7 @@ class Rights:
         for at in self.lately.nonzero()[0].tolist():
             one = field.holders[at]
             unit = Unit(at=at, holder=one, amount=one.amount, reclaim=self.reclaims(one))
-            some = bool(one.surplus) and self.gives_any(unit.kind)
-            found += some or self.permits(unit)
+            found += self.permits(unit)
         return found
 
     def _overtaken_by(self, field: Field, lower: Mask) -> Mask:
@@ -82,16 +83,15 @@ class Rights:
         return found
 
     def _lately(self, field: Field) -> Mask:
-        """Those for which others were told to leave lately, while the claimant waited already.
+        """Those whose hold protects them: they came by a claim, or after they had to leave.
 
         Else a gang would leave for a second that leaves for a third before it has done anything.
-        Who was created at the very instant counts as one that came after: creation has whole
-        seconds, a leader's clock has not, so only where time stands still nobody can tell.
         """
-        rest = self._statement.policy.hold_seconds * SECOND
-        new: Mask = field.claimed > self._statement.now - rest
-        new &= field.claimed > self.claimant.created
-        return new
+        if within_guarantee(self.claimant.queue, self.amount, self._statement):
+            return np.zeros(len(field.holders), dtype=np.bool_)
+        hold = self._statement.policy.hold_seconds * SECOND
+        held: Mask = field.claimed > self._statement.now - (hold << field.evictions)
+        return held
 
     def _giving(self, field: Field, lower: Mask) -> Mask:
         """The queues that would give anything, at best with all of its own lower ones gone.

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from global_sched.core.field import Field
+from global_sched.core.hold_window import rests
 from global_sched.core.occupancy import may_ever_leave
 from global_sched.core.offer import Offer
 from global_sched.core.plugins import effective_priority
@@ -19,7 +20,6 @@ from global_sched.core.trial_room import asked_by, settle, vacate, would_fit
 from global_sched.core.waiting import Alike, Kind, Waiting, alike
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import QueueName, WorkloadKey
-from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Division, Workload
 from global_sched.shared.placement import Placed
@@ -140,7 +140,7 @@ class Rivals:
     def _makes_leave(self, one: Workload) -> bool:
         """Whether others might ever leave for it now."""
         statement = self._statement
-        if one.group or rests(one, statement):
+        if one.group or rests(one, asked_by(one, statement), statement):
             return False
         return statement.ledger.gates.refusal(one) is None
 
@@ -273,11 +273,3 @@ class Rivals:
 
     def _asked(self, kind: Kind) -> Resources:
         return asked_by(kind.one, self._statement)
-
-
-def rests(workload: Workload, statement: Statement) -> bool:
-    """Whether it left for another one so lately that nobody leaves for it yet."""
-    decision = workload.decision
-    if decision is None or decision.evicted is None or decision.grants:
-        return False
-    return statement.now < decision.evicted + statement.policy.hold_seconds * SECOND

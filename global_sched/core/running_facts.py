@@ -28,15 +28,16 @@ def _lowest(running: Running) -> dict[QueueName, int]:
     return found
 
 
-def _claimed(running: Running) -> tuple[Instant, ...]:
+def _claimed(running: Running) -> tuple[tuple[Instant, int], ...]:
     decisions = (one.decision for one in running.workloads)
-    return tuple(sorted({one.claimed for one in decisions if one is not None and one.claimed}))
+    held = (one for one in decisions if one is not None and one.claimed)
+    return tuple(sorted({(one.claimed, one.evictions) for one in held if one.claimed}))
 
 
 _LOWEST = ByCluster(_lowest)
 _CLAIMED = ByCluster(_claimed)
 
 
-def claimed_in(running: Running) -> tuple[Instant, ...]:
-    """When others had to leave for what runs in one cluster, or that came back; see `lately`."""
+def claimed_in(running: Running) -> tuple[tuple[Instant, int], ...]:
+    """Since when holds protect what runs in one cluster, and how often each has doubled."""
     return _CLAIMED.of(running)

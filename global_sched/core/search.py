@@ -119,7 +119,9 @@ class Search:
         return Nothing("those who may leave do not free room that it can be placed in")
 
     def _too_early(self, gangs: int) -> str:
-        seconds, stay = self._statement.policy.hold_seconds, "stays" if gangs == 1 else "stay"
+        stay = "stays" if gangs == 1 else "stay"
+        doublings = int(self.field.evictions[self.rights.lately].max())
+        seconds = self._statement.policy.hold_seconds << doublings
         return (
             f"the {counted(gangs, 'gang')} that may leave for it came where others had to leave, "
             f"or came back, less than {seconds} s ago, and {stay} so long"

@@ -10,18 +10,19 @@ from global_sched.core.admission import growth_for, offer_for
 from global_sched.core.claim_text import NO_SEARCHES, nobody
 from global_sched.core.cycle import Cycle
 from global_sched.core.growing import ENDED_BY_LEAVING, claimable, who_leaves
+from global_sched.core.hold_window import rests, rests_until
 from global_sched.core.leaving import Unit
 from global_sched.core.occupancy import priority_of
 from global_sched.core.offer import Offer
 from global_sched.core.patience import HEALED
 from global_sched.core.protected import protected
-from global_sched.core.rivals import rests
 from global_sched.core.search import Found, Nothing
+from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.explanation import Victim
 from global_sched.shared.model.growth import growth_gang, may_claim
-from global_sched.shared.model.instant import SECOND, Instant, format_instant
+from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Code, Verdict
@@ -75,9 +76,9 @@ def _why_they_stay(workload: Workload, found: Found, cycle: Cycle) -> str:
     statement = cycle.statement
     if statement.policy.searches_per_cycle <= 0:
         return _NO_SEARCHES
-    if rests(workload, statement):
-        return _rests_until(workload, cycle)
     least = statement.standings.of(workload).minimum_requests
+    if rests(workload, least, statement):
+        return _rests_until(workload, statement)
     return _STAY if cycle.claims.provokes(workload, found, least) else ""
 
 
@@ -126,11 +127,9 @@ def _not_by_leaving(verdict: Verdict, workload: Workload) -> str:
     return ""
 
 
-def _rests_until(workload: Workload, cycle: Cycle) -> str:
-    decision, statement = workload.decision, cycle.statement
-    assert decision is not None
-    assert decision.evicted is not None
-    until = Instant(decision.evicted + statement.policy.hold_seconds * SECOND)
+def _rests_until(workload: Workload, statement: Statement) -> str:
+    until = rests_until(workload, statement)
+    assert until is not None
     return (
         f"they stay: it had to leave itself, and makes nobody leave until {format_instant(until)}"
     )

@@ -312,3 +312,4 @@ class DecisionRecord(Wire, frozen=True):
     evicted: str = ""
     priority: Annotated[int, Limits(ge=-(2**31), lt=2**31)] | None = None
     claimed: str = ""
+    evictions: Count = 0

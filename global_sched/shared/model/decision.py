@@ -2,11 +2,15 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import Final
 
 from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId, DomainId
-from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.instant import SECOND, Instant
+
+MOST_EVICTIONS: Final = 3
+"""A hold doubles with each eviction up to so many: eight times is the longest."""
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -77,8 +81,7 @@ class Decision:
 
     `claim` is room that is kept for a workload without grants, or for the growth of one with them.
     `give_up` are, by cluster, surplus pods above the grant that leave to make room. `evicted` is
-    when it last had to leave for another one; a victim evicts nobody itself until
-    `Policy.hold_seconds` after that.
+    when it last had to leave for another one: until its hold after that it claims nothing.
     """
 
     id: DecisionId
@@ -95,12 +98,25 @@ class Decision:
     """The job priority that it was admitted with, which counts while it runs: its PriorityClass may
     go. None: not known, or not admitted."""
     claimed: Instant | None = None
-    """When others were told to leave for what it runs with, or it had to leave before it came back.
-    For `Policy.hold_seconds` from then on it leaves for nobody who waited already."""
+    """When it was admitted by a claim, or after it had to leave: for its hold from then on it is no
+    victim of reclaim. None: it came without either."""
+    evictions: int = 0
+    """How often it had to leave for other workloads, up to `MOST_EVICTIONS`: each doubles its hold.
+    Forgotten after it ran undisturbed for twice the longest hold."""
 
     def grant(self, cluster: ClusterName) -> Grant | None:
         """What was admitted in that cluster."""
         return next((grant for grant in self.grants if grant.cluster == cluster), None)
+
+    def hold(self, seconds: int) -> int:
+        """Its hold as a span of time: `seconds`, doubled with each eviction."""
+        return (seconds * SECOND) << self.evictions
+
+    def evictions_after(self, now: Instant, seconds: int) -> int:
+        """What `evictions` is when it has to leave now."""
+        longest = (seconds * SECOND) << MOST_EVICTIONS
+        undisturbed = self.claimed is not None and now >= self.claimed + 2 * longest
+        return 1 if undisturbed else min(self.evictions + 1, MOST_EVICTIONS)
 
 
 def decision_id(
@@ -111,6 +127,7 @@ def decision_id(
     claim: Claim | None = None,
     priority: int | None = None,
     claimed: Instant | None = None,
+    evictions: int = 0,
 ) -> DecisionId:
     """The id that a decision with this content has: 20 hex digits of a SHA-256.
 
@@ -125,6 +142,8 @@ def decision_id(
         parts.append({"priority": priority})
     if claimed is not None:
         parts.append({"claimed": claimed})
+    if evictions:
+        parts.append({"evictions": evictions})
     return DecisionId(hashlib.sha256(to_json(parts)).hexdigest()[:20])
 
 
@@ -139,7 +158,8 @@ def is_whole(decision: Decision, binding: BindingId) -> bool:
     Those that were written before the priority was a part of it are still read.
     """
     grants, at, order, claim = decision.grants, decision.at, decision.order, decision.claim
+    priority, claimed, evictions = decision.priority, decision.claimed, decision.evictions
     return decision.id in (
-        decision_id(binding, grants, at, order, claim, decision.priority, decision.claimed),
-        decision_id(binding, grants, at, order, claim),
+        decision_id(binding, grants, at, order, claim, priority, claimed, evictions),
+        decision_id(binding, grants, at, order, claim, evictions=evictions),
     )

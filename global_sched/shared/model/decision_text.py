@@ -11,6 +11,7 @@ from global_sched.shared.api.federation import (
     LeaverRecord,
 )
 from global_sched.shared.model.decision import (
+    MOST_EVICTIONS,
     Backoff,
     Claim,
     Decision,
@@ -64,6 +65,7 @@ def render_decision(decision: Decision) -> str:
         evicted="" if decision.evicted is None else format_micro(decision.evicted),
         priority=decision.priority,
         claimed="" if decision.claimed is None else format_micro(decision.claimed),
+        evictions=decision.evictions,
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -137,6 +139,7 @@ def parse_decision(text: str) -> Decision:
         evicted=evicted,
         priority=record.priority,
         claimed=claimed,
+        evictions=min(record.evictions, MOST_EVICTIONS),
     )
 
 

@@ -53,8 +53,9 @@ class Policy:
     """At most so many searches for victims per cycle, in the order of the line and one for each
     equal shape; the others wait for a later cycle."""
     hold_seconds: int = 300
-    """How long room is kept for a workload for which others leave, how long a victim evicts nobody
-    itself, and how long nobody who waited already evicts the one that came in its place."""
+    """How long room is kept for a claim. Also the hold: for so long, doubled with each eviction of
+    a workload up to eight times, a victim claims nothing itself, and a workload that was admitted
+    by a claim, or came back after it had to leave, is no victim of reclaim."""
     patience_seconds: int = 7200
     """A gang without room for so long gets a domain reserved that drains for it; 0: none does."""
     reservations: int = 4

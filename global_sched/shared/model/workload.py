@@ -170,6 +170,14 @@ class Workload:
         floor = {name: min(pods, grant.amounts.get(name)) for name, pods in minimum.entries}
         return progress.bound.covers(Amounts.of(floor))
 
+    def fell_below_minimum(self, grant: Grant) -> bool:
+        """Whether its minimum was bound under the present decision, and is not now."""
+        progress, gang = self.progress_in(grant.cluster), self.demand.gang
+        if progress is None or gang is None or not self.minimum_reached(grant):
+            return False
+        floor = {n: min(pods, grant.amounts.get(n)) for n, pods in gang.minimum_amounts().entries}
+        return not progress.bound.covers(Amounts.of(floor))
+
     def lacking(self) -> Amounts:
         """What its template asks for and no grant gives: growth that is not admitted.
 

@@ -1,4 +1,4 @@
-"""Since when a workload is left alone by those who waited then."""
+"""Since when the hold of a workload protects it."""
 
 from dataclasses import replace
 
@@ -36,14 +36,14 @@ def before(grants=(), **fields):
     [
         pytest.param(None, None, id="it came where there was room"),
         pytest.param(before(), None, id="it waited with a back-off"),
-        pytest.param(before(claim=claim(VICTIM)), at(5), id="others were told to leave for it"),
+        pytest.param(before(claim=claim(VICTIM)), at(9), id="others were told to leave for it"),
         pytest.param(before(claim=claim()), None, id="a domain drained for it, and nobody left"),
-        pytest.param(before(evicted=at(3)), at(3), id="it comes back after it had to leave"),
+        pytest.param(before(evicted=at(3)), at(9), id="it comes back after it had to leave"),
         pytest.param(before(claimed=at(4)), None, id="its place is gone, and so is what it meant"),
         pytest.param(before(GRANTS, claimed=at(4)), at(4), id="it gets more later"),
         pytest.param(
             before(GRANTS, claimed=at(4), evicted=at(6)),
-            at(6),
+            at(9),
             id="it had to leave a cluster since",
         ),
         pytest.param(
@@ -67,7 +67,7 @@ def test_claimed_for_a_raised_minimum():
 
     found = new_decision(one, GRANTS, (at(9), 1), epoch=1, pending=Amounts(), backoffs=())
 
-    assert found.claimed == at(5)
+    assert found.claimed == at(9)
 
 
 def test_a_smaller_grant_is_the_same_decision_for_the_order():

@@ -85,7 +85,7 @@ def test_one_that_had_to_leave_itself():
 
     assert victims == [(2, True, "jobs/lowest", False)]
     assert why == (
-        "they stay: it had to leave itself, and makes nobody leave until 2026-01-31T12:05:20Z"
+        "they stay: it had to leave itself, and makes nobody leave until 2026-01-31T12:10:20Z"
     )
     remedies = explain(found.snapshot(), QUIET, found.now, "jobs/low").remedies
     assert [one.text for one in remedies] == ["1 gang of queue q (2 pods: jobs/lowest) ends in n"]

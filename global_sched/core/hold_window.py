@@ -1,0 +1,38 @@
+"""How often a place changes hands: a workload that left claims nothing for its hold.
+
+The hold is `Policy.hold_seconds`, doubled with each eviction of the workload (`Decision.hold`). For
+as long, one that came by a claim or came back is no victim of reclaim (`rights`). So two workloads
+that take the same room from each other do so ever more seldom. What a guarantee is owed is bound by
+no hold.
+"""
+
+from global_sched.core.statement import Statement
+from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.workload import Workload
+
+
+def rests_until(workload: Workload, statement: Statement) -> Instant | None:
+    """Until when it claims nothing, since it had to leave; None: it may."""
+    decision = workload.decision
+    if decision is None or decision.evicted is None or decision.grants:
+        return None
+    until = Instant(decision.evicted + decision.hold(statement.policy.hold_seconds))
+    return until if statement.now < until else None
+
+
+def rests(workload: Workload, asked: Resources, statement: Statement) -> bool:
+    """Whether it may claim nothing yet, as it had to leave and asks for more than a guarantee."""
+    if rests_until(workload, statement) is None:
+        return False
+    return not within_guarantee(workload.queue, asked, statement)
+
+
+def within_guarantee(queue: QueueName, asked: Resources, statement: Statement) -> bool:
+    """Whether the queue's guarantee covers all of that beside what the queue holds."""
+    node = statement.ledger.node(queue)
+    return bool(asked.entries) and all(
+        node.held.get(name, 0) + amount <= node.guarantee.get(name, 0)
+        for name, amount in asked.entries
+    )
