@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from global_sched.embedded.apiserver import ApiServer
+from global_sched.embedded.apiserver.identity import ADMIN
+from global_sched.embedded.credentials import Tokens
 
 
 class _Parser(argparse.ArgumentParser):
@@ -35,19 +37,24 @@ def _arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 async def serve(port: int, data: Path | None) -> None:
-    """Run a server until SIGTERM or SIGINT; the kubeconfig's path goes to standard output."""
+    """Run a server until SIGTERM or SIGINT; the kubeconfig's path goes to standard output.
+
+    The kubeconfig has an administrator's token; a request without one is anonymous and may nothing.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="global-sched-") as temporary:
-        server = ApiServer(name="embedded", data_dir=data)
+        tokens = Tokens(data)
+        server = ApiServer(name="embedded", data_dir=data, tokens={tokens.of("admin"): ADMIN})
         await server.start(port=port)
         # A full collection of a large state would hold up every request for a tenth of a second.
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)
         try:
+            tokens.save()
             path = (data or Path(temporary)).resolve() / "kubeconfig"
             server.write_kubeconfig(path)
             sys.stdout.write(f"{path}\n")

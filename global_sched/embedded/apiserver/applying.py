@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver import failures, field_errors
 from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.carrying import drops_of, uid_conflict
+from global_sched.embedded.apiserver.carrying import check_uid, drops_of
 from global_sched.embedded.apiserver.decoding import check_applied
 from global_sched.embedded.apiserver.failures import Failure
 from global_sched.embedded.apiserver.field_sets import (
@@ -173,9 +173,7 @@ class Applier:
     def _update(self, call: Call, record: Record, config: Obj) -> Written:
         served = call.served
         live = from_storage(served, record.load())
-        uid = config["metadata"].get("uid")
-        if uid and uid != record.uid:
-            raise uid_conflict(served, record, uid)
+        check_uid(call, record, config)
         version = config["metadata"].get("resourceVersion")
         if version and version != str(record.version):
             raise failures.modified(served.plural, served.group, record.name)

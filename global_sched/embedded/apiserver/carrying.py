@@ -3,7 +3,8 @@
 from typing import Any, Final
 
 from global_sched.embedded.apiserver import failures
-from global_sched.embedded.apiserver.failures import Failure
+from global_sched.embedded.apiserver.backend import key_of
+from global_sched.embedded.apiserver.calls import Call
 from global_sched.embedded.apiserver.served import Served
 from global_sched.embedded.apiserver.store import Record
 
@@ -21,15 +22,24 @@ def drops_of(served: Served, subresource: str) -> frozenset[str]:
     return _MAIN_DROPS if served.has_status else _NO_DROPS
 
 
-def uid_conflict(served: Served, record: Record, uid: str) -> Failure:
-    """409: the object was made anew since the writer read it."""
+def check_uid(call: Call, record: Record | None, body: Obj) -> None:
+    """Hold a body's UID against the stored object; an object that is absent has none.
+
+    Raises:  Failure (409) when the object was made anew, or deleted, since the writer read it.
+    """
+    meta = body.get("metadata")
+    uid = meta.get("uid") if isinstance(meta, dict) else None
+    held = record.uid if record is not None else ""
+    if not uid or uid == held:
+        return
+    served, key = call.served, key_of(call.namespace, call.name)
     where = f"{served.group}/{served.plural}" if served.custom else served.plural
     why = (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{where}/{record.key},"
+        f"StorageError: invalid object, Code: 4, Key: /registry/{where}/{key},"
         f" ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid},"
-        f" UID in object meta: {record.uid}"
+        f" UID in object meta: {held}"
     )
-    return failures.conflict(served.plural, served.group, record.name, why)
+    raise failures.conflict(served.plural, served.group, call.name, why)
 
 
 def copy_field(target: Obj, source: Obj, key: str) -> None:

@@ -13,6 +13,7 @@ from global_sched.embedded.apiserver.failures import NoSuchPath
 from global_sched.embedded.apiserver.openapi import OpenApi
 from global_sched.embedded.apiserver.served import Served
 from global_sched.embedded.apiserver.store import encode
+from global_sched.embedded.apiserver.table_answers import rendering_of
 
 Obj = dict[str, Any]
 
@@ -133,10 +134,13 @@ class Discovery:
     def answer(self, request: web.BaseRequest) -> web.Response:
         """The answer for a path below /api or /apis.
 
-        Raises:  NoSuchPath for a group or version that is not served.
+        Raises:  NoSuchPath for a group or version that is not served; Failure (406) where the
+                 request accepts no JSON.
         """
         parts = request.path.strip("/").split("/")
         accept = request.headers.get("Accept", "")
+        if _AGGREGATED not in accept:
+            rendering_of(accept)
         groups = self._groups()
         if len(parts) == 1:
             return self._top(parts[0], groups, accept, request.host)

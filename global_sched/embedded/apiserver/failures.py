@@ -156,6 +156,16 @@ def unsupported_media(accepted: Sequence[str]) -> Failure:
     )
 
 
+def not_acceptable(served: Sequence[str]) -> Failure:
+    """406: none of the media types that the request accepts is served."""
+    return Failure(
+        406,
+        "NotAcceptable",
+        "only the following media types are accepted: " + ", ".join(served),
+        details={},
+    )
+
+
 def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
     """405: the custom resource does not know the verb."""
     return Failure(

@@ -11,6 +11,7 @@ from global_sched.embedded.apiserver.authn import Authenticator
 from global_sched.embedded.apiserver.backend import Backend, key_of
 from global_sched.embedded.apiserver.bodies import duplicate_fields, parse_object
 from global_sched.embedded.apiserver.calls import Call, version_of
+from global_sched.embedded.apiserver.carrying import check_uid
 from global_sched.embedded.apiserver.crds import CRDS
 from global_sched.embedded.apiserver.deletes import Deleter, options_of
 from global_sched.embedded.apiserver.failures import Failure
@@ -98,6 +99,7 @@ class Handler:
 
         Raises:  Failure with what is wrong.
         """
+        rendering_of(call.accept)
         if call.served.deprecation:
             call.warnings.append(call.served.deprecation)
         if call.served.verbs == ("create",):
@@ -168,6 +170,7 @@ class Handler:
         obj = parse_object(body, call.content_type)
         self._check_duplicates(call, body)
         record = self.find(call)
+        check_uid(call, record, obj)
         if record is None:
             if rules_of(call.served.collection).create_on_update and not call.subresource:
                 return self._rendered(call, self.writer.create(call, obj), 201)

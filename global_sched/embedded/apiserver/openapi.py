@@ -11,13 +11,24 @@ from aiohttp import web
 
 from global_sched.embedded.apiserver.answers import json_response, raw_response
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.failures import Failure, NoSuchPath
+from global_sched.embedded.apiserver.failures import NoSuchPath
 from global_sched.embedded.apiserver.go_types import GoField, struct_of
 from global_sched.embedded.apiserver.served import Served
 from global_sched.embedded.apiserver.store import encode
+from global_sched.embedded.apiserver.table_answers import rendering_of
 
 Obj = dict[str, Any]
 
+_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_PROTOBUF_ACCEPTED: Final = (
+    _PROTOBUF,
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+)
+_NO_DEFINITIONS: Final = b"\n\x032.0\x12\x06\n\x01k\x12\x011"
+"""A version 2 document in gnostic's protobuf form: `swagger: "2.0"`, an `info`, no definitions.
+
+kubectl validates by version 3 and asks for this one only about a kind that version 3 does not have.
+"""
 _REF: Final = "#/components/schemas/"
 _PACKAGES: Final = {
     "meta": "io.k8s.apimachinery.pkg.apis.meta",
@@ -273,12 +284,9 @@ class OpenApi:
         groups = self._current()
         if path == "/openapi/v2":
             accept = request.headers.get("Accept", "")
-            if "protobuf" in accept and "json" not in accept:
-                raise Failure(
-                    406,
-                    "NotAcceptable",
-                    "only the following media types are accepted: application/json",
-                )
+            if accept.startswith(_PROTOBUF_ACCEPTED):
+                return web.Response(body=_NO_DEFINITIONS, content_type=_PROTOBUF)
+            rendering_of(accept)
             return raw_response(self._version_2(groups))
         if path == "/openapi/v3":
             return json_response({"paths": {w: self._entry(w, groups[w]) for w in sorted(groups)}})

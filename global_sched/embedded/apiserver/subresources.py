@@ -8,13 +8,13 @@ from global_sched.embedded.apiserver.authn import Authenticator
 from global_sched.embedded.apiserver.backend import key_of
 from global_sched.embedded.apiserver.bodies import media_type, parse_json, parse_object, parse_yaml
 from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.carrying import uid_conflict
+from global_sched.embedded.apiserver.carrying import check_uid
 from global_sched.embedded.apiserver.deletes import Deleter, options_of
 from global_sched.embedded.apiserver.failures import Failure
 from global_sched.embedded.apiserver.jsonpath import find, parse_path
 from global_sched.embedded.apiserver.patch_json import PatchError, json_patch
 from global_sched.embedded.apiserver.patch_merge import merge_patch
-from global_sched.embedded.apiserver.patching import JSON_PATCH, Patcher
+from global_sched.embedded.apiserver.patching import JSON_PATCH, Patcher, accepted_types
 from global_sched.embedded.apiserver.selector_text import selector_text
 from global_sched.embedded.apiserver.selectors import match_selector
 from global_sched.embedded.apiserver.store import Record
@@ -31,6 +31,10 @@ SUCCESS: Final[Obj] = {
     "status": "Success",
     "code": 201,
 }
+
+
+_UNSET: Final = -(2**31)
+"""Replicas of a Scale whose object has none, while a patch is applied to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +93,11 @@ class Subresources:
 
     # ---- scale -----------------------------------------------------------------------------
 
-    def _scale_of(self, call: Call, obj: Obj) -> Obj:
+    def _scale_of(self, call: Call, obj: Obj, default: int | None = None) -> Obj:
+        """The Scale of an object; `default` stands for replicas that it does not have."""
         paths = call.served.scale
         assert paths is not None
-        wanted = find(parse_path(paths.spec), obj)
+        wanted = find(parse_path(paths.spec), obj) or ([default] if default is not None else [])
         if not wanted:
             raise failures.internal(f'the spec replicas field "{paths.spec}" does not exist')
         status: Obj = {"replicas": (find(parse_path(paths.status), obj) or [0])[0] or 0}
@@ -121,7 +126,13 @@ class Subresources:
         if call.verb == "get":
             return Answer(self._scale_of(call, old), 200)
         scale = self._new_scale(call, old, body)
+        check_uid(call, record, scale)
         replicas = (scale.get("spec") or {}).get("replicas", 0)
+        assert served.scale is not None
+        if replicas == _UNSET:
+            raise failures.bad_request(
+                f'the spec replicas field "{served.scale.spec}" cannot be empty'
+            )
         if isinstance(replicas, bool) or not isinstance(replicas, int) or replicas < 0:
             cause = field_errors.invalid(
                 "spec.replicas", replicas, "must be greater than or equal to 0"
@@ -131,7 +142,6 @@ class Subresources:
         if version and version != str(record.version):
             raise failures.modified(served.plural, served.group, call.name)
         new = from_storage(served, record.load())
-        assert served.scale is not None
         _set(new, served.scale.spec, replicas)
         # The scale is written as a patch of the object, since its version was checked above.
         written = self.writer.update(call, record, old, new)
@@ -140,8 +150,10 @@ class Subresources:
     def _new_scale(self, call: Call, old: Obj, body: bytes) -> Obj:
         if call.verb == "update":
             return parse_object(body, call.content_type)
-        current = self._scale_of(call, old)
         kind = media_type(call.content_type)
+        if kind not in accepted_types(call):
+            raise failures.unsupported_media(accepted_types(call))
+        current = self._scale_of(call, old, _UNSET)
         try:
             if kind == JSON_PATCH:
                 patched = json_patch(current, parse_json(body))
@@ -172,9 +184,7 @@ class Subresources:
         record = self._record(call)
         pod = record.load()
         meta, spec = pod["metadata"], pod["spec"]
-        uid = (binding.get("metadata") or {}).get("uid")
-        if uid and uid != record.uid:
-            raise uid_conflict(call.served, record, uid)
+        check_uid(call, record, binding)
         if record.terminating:
             raise failures.conflict(
                 "pods/binding",

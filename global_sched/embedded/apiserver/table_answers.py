@@ -1,11 +1,12 @@
 """Answers in another form than the objects themselves: Table and PartialObjectMetadata."""
 
-import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
+from global_sched.embedded.apiserver import failures
+from global_sched.embedded.apiserver.answers import JSON_TYPE
 from global_sched.embedded.apiserver.backend import Backend
 from global_sched.embedded.apiserver.calls import Call
 from global_sched.embedded.apiserver.listing import Page
@@ -18,7 +19,7 @@ from global_sched.shared.model.instant import Instant
 Obj = dict[str, Any]
 
 _META: Final = "meta.k8s.io/v1"
-_AS: Final = re.compile(r"as=(\w+)")
+_RANGES: Final = frozenset({JSON_TYPE, "application/*", "*/*"})
 
 
 def _partial(obj: Obj) -> Obj:
@@ -108,6 +109,13 @@ class Rendering(StrEnum):
         return render
 
 
+_FORMS: Final = {
+    "Table": Rendering.TABLE,
+    "PartialObjectMetadata": Rendering.PARTIAL,
+    "PartialObjectMetadataList": Rendering.PARTIAL,
+}
+
+
 def _object_meta(obj: Obj) -> Obj:
     return {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
 
@@ -127,17 +135,27 @@ def _table(backend: Backend, call: Call, objects: list[Obj], meta: Obj, *, colum
 
 @lru_cache(maxsize=64)
 def rendering_of(accept: str) -> Rendering:
-    """The first form in an Accept header that is known here."""
-    if "as=" not in accept:
+    """The first form in an Accept header that is served here; JSON where the header is empty.
+
+    Raises:  Failure (406) when the header names none.
+    """
+    if not accept:
         return Rendering.JSON
     for part in accept.split(","):
-        match = _AS.search(part)
-        if match is None:
-            return Rendering.JSON
-        if "protobuf" in part:
-            continue
-        if match.group(1) == "Table":
-            return Rendering.TABLE
-        if match.group(1).startswith("PartialObjectMetadata"):
-            return Rendering.PARTIAL
-    return Rendering.JSON
+        form = _form(part)
+        if form is not None:
+            return form
+    raise failures.not_acceptable([JSON_TYPE])
+
+
+def _form(part: str) -> Rendering | None:
+    """The form of one media range, if it is served here."""
+    media_range, *parameters = (one.strip() for one in part.split(";"))
+    if media_range not in _RANGES:
+        return None
+    given = dict(one.split("=", 1) for one in parameters if "=" in one)
+    if "as" not in given:
+        return Rendering.JSON
+    if given.get("g") != "meta.k8s.io" or given.get("v") not in {"v1", "v1beta1"}:
+        return None
+    return _FORMS.get(given["as"])

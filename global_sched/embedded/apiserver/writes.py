@@ -11,11 +11,11 @@ from global_sched.embedded.apiserver import failures, field_errors
 from global_sched.embedded.apiserver.backend import Backend, key_of
 from global_sched.embedded.apiserver.calls import Call
 from global_sched.embedded.apiserver.carrying import (
+    check_uid,
     copy_field,
     drops_of,
     is_released,
     keep_all_but_status,
-    uid_conflict,
 )
 from global_sched.embedded.apiserver.cel_rules import rule_causes
 from global_sched.embedded.apiserver.decoding import decode_object, defaulted
@@ -178,6 +178,7 @@ class Writer:
         return self.replace(call, record, old, new)
 
     def _preconditions(self, call: Call, rules: Rules, record: Record, new: Obj) -> None:
+        check_uid(call, record, new)
         served = call.served
         meta = new["metadata"]
         version = meta.get("resourceVersion") or ""
@@ -189,9 +190,6 @@ class Writer:
                 raise failures.invalid(served.plural, served.group, record.name, [cause])
         elif version != str(record.version):
             raise failures.modified(served.plural, served.group, record.name)
-        uid = meta.get("uid")
-        if uid and uid != record.uid:
-            raise uid_conflict(served, record, uid)
 
     def carry_over(self, call: Call, old: Obj, new: Obj) -> None:
         """Keep what the endpoint may not change."""

@@ -55,6 +55,51 @@ async def test_openapi_knows_what_kubectl_asks_for(server, http):
         assert _dangling(document) == []
 
 
+PODS = "/api/v1/namespaces/default/pods"
+PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "want_code"),
+    [
+        pytest.param(PODS, "application/yaml", 406, id="a list as YAML"),
+        pytest.param(PODS, "application/vnd.kubernetes.protobuf", 406, id="a list as protobuf"),
+        pytest.param(
+            PODS, "application/vnd.kubernetes.protobuf,application/json", 200, id="JSON as well"
+        ),
+        pytest.param(PODS, "text/html, */*;q=0.2", 200, id="anything else as well"),
+        pytest.param(PODS, "application/*", 200, id="any application type"),
+        pytest.param(
+            PODS, "application/json;as=Table;v=v9;g=meta.k8s.io", 406, id="an unknown table version"
+        ),
+        pytest.param(f"{PODS}?watch=1", "text/plain", 406, id="a watch as text"),
+        pytest.param("/apis", "application/yaml", 406, id="discovery as YAML"),
+        pytest.param("/apis/apps/v1", "text/plain", 406, id="discovery of a group as text"),
+        pytest.param("/openapi/v2", "text/plain", 406, id="the old document as text"),
+        pytest.param("/openapi/v2", PROTOBUF, 200, id="the old document as protobuf"),
+        pytest.param("/healthz", "text/plain", 200, id="health as text"),
+    ],
+)
+async def test_a_form_that_is_not_served(http, path, accept, want_code):
+    """A request that accepts no form that is served here is refused, with the forms that are."""
+    reply = await http("GET", path, headers={"Accept": accept})
+
+    assert reply.code == want_code
+    if want_code == 406:
+        assert reply.obj["reason"] == "NotAcceptable"
+        assert reply.obj["message"].endswith("are accepted: application/json")
+
+
+async def test_a_write_whose_answer_cannot_be_served_changes_nothing(http):
+    """The form of the answer is checked before the write."""
+    path = "/api/v1/namespaces"
+
+    reply = await http("POST", path, {"metadata": {"name": "n"}}, headers={"Accept": "text/plain"})
+
+    assert reply.code == 406
+    assert (await http("GET", f"{path}/n")).code == 404
+
+
 def _dangling(document):
     """References that lead nowhere."""
     known = document["components"]["schemas"]

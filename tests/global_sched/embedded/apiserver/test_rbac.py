@@ -63,6 +63,16 @@ async def grant(root, *rules, subject=None, namespace="team", cluster_role=False
     assert made.code == 201, made
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/openapi/v2", "/openapi/v3"],
+)
+@pytest.mark.parametrize(("client", "want_code"), [("ann", 200), ("nobody", 403), ("wrong", 401)])
+async def test_discovery_needs_a_token_and_no_rights(guarded, path, client, want_code):
+    """A token without any right can discover; without one there is nothing to see."""
+    assert (await guarded[client]("GET", path)).code == want_code
+
+
 async def test_unknown_tokens_are_unauthorized(guarded):
     """A token that is nobody's is 401; no token is the anonymous user, who is denied."""
     wrong = await guarded["wrong"]("GET", PODS)

@@ -196,6 +196,26 @@ async def test_nothing_that_was_answered_is_lost_in_a_crash(tmp_path):
     assert again.returncode == 0
 
 
+@pytest.mark.slow
+async def test_a_bare_server_asks_for_its_token(tmp_path):
+    """`serve` lets in the administrator of its kubeconfig only, with one token for one state."""
+    addresses = []
+    for _ in range(2):
+        process = await _serve("--data", str(tmp_path))
+        addresses.append(await _url(process))
+        whole = addresses[-1]
+        bare = f"http://{whole.rpartition('@')[2]}"
+        codes = []
+        for address, token in ((whole, None), (bare, "wrong"), (bare, None)):
+            async with aiohttp.ClientSession(address) as session:  # noqa: TID251 - plain HTTP
+                codes.append((await Http(session, token)("GET", MAPS)).code)
+        process.send_signal(signal.SIGTERM)
+        await process.communicate()
+        assert codes == [200, 401, 403]
+
+    assert addresses[0].rpartition("@")[0] == addresses[1].rpartition("@")[0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "want_text"),
     [

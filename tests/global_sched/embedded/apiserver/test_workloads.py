@@ -2,7 +2,9 @@
 
 import pytest
 
-MERGE = "application/merge-patch+json"
+from tests.global_sched.embedded.apiserver.conftest import JSON_PATCH, MERGE, STRATEGIC
+from tests.global_sched.embedded.apiserver.widgets import WIDGETS, definition, widget
+
 APPS = "/apis/apps/v1/namespaces/team"
 JOBS = "/apis/batch/v1/namespaces/team/jobs"
 
@@ -173,6 +175,73 @@ async def test_scale_reads_and_writes_replicas(team):
     assert (stored["spec"]["replicas"], stored["metadata"]["generation"]) == (5, 2)
     owners = [(e.get("subresource"), e["fieldsV1"]) for e in stored["metadata"]["managedFields"]]
     assert ("scale", {"f:spec": {"f:replicas": {}}}) in owners
+
+
+def scaled_widgets():
+    """A definition of widgets whose replicas can be scaled."""
+    scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    return definition(subresources={"status": {}, "scale": scale})
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch", "want_code", "want"),
+    [
+        pytest.param(MERGE, {"spec": {"replicas": 5}}, 200, 5, id="a merge patch sets replicas"),
+        pytest.param(
+            JSON_PATCH,
+            [{"op": "replace", "path": "/spec/replicas", "value": 4}],
+            200,
+            4,
+            id="a JSON patch replaces replicas that the object does not have",
+        ),
+        pytest.param(
+            MERGE, {"metadata": {"labels": {"a": "b"}}}, 400, None, id="a patch without replicas"
+        ),
+        pytest.param(STRATEGIC, {"spec": {"replicas": 5}}, 415, None, id="a strategic patch"),
+    ],
+)
+async def test_scale_of_a_custom_resource_without_replicas(
+    server, team, kind, patch, want_code, want
+):
+    """A patch of the scale may set replicas that a custom resource does not have yet."""
+    server.install_crd(scaled_widgets())
+    await team("POST", WIDGETS, widget("w"))
+
+    reply = await team("PATCH", f"{WIDGETS}/w/scale", patch, kind=kind)
+    stored = (await team("GET", f"{WIDGETS}/w")).obj
+
+    assert reply.code == want_code
+    assert stored["spec"].get("replicas") == want
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        pytest.param("/api/v1/namespaces/team/configmaps/c", {}, id="a built-in kind"),
+        pytest.param(
+            "/api/v1/namespaces/team/configmaps/gone", {}, id="an object that is not there any more"
+        ),
+        pytest.param(
+            "/apis/coordination.k8s.io/v1/namespaces/team/leases/gone",
+            {"spec": {}},
+            id="a kind that an update may create",
+        ),
+        pytest.param(f"{WIDGETS}/w", {"spec": {"replicas": 2}}, id="a custom resource"),
+        pytest.param(f"{WIDGETS}/w/status", {"status": {}}, id="a status"),
+        pytest.param(f"{WIDGETS}/w/scale", {"spec": {"replicas": 2}}, id="a scale"),
+    ],
+)
+async def test_an_update_of_another_uid_is_a_conflict(server, team, path, body):
+    """The UID in the body of an update is a precondition, before all others."""
+    server.install_crd(scaled_widgets())
+    await team("POST", WIDGETS, widget("w", {"replicas": 1}))
+    await team("POST", "/api/v1/namespaces/team/configmaps", {"metadata": {"name": "c"}})
+    name = path.removesuffix("/status").removesuffix("/scale").rpartition("/")[2]
+
+    reply = await team("PUT", path, {"metadata": {"name": name, "uid": "old"}, **body})
+
+    assert reply.code == 409
+    assert "UID in precondition: old" in reply.obj["message"]
 
 
 async def test_generation_counts_changes_of_the_spec(team):
