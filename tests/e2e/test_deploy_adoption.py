@@ -56,12 +56,13 @@ async def test_answering_for_karmadas_name_adopts_everything(world, federation, 
         await programs.start_scheduler("global-sched", *names)
         await world.apply({**stripped(web), "spec": web["spec"] | {"replicas": 3}})
 
-        async def decided():
-            return await world.decision(space, "web", "Deployment")
+        async def grown():
+            # Adopted with two replicas first where Karmada has not seen the third yet.
+            found = await world.clusters(space, "web", "Deployment")
+            return found if sum(found.values()) == 3 else None
 
-        assert (await world.until(decided, "global-sched has decided"))["id"]
-        after = await world.clusters(space, "web", "Deployment")
-        assert sum(after.values()) == 3
+        after = await world.until(grown, "all three replicas have a cluster")
+        assert (await world.decision(space, "web", "Deployment"))["id"]
         assert all(after.get(name, 0) >= replicas for name, replicas in before.items())
     finally:
         await programs.stop("global-sched")
