@@ -1,9 +1,18 @@
-"""Profiles of generated examples: `small` repeats the same ones, `deep` searches for new ones."""
+"""Profiles of generated examples, and which tests run in which order.
+
+`small` repeats the same examples, `deep` searches for new ones. Tests that take long come first, so
+that no worker sits alone at the end with one of them. `SHARD=2/3` keeps every third test from the
+second on.
+"""
 
 import gc
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.deep import DEEP
 
 settings.register_profile(
     "small", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -14,8 +23,49 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "small"))
-if os.environ.get("HYPOTHESIS_PROFILE") == "deep":
+settings.load_profile("deep" if DEEP else "small")
+if DEEP:
     # Hypothesis remembers every example, and a full collection walks through all of them: a quarter
     # of the time of a property after 1,000 examples. Young garbage is collected as ever.
     gc.set_threshold(700, 10, 1000)
+
+LONGEST_FIRST = ("properties", "tools", "flows")
+"""Folders with long tests, the longest first; then comes what is marked `slow`; then all else."""
+
+
+FOLDER = Path(__file__).parent
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """All properties look at more examples in `make test-deep`."""
+    if item.path.is_relative_to(FOLDER / "properties"):
+        item.add_marker("deep")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep this shard's tests, and begin with those that take long."""
+    given = os.environ.get("SHARD")
+    if given:
+        mine = set(shard(given, [item.nodeid for item in items]))
+        config.hook.pytest_deselected(items=[one for one in items if one.nodeid not in mine])
+        items[:] = [one for one in items if one.nodeid in mine]
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    folder = item.path.relative_to(FOLDER).parts[0]
+    if folder in LONGEST_FIRST:
+        return LONGEST_FIRST.index(folder)
+    return len(LONGEST_FIRST) + (item.get_closest_marker("slow") is None)
+
+
+def shard(given: str, names: list[str]) -> list[str]:
+    """The tests of a shard: of `2/3` every third one from the second on, in the order of names.
+
+    Raises:  UsageError where it is not two numbers, the first one from 1 to the second.
+    """
+    at, _, of = given.partition("/")
+    if not (at.isdecimal() and of.isdecimal() and 1 <= int(at) <= int(of)):
+        raise pytest.UsageError(f"SHARD={given}: which shard of how many is needed, such as 1/3")
+    return sorted(names)[int(at) - 1 :: int(of)]

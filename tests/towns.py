@@ -31,6 +31,13 @@ class Town:
         self.workloads: dict[WorkloadKey, Workload] = {}
         self.now = NOW
 
+    def copy(self) -> "Town":
+        """Another one just like it, which goes its own way."""
+        found = Town([one.copy() for one in self.members.values()], self.queues)
+        found.workloads = dict(self.workloads)
+        found.now = self.now
+        return found
+
     def add(self, *workloads: Workload) -> None:
         """They wait."""
         self.workloads.update((one.key, one) for one in workloads)

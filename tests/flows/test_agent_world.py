@@ -20,6 +20,7 @@ from global_sched.shared.kube.faults import Fault, FaultKind
 from global_sched.shared.model.instant import format_micro
 from tests.builders import gang
 from tests.builders import pod_set as model_pod_set
+from tests.deep import SETTLED_SECONDS
 from tests.flows.agent_world import agent_world
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import gang_objects, hyper_node, pod, pod_group, racks, volcano_job
@@ -187,9 +188,10 @@ async def test_missing_kinds_are_one_line():
                 pass
 
 
+@pytest.mark.deep
 @virtual_time
 async def test_a_settled_member_makes_no_writes_but_leases_and_reports():
-    """An hour with pending, bound and refused pods costs no other write."""
+    """Any time with pending, bound and refused pods costs no other write."""
     objects = [
         *racks(1, 2),
         *gang_objects("g", pods=2, binding="b"),
@@ -202,7 +204,7 @@ async def test_a_settled_member_makes_no_writes_but_leases_and_reports():
             await asyncio.sleep(120)
             world.servers["member"].on_request(records.append)
             world.servers["control"].on_request(records.append)
-            await asyncio.sleep(3600)
+            await asyncio.sleep(SETTLED_SECONDS)
 
         writes = {(r.verb, r.resource) for r in records if r.verb not in ("get", "list", "watch")}
         assert writes <= {("update", "leases"), ("patch", "capacityreports")}

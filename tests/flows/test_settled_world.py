@@ -6,13 +6,13 @@ import pytest
 
 from global_sched.embedded.apiserver import ApiServer
 from global_sched.shared.api.resource import RESOURCE_BINDINGS, VOLCANO_JOBS, Resource
+from tests.deep import SETTLED_SECONDS
 from tests.flows.control_plane import control_plane, scheduling
 from tests.flows.test_binding_writes import is_refused
 from tests.virtual_time import virtual_time
 from tests.wire import Object, binding, vcjob
 
 PENDING = 10_000
-HOUR = 3600.0
 
 
 def preload(server: ApiServer, resource: Resource, obj: Object) -> None:
@@ -25,8 +25,9 @@ def preload(server: ApiServer, resource: Resource, obj: Object) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @virtual_time
-async def test_ten_thousand_pending_jobs_write_nothing_for_an_hour(tmp_path):
+async def test_ten_thousand_pending_jobs_write_nothing(tmp_path):
     """Once every reason is written, only leases and reports are, although reports keep coming."""
     async with control_plane(tmp_path) as plane:
         await plane.member("m1", nodes=3)
@@ -42,7 +43,7 @@ async def test_ten_thousand_pending_jobs_write_nothing_for_an_hour(tmp_path):
             await asyncio.sleep(30)
             plane.writes.clear()
             before = program.loop.cycles
-            for generation in range(2, int(HOUR // 10)):
+            for generation in range(2, SETTLED_SECONDS // 10):
                 await plane.report("m1", nodes=3, generation=generation)
                 await asyncio.sleep(10)
             cycles = program.loop.cycles - before

@@ -21,11 +21,11 @@ from global_sched.shared.model.snapshot import Bucket, Snapshot
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
 from tests.builders import NOW, POLICY
+from tests.deep import DEEP
 from tests.strategies import disturbances, worlds
 from tests.worlds import World, after
 
 ROOT = Path(__file__).parents[2]
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 COMMON = settings(
     deadline=None,
     max_examples=10_000 if DEEP else 150,
@@ -86,15 +86,22 @@ def _check_quota(before: World, world: World):
 
 
 @COMMON
-@given(worlds())
-def test_fresh_world(world):
+@given(worlds(), st.randoms(use_true_random=False))
+def test_what_holds_for_a_plan(world, rng):
+    """One world is planned for once, and every rule below looks at that plan."""
+    plan = run_cycle(world, POLICY, NOW)
+    check_fresh_world(world, plan)
+    check_order_of_input(world, plan, rng)
+    check_json(world, plan)
+    check_explain_agrees(world, plan)
+
+
+def check_fresh_world(world, plan):
     """Gangs are whole or absent, within room, quota and tier; a second cycle has nothing to do.
 
     But for surplus that is left over and could not be given at once without costing a queue
     anything: that comes as growth.
     """
-    plan = run_cycle(world, POLICY, NOW)
-
     later = _check(world, plan)
 
     again = run_cycle(later, POLICY, NOW)
@@ -156,12 +163,8 @@ def test_disturbed_world(data):
     assert max(moves.values(), default=0) <= 3
 
 
-@COMMON
-@given(worlds(), st.randoms(use_true_random=False))
-def test_order_of_input(world, rng):
+def check_order_of_input(world, plan, rng):
     """The plan does not depend on the order in which anything is listed."""
-    plan = run_cycle(world, POLICY, NOW)
-
     assert to_json(run_cycle(_shuffled(world, rng), POLICY, NOW)) == to_json(plan)
 
 
@@ -185,12 +188,9 @@ def _shuffled(world: Snapshot, rng: random.Random) -> Snapshot:
     )
 
 
-@COMMON
-@given(worlds())
-def test_json(world):
+def check_json(world, plan):
     """Snapshot and plan survive JSON, and a snapshot from JSON gives the same plan."""
     plain = world.snapshot()
-    plan = run_cycle(world, POLICY, NOW)
 
     read = from_json(to_json(plain), Snapshot)
 
@@ -199,12 +199,8 @@ def test_json(world):
     assert run_cycle(read, POLICY, NOW) == plan
 
 
-@COMMON
-@given(worlds())
-def test_explain_agrees(world):
+def check_explain_agrees(world, plan):
     """Explain gives the outcome that the cycle gives."""
-    plan = run_cycle(world, POLICY, NOW)
-
     for outcome in plan.outcomes:
         found = explain(world, POLICY, NOW, outcome.workload)
 

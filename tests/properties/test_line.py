@@ -1,6 +1,5 @@
 """The line keeps only the first of every tenant in order: what it gives is right all the same."""
 
-import os
 from collections import Counter
 from dataclasses import replace
 
@@ -12,8 +11,8 @@ from global_sched.core.plugins import QUEUE_ORDER, WORKLOAD_ORDER, Place
 from global_sched.core.statement import Statement
 from global_sched.shared.model.ids import ClusterName, QueueName
 from tests.builders import NOW, POLICY, cluster, queue, snapshot, tenant, workload
+from tests.deep import DEEP
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 TENANTS = {"t1": 1, "t2": 2, "t3": 1}
 LEAVES = ("a", "b", "z")
 QUEUES = (

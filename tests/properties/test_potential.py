@@ -28,6 +28,7 @@ def test_every_claim_lowers_a_potential(town, data):
         plan = run_cycle(snapshot, POLICY, town.now)
         note(f"{turn}: {shown(plan)}")
         seen.update(_check(Ledger(snapshot, POLICY), before, plan))
+        check_nobody_below_its_deserved_gives(snapshot, before, plan)
         town.execute(plan, linger=True)
         town.leave()
         town.now = Instant(town.now + 10 * SECOND)
@@ -106,18 +107,13 @@ def _profile(workloads, running, claimant, *, claimed=False):
     return [found[level] for level in levels if level >= claimant.priority]
 
 
-@COMMON
-@given(towns())
-def test_nobody_below_its_deserved_gives(town):
+def check_nobody_below_its_deserved_gives(snapshot, before, plan):
     """Reclaim takes from queues over their deserved only, on every level up to where they part.
 
     Each victim, as the last one to leave: its queue and all above it, up to the brother of the
     claimant's, were over in something that both ask for, or the victim had nothing of what its
     queue's deserved speaks of.
     """
-    snapshot, before = town.snapshot(), dict(town.workloads)
-    plan = run_cycle(snapshot, POLICY, town.now)
-    note(shown(plan))
     claims = [one for one in plan.claims if one.decision.claim is not None]
     if len(claims) != 1 or any(one.makes_room_for is None for one in plan.admissions):
         return

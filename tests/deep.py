@@ -1,0 +1,9 @@
+"""What the gate looks at for a short time, and `make test-deep` for a long one."""
+
+import os
+
+DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+
+SETTLED_SECONDS = 3600 if DEEP else 600
+"""Virtual seconds in which a settled world must write nothing. Ten minutes hold every period of the
+programs several times; the hour is for what grows slowly."""
