@@ -66,7 +66,7 @@ karmada-status: $(DEV) ## Its processes, and whether they work
 
 e2e: $(DEV) ## The end-to-end suite on a real Karmada (KARMADA=1.17.1 for the older one)
 	$(BIN)/python -m deploy.local build
-	$(BIN)/pytest tests/e2e -m e2e -p no:randomly -p no:cacheprovider $(ARGS)
+	$(BIN)/python -m tools.e2e $(ARGS)
 
 clean: ## Remove what was built, the environment included
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

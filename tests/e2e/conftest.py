@@ -1,6 +1,7 @@
 """The real Karmada of the suite: one for all tests, and one of its own for those that break it.
 
-What these fixtures give is written down in docs/design/0002-real-karmada.md.
+What these fixtures give is written down in docs/design/0002-real-karmada.md. `make e2e` runs the
+two side by side (`tools/e2e.py`), and then what looks at the requests of both.
 """
 
 import asyncio
@@ -27,6 +28,8 @@ from tests.e2e.world import World
 
 LAST = "test_rights.py"
 """Looks at what all other tests have asked for."""
+SHARD = os.environ.get("E2E_SHARD")
+"""`suite`, `faults` (what breaks a federation) or `rights` (LAST); unset, all of them."""
 VERSION = os.environ.get("KARMADA") or KARMADA_VERSIONS[0]
 FAULTS = Options(members=2, karmada=VERSION, failover=True, descheduler=True)
 """The federation that tests break: taints evict there, and Karmada's times are short."""
@@ -46,22 +49,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not item.path.is_relative_to(here):
             continue
         item.add_marker(pytest.mark.e2e)
-        if not whole and item.get_closest_marker("whole_suite"):
+        if not whole and SHARD is None and item.get_closest_marker("whole_suite"):
             item.add_marker(pytest.mark.skip(reason="only after all of the suite"))
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(600))
         if missing and item.get_closest_marker("volcano"):
             item.add_marker(pytest.mark.skip(reason=missing))
-    items.sort(key=lambda item: _rank(item, here))
+    items.sort(key=lambda item: SHARDS.index(_shard(item)))
+    if SHARD is not None:
+        config.hook.pytest_deselected(items=[one for one in items if _shard(one) != SHARD])
+        items[:] = [one for one in items if _shard(one) == SHARD]
 
 
-def _rank(item: pytest.Item, here: Path) -> int:
-    """The federation that tests break is not there before it is needed; LAST comes last."""
-    if not item.path.is_relative_to(here):
-        return 0
+SHARDS = ("suite", "faults", "rights")
+"""In this order where one process runs all: LAST comes last."""
+
+
+def _shard(item: pytest.Item) -> str:
     if item.path.name == LAST:
-        return 2
-    return int("fault_federation" in getattr(item, "fixturenames", ()))
+        return "rights"
+    breaks = {"fault_federation", "own_federation"} & set(getattr(item, "fixturenames", ()))
+    return "faults" if breaks else "suite"
 
 
 def _state() -> Path:
@@ -95,13 +103,16 @@ def _up(made: Federation, options: Options) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def requests(federation: Federation) -> Requests:
-    """Every request of our programs in this run, on any federation."""
-    return Requests(federation)
+def requests(request: pytest.FixtureRequest) -> Requests:
+    """Every request of our programs in this run, on either federation."""
+    names = ["federation"]
+    if SHARD == "rights" or any(_shard(one) == "faults" for one in request.session.items):
+        names.append("fault_federation")
+    return Requests(*map(request.getfixturevalue, names))
 
 
 @pytest.fixture
-async def programs(federation: Federation, requests: Requests) -> Programs:
+async def programs(federation: Federation) -> Programs:
     """global-sched and an agent per member, running."""
     found = Programs(federation)
     await found.start_agents()
@@ -179,7 +190,7 @@ def helm(federation: Federation) -> Tool:
 
 @pytest.fixture
 def own_federation(
-    tmp_path: Path, requests: Requests
+    tmp_path: Path,
 ) -> Callable[..., AbstractAsyncContextManager[Federation]]:
     """A federation for one test that breaks it, ended with the block.
 
@@ -192,19 +203,19 @@ def own_federation(
         try:
             await made.up(Options(**({"members": 2, "karmada": VERSION} | options)))
             yield made
+            asked = Requests(made).counted()
+            assert not [one for one in asked if not one.allowed and not one.host]
         finally:
-            requests.absorb(made)
             await made.down()
 
     return run
 
 
 @pytest.fixture(scope="session")
-def fault_federation(requests: Requests) -> Iterator[Federation]:
+def fault_federation() -> Iterator[Federation]:
     """One federation for all tests that break something and mend it again."""
     made = Federation(_state().with_name(f"{_state().name}-failover"))
     with _up(made, FAULTS):
-        requests.also(made)
         yield made
 
 

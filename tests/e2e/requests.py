@@ -42,23 +42,14 @@ class Asked:
 
 
 class Requests:
-    """Counts requests of the suite's federation, and of others before they are gone."""
+    """Counts what was asked of federations that run."""
 
-    def __init__(self, federation: Federation) -> None:
-        self._running = [federation]
-        self._others: Counter[Asked] = Counter()
-
-    def also(self, federation: Federation) -> None:
-        """Count what is asked of one more federation, which runs until the end."""
-        self._running.append(federation)
-
-    def absorb(self, federation: Federation) -> None:
-        """Count what was asked of a federation that is about to end."""
-        self._others.update(replace(one, host="") for one in _read(federation))
+    def __init__(self, *federations: Federation) -> None:
+        self._running = federations
 
     def counted(self) -> Counter[Asked]:
         """Everything so far."""
-        return sum((Counter(_read(one)) for one in self._running), self._others.copy())
+        return sum((Counter(_read(one)) for one in self._running), Counter())
 
     def early(self) -> Iterator[tuple[Federation, Asked]]:
         """What servers that run now denied before they were ready, each kind of request once."""

@@ -25,6 +25,10 @@ REASONS = 2
 """Seconds after which a condition is written again where only its numbers have changed, in both
 worlds: they say then what is so at the end, and not what a cycle on the way there has found."""
 
+TEAM = examples.TEAMS[1]
+"""Has an example of each kind."""
+ONE_OF_EACH = ("Job", "PyTorchJob", "Deployment")
+
 
 @pytest.fixture(scope="session")
 def embedded(tmp_path_factory):
@@ -73,10 +77,8 @@ def _said(view):
     return found
 
 
-@pytest.mark.parametrize("tool", ["kubectl", "karmadactl"])
-async def test_both_worlds_decide_alike(tool, request, embedded, federation, programs, world):
-    """Applied with either tool, every example has the same bindings, Works, pods and reasons."""
-    run = request.getfixturevalue(tool)
+async def test_both_worlds_decide_alike(kubectl, embedded, federation, programs, world):
+    """Every example has the same bindings, Works, pods and reasons."""
     scenario = examples.demo()
     names = list(federation.members)
     await _empty(world)
@@ -84,7 +86,7 @@ async def test_both_worlds_decide_alike(tool, request, embedded, federation, pro
     try:
 
         async def apply(obj):
-            await asyncio.to_thread(run, "apply", "-f", "-", stdin=examples.as_yaml(obj))
+            await asyncio.to_thread(kubectl, "apply", "-f", "-", stdin=examples.as_yaml(obj))
 
         await examples.applied(scenario, world.admin, SystemClock(), apply)
         await until(lambda: examples.all_bound(world.admin, scenario), "every binding")
@@ -110,8 +112,39 @@ async def test_both_worlds_decide_alike(tool, request, embedded, federation, pro
             assert compare_live(scenario.expect, view.state, view.plan) == []
             assert _said(view) == embedded["view"]
     finally:
-        await _removed(world, scenario, run)
+        await _removed(world, scenario, kubectl)
         await programs.stop("global-sched")  # who comes next starts it as it is shipped
+
+
+async def test_karmadactl_applies_what_kubectl_does(kubectl, karmadactl, world):
+    """One example of each kind: afterwards kubectl has nothing to change, and it is decided."""
+    scenario = examples.demo()
+    every = [one for one in examples.manifests(scenario) if _of_one_team(one)]
+    first = {one["kind"]: one for one in reversed(every)}
+    chosen = [one for one in every if one["kind"] not in ONE_OF_EACH or one is first[one["kind"]]]
+    await _empty(world)
+    try:
+        for one in chosen:
+            await asyncio.to_thread(karmadactl, "apply", "-f", "-", stdin=examples.as_yaml(one))
+        for one in chosen:
+            assert kubectl("diff", "-f", "-", stdin=examples.as_yaml(one)) == ""
+
+        async def decided():
+            return all(
+                "Scheduled"
+                in {told["type"] for told in one.get("status", {}).get("conditions", ())}
+                for one in await examples.bindings(world.admin)
+            )
+
+        await until(decided, "everything is decided")
+        bound = [one for one in chosen if one["kind"] in ONE_OF_EACH]
+        assert len(await examples.bindings(world.admin)) == len(bound) + 1  # and the PriorityClass
+    finally:
+        await _removed(world, scenario, kubectl)
+
+
+def _of_one_team(obj):
+    return obj["metadata"].get("namespace", TEAM) == TEAM
 
 
 def _keep(found, embedded, real):

@@ -95,7 +95,7 @@ def jobs(draw, name):
         tenant=draw(st.sampled_from(("t1", "t2"))),
         priority=draw(st.sampled_from((0, 0, 10, 20))),
         created=draw(st.integers(0, 5)),
-        preemptable=draw(st.sampled_from((True,) * 7 + (False,))),
+        preemptable=draw(st.sampled_from((True,) * 4 + (False,))),
     )
 
 

@@ -1,0 +1,117 @@
+"""`make e2e`: the suite on a real Karmada, the tests that break a federation beside the others.
+
+Each shard has a federation and a state folder of its own, and mostly waits for it, so that two
+take little longer than one. Both stay up until the audit logs of both have been looked at. With
+arguments (`make e2e ARGS="tests/e2e/test_examples.py -k alike"`), one process runs what they name.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import IO
+
+from deploy.local.federation import Federation
+from deploy.local.options import default_state
+
+ROOT = Path(__file__).parents[1]
+PYTEST = (
+    sys.executable,
+    "-m",
+    "pytest",
+    "-m",
+    "e2e",
+    "-p",
+    "no:randomly",
+    "-p",
+    "no:cacheprovider",
+)
+SUITE = ("tests/e2e", "--durations=10")
+
+
+def states() -> tuple[Path, Path]:
+    """The folders of the two federations, as tests/e2e/conftest.py has them."""
+    given = os.environ.get("E2E_STATE")
+    first = Path(given) if given else default_state().parent / "e2e"
+    return first, first.with_name(f"{first.name}-failover")
+
+
+@contextmanager
+def kept_up() -> Iterator[None]:
+    """Nothing of an earlier run is there at first, and nothing is left at the end."""
+    asyncio.run(_down())
+    try:
+        yield
+    finally:
+        if not os.environ.get("E2E_KEEP"):
+            asyncio.run(_down())
+
+
+async def _down() -> None:
+    for state in states():
+        await Federation(state).down()
+
+
+def shards(names: Sequence[str], command: Sequence[str] = (*PYTEST, *SUITE)) -> dict[str, int]:
+    """Run shards side by side; what each one prints comes line by line with its name before it."""
+    running = {name: _started(name, command) for name in names}
+    threads = [
+        threading.Thread(target=_shown, args=(name, process.stdout))
+        for name, process in running.items()
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        ended = {name: process.wait() for name, process in running.items()}
+    finally:
+        for process in running.values():
+            process.terminate()
+    for thread in threads:
+        thread.join()
+    return ended
+
+
+def _started(name: str, command: Sequence[str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"E2E_SHARD": name, "E2E_KEEP": "1", "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def _shown(name: str, lines: IO[str]) -> None:
+    with lines:
+        for line in lines:
+            print(f"{name:6} | {line}", end="", flush=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 where all is well."""
+    if arguments:
+        given = [one for one in arguments if not one.startswith("-") and "tests/e2e" in one]
+        command = [*PYTEST, *(arguments if given else ("tests/e2e", *arguments))]
+        return subprocess.run(command, cwd=ROOT, check=False).returncode
+    start = perf_counter()
+    with kept_up():
+        ended = shards(("suite", "faults"))
+        between = perf_counter()
+        ended |= shards(("rights",))
+    print(f"{between - start:.0f} s both shards, {perf_counter() - between:.0f} s rights; ", end="")
+    print(
+        ", ".join(
+            f"{name} {'ended well' if not code else 'FAILED'}" for name, code in ended.items()
+        )
+    )
+    return int(any(ended.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
