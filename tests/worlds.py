@@ -218,6 +218,7 @@ def _placed(
         progress=progress,
         placement_applied=True,
         forged="",
+        shrunk=False,
         observed_generation=one.generation,
         scheduled=True,
         last_scheduled=stamp,

@@ -1,5 +1,7 @@
 """Whether a decision annotation may be believed, and what stands in for one that may not."""
 
+from dataclasses import replace
+
 from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id, is_whole
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId
@@ -12,14 +14,11 @@ def authentic(decision: Decision, binding: BindingId) -> bool:
     return is_whole(decision, binding)
 
 
-def distrust(
-    decision: Decision, binding: BindingId, targets: tuple[Target, ...], gang: Gang | None
-) -> str:
+def distrust(decision: Decision, binding: BindingId, targets: tuple[Target, ...]) -> str:
     """Why a decision is not believed, empty when it is.
 
-    Its id must match its content, its grants must name exactly the binding's clusters, and no
-    amount may exceed the template. A template that shrank under entries with replicas is no
-    forgery: the entries say the same as the decision until the next one.
+    Its id must match its content, and its grants must name exactly the binding's clusters and
+    replicas. What its amounts may count is `within_template`'s to say.
     """
     if not authentic(decision, binding):
         return f"its id {decision.id[:40]} does not match its content"
@@ -34,16 +33,24 @@ def distrust(
         said = replicas[grant.cluster] or 0  # Karmada leaves a zero out
         if grant.replicas is not None and grant.replicas != said:
             return f"it gives {grant.cluster} {grant.replicas} replicas, spec.clusters says {said}"
-    if gang is None:
-        return ""
-    whole = gang.all_amounts()
-    for grant in decision.grants:
-        if replicas[grant.cluster] is not None and grant.amounts.pods() == replicas[grant.cluster]:
-            continue
-        for name, pods in grant.amounts.entries:
-            if pods > whole.get(name):
-                return f"it admits {pods} pods of {name}, the template has {whole.get(name)}"
     return ""
+
+
+def within_template(decision: Decision, division: Division, gang: Gang | None) -> Decision:
+    """The decision with no more pods than the template has; the same object when that is all.
+
+    A template below its decision shrank: what is admitted is the smaller of both, in the same
+    domain, and the decision keeps its id and its place until the next one. The id is a plain
+    checksum, so amounts above the template are cut and never counted. A divided workload's entries
+    of `spec.clusters` say themselves how many pods the members run; the next cycle divides them.
+    """
+    if gang is None or division == Division.DIVIDED:
+        return decision
+    whole = gang.all_amounts()
+    if all(whole.covers(grant.amounts) for grant in decision.grants):
+        return decision
+    grants = tuple(replace(one, amounts=one.amounts.within(whole)) for one in decision.grants)
+    return replace(decision, grants=grants)
 
 
 def recomputed(

@@ -116,7 +116,7 @@ class Ledger:
         charges = []
         for grant in decision.grants:
             key = (new.queue, new.tenant, grant.cluster)
-            amount = self._demands.requests(new.demand, grant.amounts)
+            amount = self._demands.requests(new.demand, new.held(grant))
             charges.append((key, amount))
             self._amounts.setdefault(key, Counter()).update(dict(amount.entries))
             self._changed_usage.add(key)

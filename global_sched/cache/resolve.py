@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from global_sched.cache.bindings import BindingFacts
-from global_sched.cache.decisions import authentic, distrust, recomputed
+from global_sched.cache.decisions import authentic, distrust, recomputed, within_template
 from global_sched.cache.queues import Priority
 from global_sched.cache.readers.reading import Reading
 from global_sched.cache.templates import TemplateFacts
@@ -98,6 +98,9 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
     overlay = parts.overlay
     targets = facts.targets if overlay is None else overlay.targets
     decision, forged = _believed(facts, parts) if overlay is None else (overlay.decision, "")
+    counted = decision
+    if decision is not None:
+        counted = within_template(decision, parts.demand.division, parts.demand.gang)
     placed = overlay is not None and bool(overlay.targets)
     reading = parts.reading
     priority, problem = _priority(parts, decision if targets else None)
@@ -119,7 +122,8 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
         preemptable=reading is None or reading.preemptable,
         run_limit=None if reading is None else reading.run_limit,
         checkpoint=None if reading is None else reading.checkpoint,
-        decision=decision,
+        decision=counted,
+        shrunk=counted is not decision,
         forged=forged,
         targets=targets,
         leaving=facts.leaving,
@@ -157,7 +161,7 @@ def _believed(facts: BindingFacts, parts: Parts) -> tuple[Decision | None, str]:
     decision, problem = facts.decision, facts.decision_problem
     backoffs: tuple[Backoff, ...] = ()
     if decision is not None:
-        problem = distrust(decision, facts.binding_id, facts.targets, parts.demand.gang)
+        problem = distrust(decision, facts.binding_id, facts.targets)
         if not problem:
             return decision, ""
         if authentic(decision, facts.binding_id):

@@ -77,7 +77,7 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
         return None
     # What else has to be written about it goes first.
     unsaid = keeping.before.decision != decision or decision.pending != workload.lacking()
-    if unsaid or keeping.before.forged or not workload.placement_applied:
+    if unsaid or keeping.before.forged or keeping.before.shrunk or not workload.placement_applied:
         return None
     needed = bool(needs_more(workload).entries)
     asked = claimable(workload, statement)

@@ -211,25 +211,28 @@ def _trimmed(workload: Workload, kept: tuple[Grant, ...]) -> tuple[Grant, ...]:
         return shrink_divided(workload, kept) if given > wanted.pods() else kept
     cut = []
     for grant in kept:
-        if wanted.covers(grant.amounts):
+        if wanted.covers(grant.amounts) and not workload.shrunk:
             cut.append(grant)
             continue
-        surplus = grant.amounts.minus(wanted)
-        cut.append(resized(workload, grant, grant.amounts.minus(surplus)))
+        cut.append(resized(workload, grant, grant.amounts.within(wanted)))
     return tuple(cut)
 
 
 def _release(
     workload: Workload, before: tuple[Grant, ...], after: tuple[Grant, ...], statement: Statement
 ) -> None:
-    """Free at once what the grants no longer hold: queue and tenant may use it in this cycle."""
-    gang = workload.demand.gang
-    if gang is None or before == after:
+    """Free what the grants no longer hold.
+
+    Pods that a template no longer asks for hold it while they run.
+    """
+    gang, decision = workload.demand.gang, workload.decision
+    if gang is None or decision is None or before == after:
         return
-    stays_as = {grant.cluster: grant.amounts for grant in after}
+    cut = replace(workload, decision=replace(decision, grants=after))
+    stays_as = {grant.cluster: cut.held(grant) for grant in after}
     for grant in before:
         left = stays_as.get(grant.cluster)
-        freed = grant.amounts if left is None else grant.amounts.minus(left)
+        freed = workload.held(grant) if left is None else workload.held(grant).minus(left)
         statement.release(workload, grant.cluster, gang.requests(freed))
 
 
@@ -246,7 +249,7 @@ def _settle(keeping: Keeping, statement: Statement) -> None:
     assert decision is not None
     if before.forged:
         statement.write(now, statement.decide(now, decision.grants), now.observed_affinity)
-    elif decision.grants != old.grants:
+    elif decision.grants != old.grants or before.shrunk:
         statement.write(now, statement.redecide(now, decision.grants), now.observed_affinity)
     else:
         _settle_status(before, old, statement)

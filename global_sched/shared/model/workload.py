@@ -129,6 +129,9 @@ class Workload:
     decision: Decision | None = None
     forged: str = ""
     """Why the decision annotation was not believed; the decision is then recomputed."""
+    shrunk: bool = False
+    """Whether the template has fewer pods than the decision annotation: `decision` is cut to it,
+    and has to be written."""
     targets: tuple[Target, ...] = ()
     leaving: tuple[ClusterName, ...] = ()
     """Clusters in `gracefulEvictionTasks`: never chosen while they are there."""
@@ -178,6 +181,23 @@ class Workload:
         floor = {n: min(pods, grant.amounts.get(n)) for n, pods in gang.minimum_amounts().entries}
         return not progress.bound.covers(Amounts.of(floor))
 
+    def held(self, grant: Grant) -> Amounts:
+        """The pods that it is charged for in that cluster: those admitted, or more while they run.
+
+        A template that shrank leaves pods behind that end later than the decision is written; they
+        count until a report shows that they ended. Pods beyond the admitted ones while the template
+        asks for more are not the queue's: nothing admitted them.
+        """
+        progress, gang = self.progress_in(grant.cluster), self.demand.gang
+        if progress is None or not progress.decision or gang is None:
+            return grant.amounts
+        beyond = progress.bound.minus(grant.amounts)
+        if not beyond.entries:
+            return grant.amounts
+        wanted = self.lacking()
+        left = {name: pods for name, pods in beyond.entries if not wanted.get(name)}
+        return grant.amounts.plus(Amounts.of(left))
+
     def lacking(self) -> Amounts:
         """What its template asks for and no grant gives: growth that is not admitted.
 
@@ -215,7 +235,9 @@ class Workload:
         becomes usable may take them.
         """
         decision = self.decision
-        if decision is None or self.forged or not self.scheduled or not self.placement_applied:
+        if decision is None or not self.scheduled or not self.placement_applied:
+            return False
+        if self.forged or self.shrunk:
             return False
         if self.last_scheduled is None or self.observed_generation != self.generation:
             return False

@@ -4,14 +4,24 @@ from dataclasses import replace
 
 import pytest
 
-from global_sched.cache.decisions import distrust, recomputed
+from global_sched.cache.decisions import distrust, recomputed, within_template
 from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id
 from global_sched.shared.model.decision_text import DecisionError, parse_decision, render_decision
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.workload import Division, Target
 from tests.builders import gang, pod_set
 from tests.global_sched.cache.worlds import state_of, workload_in
-from tests.wire import NOW, binding, cluster_object, report, vcjob
+from tests.wire import (
+    NOW,
+    batch_job,
+    binding,
+    cluster_object,
+    deployment,
+    leader_worker_set,
+    pytorch_job,
+    report,
+    vcjob,
+)
 
 GANG = gang(pod_set("worker", pods=4, gpus=1))
 DECISION_KEY = "decision.global-sched.io/decision"
@@ -81,15 +91,6 @@ def test_unreadable(text):
         pytest.param(made(grant()), [("m2", None)], "spec.clusters names m2", id="another cluster"),
         pytest.param(made(grant()), [], "spec.clusters names", id="no clusters any more"),
         pytest.param(
-            made(grant(pods=5)), [("m1", None)], "the template has 4", id="more than the template"
-        ),
-        pytest.param(
-            made(grant(pods=5, replicas=5)),
-            [("m1", 5)],
-            "",
-            id="a template that shrank, with replicas that say the same as the decision",
-        ),
-        pytest.param(
             made(grant(pods=2, replicas=2)),
             [("m1", 1)],
             "it gives m1 2 replicas, spec.clusters says 1",
@@ -101,21 +102,46 @@ def test_unreadable(text):
             "it gives m1 2 replicas, spec.clusters says 0",
             id="somebody else took all of them: Karmada leaves a zero out",
         ),
-        pytest.param(
-            made(Grant(cluster="m1", amounts=Amounts.of({"ghost": 1}))),
-            [("m1", None)],
-            "1 pods of ghost",
-            id="a pod set that the template does not have",
-        ),
     ],
 )
 def test_distrust(decision, targets, want):
-    """Id, clusters and amounts must all agree."""
+    """Id, clusters and replicas must all agree."""
     there = tuple(Target(cluster=c, replicas=r) for c, r in targets)
 
-    found = distrust(decision, "id-train-job", there, GANG)
+    found = distrust(decision, "id-train-job", there)
 
     assert (want in found) if want else found == ""
+
+
+@pytest.mark.parametrize(
+    ("granted", "want"),
+    [
+        pytest.param({"worker": 4}, {"worker": 4}, id="as many as the template"),
+        pytest.param({"worker": 3}, {"worker": 3}, id="fewer: the rest is growth"),
+        pytest.param({"worker": 400}, {"worker": 4}, id="more than the template"),
+        pytest.param({"worker": 4, "ghost": 1}, {"worker": 4}, id="a pod set that is gone"),
+    ],
+)
+def test_the_smaller_of_decision_and_template_counts_as_admitted(granted, want):
+    """A template below its decision shrank: amounts are cut, and nothing else changes."""
+    decision = made(
+        Grant(cluster="m1", amounts=Amounts.of(granted), domain="rack-0", tier=1, tier_name="rack"),
+        pending=Amounts.of({"worker": 1}),
+    )
+
+    found = within_template(decision, Division.WHOLE, GANG)
+
+    [cut] = found.grants
+    assert cut.amounts == Amounts.of(want)
+    assert replace(found, grants=decision.grants) == decision
+    assert replace(cut, amounts=decision.grants[0].amounts) == decision.grants[0]
+
+
+def test_entries_with_replicas_are_what_the_member_is_sent():
+    """What `spec.clusters` itself says is running; the next cycle divides it anew."""
+    decision = made(grant(pods=5, replicas=5))
+
+    assert within_template(decision, Division.DIVIDED, GANG) == decision
 
 
 @pytest.mark.parametrize(
@@ -158,7 +184,6 @@ def test_an_entry_of_a_divided_workload_without_replicas_holds_nothing():
     [
         pytest.param(None, "there are clusters, but no decision", id="none"),
         pytest.param("{broken", "not believed: it cannot be read", id="unreadable"),
-        pytest.param(render_decision(made(grant(pods=400))), "it admits 400", id="too much"),
         pytest.param(
             render_decision(made(grant(), binding_id="other")), "does not match", id="copied"
         ),
@@ -206,3 +231,108 @@ def test_an_eviction_from_outside_is_no_forgery():
     assert workload.forged == ""
     assert workload.decision is not None
     assert (workload.decision.grants, workload.decision.backoffs) == ((), backoffs)
+
+
+@pytest.mark.parametrize(
+    ("bound", "want_gpus"),
+    [
+        pytest.param(4, 32, id="all four run still"),
+        pytest.param(3, 24, id="one of the two has ended"),
+        pytest.param(2, 16, id="both have ended"),
+        pytest.param(0, 16, id="nothing runs yet: what is admitted"),
+    ],
+)
+def test_a_running_gang_that_shrinks_keeps_its_decision_and_is_charged_for_what_runs(
+    bound, want_gpus
+):
+    """A template below its decision is no forgery: domain, tier, time and id stay."""
+    decision = made(grant(domain="rack-0", tier=1, tier_name="rack"))
+    job = vcjob("train", replicas=2, gpus=8)
+    one = binding(job, clusters=["m1"], annotations={DECISION_KEY: render_decision(decision)})
+    progress = {"binding": "id-train-job", "bound": {"worker": bound}, "decision": decision.id}
+    state = state_of(cluster_object("m1"), report("m1", nodes=4, workloads=[progress]), job, one)
+    snapshot = state.snapshot()
+    workload = workload_in(state, "team-a/train-job")
+
+    assert workload.forged == ""
+    assert not state.notices.take()
+    assert workload.decision is not None
+    assert workload.decision == replace(
+        decision, grants=(grant(pods=2, domain="rack-0", tier=1, tier_name="rack"),)
+    )
+    [usage] = snapshot.usage
+    assert usage.amount.get("nvidia.com/gpu") == want_gpus
+    assert workload.shrunk
+    assert workload in snapshot.unsettled
+
+
+def test_amounts_above_any_template_are_never_counted():
+    """The id is a plain checksum: a decision for 400 pods of a job of four charges four."""
+    job = vcjob("train", replicas=4, gpus=8)
+    text = render_decision(made(grant(pods=400)))
+    state = state_of(
+        cluster_object("m1"),
+        report("m1", nodes=4),
+        job,
+        binding(job, clusters=["m1"], annotations={DECISION_KEY: text}),
+    )
+
+    [usage] = state.snapshot().usage
+    assert usage.amount.get("nvidia.com/gpu") == 32
+
+
+@pytest.mark.parametrize(
+    ("large", "small", "want"),
+    [
+        pytest.param(
+            vcjob("j", replicas=4), vcjob("j", replicas=2), {"worker": 2}, id="a Volcano Job"
+        ),
+        pytest.param(
+            batch_job("j", spec={"parallelism": 4, "completions": 8}),
+            batch_job("j", spec={"parallelism": 2, "completions": 8}),
+            {"main": 2},
+            id="a Job",
+        ),
+        pytest.param(
+            pytorch_job("j", {"Master": 1, "Worker": 4}),
+            pytorch_job("j", {"Master": 1, "Worker": 2}),
+            {"master": 1, "worker": 2},
+            id="a PyTorchJob",
+        ),
+        pytest.param(
+            pytorch_job("j", {"Master": 1, "Worker": 4}),
+            pytorch_job("j", {"Worker": 4}),
+            {"worker": 4},
+            id="a PyTorchJob without its master",
+        ),
+        pytest.param(
+            leader_worker_set("j", groups=4, size=2),
+            leader_worker_set("j", groups=2, size=2),
+            None,
+            id="a LeaderWorkerSet",
+        ),
+        pytest.param(
+            deployment("j", replicas=4), deployment("j", replicas=2), None, id="a Deployment"
+        ),
+    ],
+)
+@pytest.mark.parametrize("clusters", [["m1"], ["m1", "m2"]])
+def test_every_kind_may_shrink(large, small, want, clusters):
+    """In one cluster and in two, what is admitted is what the smaller template asks for."""
+    placed = state_of(large, binding(large, clusters=clusters))
+    before = workload_in(placed, f"team-a/j-{large['kind'].lower()}")
+    grants = tuple(replace(one, domain="rack-0", tier=1) for one in before.decision.grants)
+    decision = made(*grants, binding_id=before.binding_id)
+    text = {DECISION_KEY: render_decision(decision)}
+
+    after = workload_in(
+        state_of(small, binding(small, clusters=clusters, annotations=text)), before.key
+    )
+
+    assert (after.forged, after.shrunk) == ("", True)
+    whole = after.demand.gang.all_amounts()
+    assert whole.pods() < before.demand.gang.all_amounts().pods()
+    assert want is None or whole == Amounts.of(want)
+    assert after.decision == replace(
+        decision, grants=tuple(replace(one, amounts=whole) for one in grants)
+    )

@@ -248,7 +248,7 @@ def test_forged_decision_does_not_time_out():
 
 
 def test_shrink():
-    """Fewer pods in the template are an admission with fewer, and free the queue at once."""
+    """Fewer pods in the template are an admission with fewer; the queue is free once they ended."""
     one = workload("j", pods=2, gpus=1, on="c1")
     gang = one.demand.gang
     sets = (replace(gang.pod_sets[0], count=1, minimum=1),)
@@ -265,7 +265,20 @@ def test_shrink():
     found = {a.workload: a.decision.grants[0] for a in plan.admissions}
     assert found["jobs/j"].amounts == Amounts.of({"main": 1})
     assert found["jobs/j"].replicas == 1
-    assert "jobs/k" in found
+    assert "jobs/k" not in found
+    ended = run_cycle(after(world, plan), POLICY, NOW)
+    assert [one.workload for one in ended.admissions] == ["jobs/k"]
+
+
+def test_a_shrunk_decision_is_written_though_its_amounts_are_cut_already():
+    """What the template took away is written once: same domain and time, a new id."""
+    one = late(reached=True, shrunk=True)
+
+    (admission,) = cycle(one).admissions
+
+    assert admission.decision.grants == one.decision.grants
+    assert admission.decision.at == one.decision.at
+    assert not cycle(late(reached=True)).admissions
 
 
 def test_problem_of_an_admitted_one():
