@@ -15,7 +15,14 @@ Key = tuple[str, str]
 
 PodUid = NewType("PodUid", str)
 
-REJECTIONS = ("NodeAffinity", "NodeName", "NodePorts", "Terminated", "UnexpectedAdmissionError")
+REJECTIONS = (
+    "NodeAffinity",
+    "NodeName",
+    "NodePorts",
+    "NodeShutdown",
+    "Terminated",
+    "UnexpectedAdmissionError",
+)
 """Reasons with which a kubelet refuses a pod that was bound to it, besides `OutOf…`."""
 
 

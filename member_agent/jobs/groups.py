@@ -7,6 +7,7 @@ Source:  Volcano's job controller; resource names as Kubernetes' quota evaluator
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from global_sched.shared.api.volcano import PartitionPolicy, PodGroup
@@ -25,11 +26,22 @@ _LIMITED = ("cpu", "memory", "ephemeral-storage")
 """Resources of which a quota counts limits, too."""
 
 
-def group_spec(spec: JobSpec, startable: Iterable[str]) -> Json:
-    """The PodGroup's spec when only these tasks may start."""
-    names = set(startable)
-    tasks = [task for task in spec.tasks if task.name in names]
-    members = _members(spec, tasks)
+def group_spec(spec: JobSpec, startable: Iterable[str], gone: Mapping[str, int]) -> Json:
+    """The PodGroup's spec when only these tasks may start.
+
+    `gone` are pods by task that succeeded and stand there no more: a scheduler cannot count them,
+    so that the minimum goes without them.
+    """
+    tasks = _of_names(spec, startable)
+    members = max(1, _members(spec, tasks) - sum(gone.values()))
+    tasks = [
+        replace(
+            task,
+            replicas=task.replicas - gone.get(task.name, 0),
+            minimum=max(0, task.minimum - gone.get(task.name, 0)),
+        )
+        for task in tasks
+    ]
     found: Json = {
         "minMember": members,
         "minTaskMember": {task.name: task.minimum for task in tasks},
@@ -78,6 +90,16 @@ def group_phase(group: PodGroup, *, minimum: int, running: int, succeeded: int, 
     if running + succeeded >= max(minimum, 1):
         return "Running"
     return "Unknown" if group.status.phase == "Unknown" else WAITING
+
+
+def group_minimum(spec: JobSpec, startable: Iterable[str]) -> int:
+    """How many pods have to run or to have succeeded when only these tasks may start."""
+    return _members(spec, _of_names(spec, startable))
+
+
+def _of_names(spec: JobSpec, names: Iterable[str]) -> list[TaskSpec]:
+    wanted = set(names)
+    return [task for task in spec.tasks if task.name in wanted]
 
 
 def _members(spec: JobSpec, tasks: Sequence[TaskSpec]) -> int:

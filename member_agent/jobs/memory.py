@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from global_sched.shared.api.core import Pod
 from global_sched.shared.model.instant import Instant
+from member_agent.jobs.record import Record
 from member_agent.jobs.spec import Action, Event
 
 
@@ -52,6 +53,8 @@ class Memory:
     delays: tuple[Delay, ...] = ()
     failed_at: tuple[tuple[str, Instant], ...] = ()
     """When pods were first seen to have failed, where they do not say."""
+    record: Record | None = None
+    """What the status says, or will say as soon as its counts are written; None: not read yet."""
 
     def settle(self, uids: Iterable[str]) -> "Memory":
         """Remember pods whose end is dealt with."""

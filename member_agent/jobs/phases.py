@@ -10,6 +10,7 @@ from typing import Final
 
 from global_sched.shared.api.core import Pod
 from member_agent.jobs.pods import place_of
+from member_agent.jobs.record import Place
 from member_agent.jobs.spec import Action, JobSpec
 
 
@@ -46,7 +47,10 @@ ENDED_BY: Final[Mapping[Action, Phase]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """A Job's pods by what they are doing; those that go count as terminating only."""
+    """A Job's pods by what they are doing; those that go count as terminating only.
+
+    What ended counts as ended, whether its pod still stands there or not.
+    """
 
     pending: int = 0
     running: int = 0
@@ -66,12 +70,18 @@ class Counts:
         return self.by_task.get(task, {}).get("Succeeded", 0)
 
 
-def count(pods: Iterable[Pod], going: Collection[str]) -> Counts:
-    """Count pods; the uids in `going` are about to be deleted."""
+def count(pods: Iterable[Pod], going: Collection[str], ends: Mapping[Place, str]) -> Counts:
+    """Count ends, and the pods of other places; the uids in `going` are about to be deleted."""
     totals = {"Pending": 0, "Running": 0, "Succeeded": 0, "Failed": 0}
     unknown = terminating = 0
     by_task: dict[str, dict[str, int]] = {}
+    for (name, _), end in ends.items():
+        totals[end] += 1
+        of_task = by_task.setdefault(name, {})
+        of_task[end] = of_task.get(end, 0) + 1
     for pod in pods:
+        if place_of(pod) in ends:
+            continue
         if pod.metadata.deletion_timestamp is not None or pod.metadata.uid in going:
             terminating += 1
             continue
@@ -126,16 +136,20 @@ def _shortfall(spec: JobSpec, counts: Counts) -> str:
     return ""
 
 
-def startable(spec: JobSpec, pods: Iterable[Pod]) -> tuple[str, ...]:
+def startable(spec: JobSpec, pods: Iterable[Pod], ends: Mapping[Place, str]) -> tuple[str, ...]:
     """The tasks that may start: those without dependsOn, and those whose tasks before are there.
 
     A task before is there when at least its minimum runs and is ready, or succeeded. A task that
-    has pods stays startable: the minimum of a gang never shrinks while it runs.
+    has pods, or had some that ended, stays startable: the minimum of a gang never shrinks while it
+    runs.
     """
     there: dict[str, int] = {}
     present: set[str] = set()
+    for (name, _), end in ends.items():
+        present.add(name)
+        there[name] = there.get(name, 0) + (end == "Succeeded")
     for pod in pods:
-        if pod.metadata.deletion_timestamp is not None:
+        if pod.metadata.deletion_timestamp is not None or place_of(pod) in ends:
             continue
         name = place_of(pod)[0]
         present.add(name)

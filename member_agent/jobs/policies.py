@@ -6,17 +6,25 @@ as it stands there, so a restart of the agent loses none. Only the loss of a pod
 Deliberately unlike Volcano: `*` means anything that went wrong, so a task that completes does not
 restart its Job; a pod that never started is replaced and is no event, because it was its
 scheduler that took it back or its node that refused it.
+
+By whom a pod was ended decides which event it is: what Kubernetes ends (a drain, a preemption, a
+node that shuts down or lacks memory) was evicted, and its program did not fail.
+
+Source:  the pod condition DisruptionTarget; the kubelet's eviction and shutdown managers for pods
+without it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from global_sched.shared.api.base import Condition, condition
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
 from member_agent.jobs.memory import Delay, Memory, Occurrence
 from member_agent.jobs.pods import place_of
+from member_agent.jobs.record import Place
 from member_agent.jobs.spec import Action, Event, JobSpec, Rule, TaskSpec
 
 WRONG: Final = frozenset({Event.POD_FAILED, Event.POD_EVICTED, Event.UNKNOWN, Event.TASK_FAILED})
@@ -29,6 +37,7 @@ _REFUSALS: Final = frozenset(
         "NodeAffinity",
         "NodeName",
         "NodePorts",
+        "NodeShutdown",
         "NodeUnschedulable",
         "PodOSNotSupported",
         "PodOSSelectorNodeLabelDoesNotMatch",
@@ -37,6 +46,8 @@ _REFUSALS: Final = frozenset(
     }
 )
 """Reasons of a pod's status with which a kubelet turns it away, beside OutOf…"""
+_ENDED_BY_NODE: Final = frozenset({"NodeLost", "Preempting", "Shutdown", "Terminated"})
+"""Reasons with which a kubelet, or the node's controller, ends a pod that ran."""
 _WIDTH: Final = {action: width for width, action in enumerate(Action)}
 
 
@@ -57,22 +68,63 @@ class Answer:
     delays: tuple[Delay, ...]
     wake: Instant | None
     settled: frozenset[str]
+    lost: tuple[Occurrence, ...]
+    """Evictions that are new in this step, answered or not."""
 
 
 def refused_by_node(pod: Pod) -> bool:
     """Whether its node did not take the pod (OutOfcpu, and other refusals before it started)."""
-    reason = pod.status.reason
-    return pod.status.phase == "Failed" and (reason.startswith("OutOf") or reason in _REFUSALS)
+    status = pod.status
+    if status.phase != "Failed":
+        return False
+    if status.reason == "Evicted":
+        return "The node had condition" in status.message
+    return status.reason.startswith("OutOf") or status.reason in _REFUSALS
+
+
+def evicted(pod: Pod) -> bool:
+    """Whether Kubernetes ended the pod, and not its own program.
+
+    The condition DisruptionTarget says so. Kubelets that do not write it are known by their
+    reasons: a node that shuts down, one that is short of something, room for a critical pod. A pod
+    that is `Evicted` for its own storage limit has failed by itself.
+    """
+    status = pod.status
+    if status.phase != "Failed" or refused_by_node(pod):
+        return False
+    if _disruption(pod) is not None:
+        return True
+    if status.reason == "Evicted":
+        return "The node was low on resource" in status.message
+    return status.reason in _ENDED_BY_NODE
 
 
 def failed_by_itself(pod: Pod) -> bool:
-    """Whether a pod failed after its node had taken it."""
-    return pod.status.phase == "Failed" and not refused_by_node(pod)
+    """Whether a pod's own program failed."""
+    return pod.status.phase == "Failed" and not refused_by_node(pod) and not evicted(pod)
 
 
-def started(pod: Pod) -> bool:
-    """Whether the pod ran, or runs."""
-    return pod.status.phase == "Running" or failed_by_itself(pod)
+def end_of(pod: Pod) -> str:
+    """How the pod's program ended by itself: `Succeeded`, `Failed`, or empty.
+
+    A pod that is being deleted was asked to end.
+    """
+    if pod.metadata.deletion_timestamp is not None:
+        return ""
+    if pod.status.phase == "Succeeded" or failed_by_itself(pod):
+        return pod.status.phase
+    return ""
+
+
+def _ran(pod: Pod) -> bool:
+    """Whether the pod got so far that its loss is an eviction."""
+    return pod.status.phase in ("Running", "Succeeded", "Failed") and not refused_by_node(pod)
+
+
+def _disruption(pod: Pod) -> Condition | None:
+    """The condition with which Kubernetes says that it ends the pod."""
+    found = condition(pod.status.conditions, "DisruptionTarget")
+    return found if found is not None and found.status == "True" else None
 
 
 def answer(
@@ -81,6 +133,7 @@ def answer(
     *,
     group: PodGroup | None,
     memory: Memory,
+    ends: Mapping[Place, str],
     updated: bool,
     now: Instant,
 ) -> Answer:
@@ -89,7 +142,8 @@ def answer(
     due: list[Due] = []
     delays: list[Delay] = []
     wakes: list[Instant] = []
-    for occurrence in _standing(spec, live, group=group, memory=memory, updated=updated, now=now):
+    shown = _standing(spec, live, group=group, memory=memory, ends=ends, updated=updated, now=now)
+    for occurrence in shown:
         rule = match(spec, occurrence)
         if rule is None:
             continue
@@ -98,8 +152,10 @@ def answer(
             due.append(Due(action=rule.action, occurrence=occurrence))
         else:
             wakes.append(at)
-    going = [pod for pod in live if pod.metadata.deletion_timestamp is not None]
-    losses = [_loss(pod, now) for pod in (*going, *memory.lost) if started(pod)]
+    going = [p for p in live if p.metadata.deletion_timestamp is not None or evicted(p)]
+    losses = [
+        _loss(pod, now) for pod in (*going, *memory.lost) if _ran(pod) and place_of(pod) not in ends
+    ]
     for loss in losses:
         rule = match(spec, loss)
         if rule is not None and rule.timeout:
@@ -124,6 +180,7 @@ def answer(
         delays=tuple(delays),
         wake=min(wakes, default=None),
         settled=frozenset(loss.uid for loss in losses),
+        lost=tuple(losses),
     )
 
 
@@ -140,18 +197,17 @@ def match(spec: JobSpec, occurrence: Occurrence) -> Rule | None:
     return None
 
 
-def targets(due: Iterable[Due], spec: JobSpec, pods: Sequence[Pod]) -> frozenset[str]:
-    """The uids of the pods that partial actions restart."""
-    chosen: set[str] = set()
+def targets(due: Iterable[Due], spec: JobSpec, places: Collection[Place]) -> frozenset[Place]:
+    """The places whose pods partial actions restart."""
+    chosen: set[Place] = set()
     for one in due:
-        if one.action not in PARTIAL:
-            continue
-        chosen.update(pod.metadata.uid for pod in pods if _in_scope(one, spec, pod))
+        if one.action in PARTIAL:
+            chosen.update(place for place in places if _in_scope(one, spec, place))
     return frozenset(chosen)
 
 
-def _in_scope(due: Due, spec: JobSpec, pod: Pod) -> bool:
-    task_name, index = place_of(pod)
+def _in_scope(due: Due, spec: JobSpec, place: Place) -> bool:
+    task_name, index = place
     occurrence = due.occurrence
     if task_name != occurrence.task:
         return False
@@ -169,6 +225,7 @@ def _standing(
     *,
     group: PodGroup | None,
     memory: Memory,
+    ends: Mapping[Place, str],
     updated: bool,
     now: Instant,
 ) -> list[Occurrence]:
@@ -196,9 +253,26 @@ def _standing(
                     uid=pod.metadata.uid,
                 )
             )
+    shown = {place_of(pod) for pod in standing}
+    for place, end in ends.items():
+        if end == "Failed" and place not in shown:
+            found.append(
+                Occurrence(
+                    event=Event.POD_FAILED,
+                    at=first_seen.get(mark_of(place), now),
+                    about=f"pod {place[1]} of task {place[0]} failed",
+                    task=place[0],
+                    index=place[1],
+                )
+            )
     for task_spec in spec.tasks:
-        found.extend(_task_events(task_spec, standing, now))
+        found.extend(_task_events(task_spec, standing, ends, now))
     return found
+
+
+def mark_of(place: Place) -> str:
+    """Under what the first sight of a failed pod is remembered whose object is gone."""
+    return f"{place[0]}/{place[1]}"
 
 
 def _failure(pod: Pod, task: str, index: int, first_seen: Instant) -> Occurrence:
@@ -220,11 +294,14 @@ def _failure(pod: Pod, task: str, index: int, first_seen: Instant) -> Occurrence
     )
 
 
-def _task_events(task: TaskSpec, pods: Sequence[Pod], now: Instant) -> list[Occurrence]:
+def _task_events(
+    task: TaskSpec, pods: Sequence[Pod], ends: Mapping[Place, str], now: Instant
+) -> list[Occurrence]:
     """TaskCompleted: all its pods succeeded. TaskFailed: too many restarts, or too few are left."""
     mine = [pod for pod in pods if place_of(pod)[0] == task.name]
-    succeeded = sum(pod.status.phase == "Succeeded" for pod in mine)
-    if mine and succeeded >= task.replicas:
+    own = [end for (name, _), end in ends.items() if name == task.name]
+    succeeded, failed = own.count("Succeeded"), own.count("Failed")
+    if succeeded and succeeded >= task.replicas:
         about = f"all {succeeded} pods of task {task.name} succeeded"
         return [Occurrence(event=Event.TASK_COMPLETED, at=now, about=about, task=task.name)]
     restarts = sum(
@@ -233,7 +310,6 @@ def _task_events(task: TaskSpec, pods: Sequence[Pod], now: Instant) -> list[Occu
         if pod.status.phase in ("Running", "Pending")
         for one in pod.status.container_statuses or ()
     )
-    failed = sum(failed_by_itself(pod) for pod in mine)
     if task.max_retry >= 0 and restarts > task.max_retry:
         about = f"containers of task {task.name} restarted {restarts} times"
     elif failed and task.replicas - failed < task.minimum:
@@ -249,11 +325,18 @@ def _loss(pod: Pod, now: Instant) -> Occurrence:
     return Occurrence(
         event=Event.POD_EVICTED,
         at=now,
-        about=f"pod {pod.metadata.name} was evicted",
+        about=f"pod {pod.metadata.name} was evicted" + _why(pod),
         task=task,
         index=index,
         uid=pod.metadata.uid,
     )
+
+
+def _why(pod: Pod) -> str:
+    """What Kubernetes says of the eviction, in brackets; empty when it says nothing."""
+    said = _disruption(pod)
+    reason = pod.status.reason if said is None else said.reason
+    return f" ({reason})" if reason else ""
 
 
 def instant_of(text: str | None) -> Instant | None:

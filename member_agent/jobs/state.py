@@ -8,6 +8,7 @@ A restart keeps the PodGroup, unlike Volcano's, because it carries what the agen
 gang: that its minimum was once reached, and where.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, assert_never
@@ -19,8 +20,8 @@ from global_sched.shared.api.names import MANAGED
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.jobs import policies
-from member_agent.jobs.groups import WAITING, group_spec, make_group
-from member_agent.jobs.memory import Memory
+from member_agent.jobs.groups import WAITING, group_minimum, group_spec, make_group
+from member_agent.jobs.memory import Memory, Occurrence
 from member_agent.jobs.outcome import JobView, Note, Outcome
 from member_agent.jobs.phases import (
     ENDED,
@@ -28,18 +29,19 @@ from member_agent.jobs.phases import (
     ENDING,
     FINISHED,
     Phase,
-    count,
     next_phase,
     startable,
 )
 from member_agent.jobs.plugins import pod_name
 from member_agent.jobs.pods import make_pod, place_of, version_of
-from member_agent.jobs.spec import JobRefusedError, read_spec
+from member_agent.jobs.record import Record, read_record
+from member_agent.jobs.spec import Event, JobRefusedError, read_spec
 from member_agent.jobs.status import Draft, World, finish, group_status, merge, refuse
 from member_agent.jobs.wire import RunJob
 
 CREATES: Final = 500
 """Pods created in one step; the next step goes on."""
+EVICTION: Final = Event.POD_EVICTED
 LIVE: Final = ("", "Pending", "Running", "Unknown")
 
 Json = dict[str, Any]
@@ -56,13 +58,15 @@ def step(view: JobView, now: Instant, *, default_scheduler: str = "member-agent"
         phase = Phase.PENDING
     try:
         spec = read_spec(job)
+        record = _record(view, phase)
         world = World(
             view=view,
             spec=spec,
             now=now,
             default_scheduler=default_scheduler,
             phase=phase,
-            memory=_remember(view, now),
+            memory=_remember(view, record, now),
+            record=record,
         )
         return _dispatch(world)
     except JobRefusedError as error:
@@ -83,7 +87,25 @@ def _dispatch(world: World) -> Outcome:
             assert_never(world.phase)
 
 
-def _remember(view: JobView, now: Instant) -> Memory:
+def _record(view: JobView, phase: Phase) -> Record:
+    """What is remembered, with the ends that pods of this attempt show now.
+
+    A pod that was seen to end and then went did end. Once the Job has ended nothing is added.
+    """
+    memory, version = view.memory, view.job.status.version
+    record = memory.record if memory.record is not None else read_record(view.job.status)
+    if phase in ENDED:
+        return record
+    return record.with_ends(
+        (place_of(pod), end)
+        for pod in (*view.pods, *memory.lost)
+        if (end := policies.end_of(pod))
+        and pod.metadata.uid not in memory.settled
+        and (phase in ENDING or version_of(pod) >= version)
+    )
+
+
+def _remember(view: JobView, record: Record, now: Instant) -> Memory:
     """The memory brought up to date with what is there."""
     memory = view.memory
     here = {pod.metadata.uid: pod for pod in view.pods}
@@ -92,7 +114,9 @@ def _remember(view: JobView, now: Instant) -> Memory:
         going = (u for u, p in here.items() if p.metadata.deletion_timestamp is not None)
         memory = memory.settle(going)
     seen = dict(memory.failed_at)
-    failed = {u: seen.get(u, now) for u, p in here.items() if p.status.phase == "Failed"}
+    marks = [uid for uid, pod in here.items() if pod.status.phase == "Failed"]
+    marks += [policies.mark_of(place) for place, end in record.ends.items() if end == "Failed"]
+    failed = {mark: seen.get(mark, now) for mark in marks}
     return replace(
         memory,
         started=True,
@@ -114,33 +138,50 @@ def _active(world: World) -> Outcome:
         current,
         group=world.view.group,
         memory=memory,
+        ends=world.ends(),
         updated=memory.generation not in (0, generation),
         now=world.now,
     )
     memory = replace(
         memory.settle(answer.settled), generation=generation, lost=(), delays=answer.delays
     )
-    world = replace(world, memory=memory)
+    record = world.record.evicted(world.now) if answer.lost else world.record
+    world = replace(world, memory=memory, record=record)
     if answer.due:
         return _act(world, answer.due, current)
-    return _sync(world, answer.wake)
+    return _sync(world, answer)
 
 
 def _act(world: World, due: Sequence[policies.Due], current: Sequence[Pod]) -> Outcome:
-    """Carry out the widest action, or all partial ones together."""
-    first = due[0]
+    """Carry out the widest action, or all partial ones together.
+
+    A restart burns a retry unless evictions alone ask for it: then the program did not fail.
+    """
+    partial = due[0].action in policies.PARTIAL and bool(due[0].occurrence.task)
+    acting = [one for one in due if partial or one.action is due[0].action]
+    first = next((one for one in acting if one.occurrence.event is not EVICTION), due[0])
     draft = Draft(phase=ENDED_BY.get(first.action, Phase.RESTARTING))
-    draft.retry = draft.phase is Phase.RESTARTING
-    if first.action in policies.PARTIAL and first.occurrence.task:
-        chosen = policies.targets(due, world.spec, current)
-        draft.delete(pod for pod in current if pod.metadata.uid in chosen)
-        world = replace(world, memory=world.memory.settle(chosen))
+    restart = draft.phase is Phase.RESTARTING
+    draft.retry = restart and first.occurrence.event is not EVICTION
+    if partial:
+        places = {place_of(pod) for pod in current} | world.ends().keys()
+        chosen = policies.targets(acting, world.spec, places)
+        draft.delete(pod for pod in current if place_of(pod) in chosen)
+        world = replace(
+            world,
+            memory=world.memory.settle(
+                pod.metadata.uid for pod in current if place_of(pod) in chosen
+            ),
+            record=world.record.without(chosen),
+        )
     else:
         draft.bump = True
         world = replace(world, memory=replace(world.memory, delays=()))
         last = draft.retry and world.status.retry_count + 1 >= world.spec.max_retry
-        keep_ended = not draft.retry or last
+        keep_ended = not restart or last
         draft.delete(pod for pod in world.pods() if not keep_ended or pod.status.phase in LIVE)
+        if not keep_ended:
+            world = replace(world, record=replace(world.record, ends={}))
     occurrence = first.occurrence
     draft.reason = occurrence.event.value
     draft.message = f"{occurrence.about}: {first.action.value}"
@@ -154,7 +195,7 @@ def _act(world: World, due: Sequence[policies.Due], current: Sequence[Pod]) -> O
     return replace(outcome, group_status={"phase": WAITING, "running": 0})
 
 
-def _sync(world: World, wake: Instant | None) -> Outcome:
+def _sync(world: World, answer: policies.Answer) -> Outcome:
     """Create what is missing, delete what is too much, and see whether the phase changes."""
     spec, pods = world.spec, world.pods()
     draft = Draft(phase=world.phase)
@@ -164,8 +205,10 @@ def _sync(world: World, wake: Instant | None) -> Outcome:
         for pod in pods
         if _superfluous(world, pod) or policies.refused_by_node(pod) or pod.metadata.uid in settled
     )
-    counts = count(pods, draft.going)
+    counts = world.count(draft.going)
     draft.phase, problem = next_phase(world.phase, spec, counts)
+    if answer.lost:
+        draft.notes.append(_made_again(world, answer.lost))
     if problem:
         draft.reason, draft.message = "MinimumNotReached", problem
         draft.notes.append(Note(reason="JobFailed", message=problem, warning=True))
@@ -174,12 +217,16 @@ def _sync(world: World, wake: Instant | None) -> Outcome:
         draft.delete(pod for pod in pods if pod.status.phase in LIVE)
         return finish(world, draft)
     outcome = finish(world, draft, counts=counts)
-    tasks = startable(spec, pods)
+    tasks, gone = startable(spec, pods, world.ends()), _gone(world)
     group = world.view.group
-    wanted = group_spec(spec, tasks)
+    wanted = group_spec(spec, tasks, gone)
     changes = None if group is None else merge(msgspec.to_builtins(group.spec), wanted)
-    shown = group_status(group or PodGroup(), spec, wanted["minMember"], counts)
-    creates = _missing(world, tasks)
+    least = group_minimum(spec, tasks)
+    shown = group_status(group or PodGroup(), spec, least, counts)
+    creates, wake = _missing(world, tasks), answer.wake
+    until = world.record.hold_until()
+    if creates and world.now < until:
+        creates, wake = (), min(wake or until, until)
     return replace(
         outcome,
         companions=True,
@@ -207,7 +254,7 @@ def _restarting(world: World) -> Outcome:
         for pod in world.pods()
         if _superfluous(world, pod) or pod.metadata.uid in world.memory.settled
     )
-    counts = count(world.pods(), draft.going)
+    counts = world.count(draft.going)
     if spec.pods() - counts.terminating >= spec.minimum:
         draft.phase = Phase.PENDING
     # What goes in this phase goes because of the restart.
@@ -219,7 +266,7 @@ def _ending(world: World) -> Outcome:
     """Aborting, Completing, Terminating: kill what runs; the phase ends when nothing does."""
     draft = Draft(phase=world.phase)
     draft.delete(pod for pod in world.pods() if pod.status.phase in LIVE)
-    counts = count(world.pods(), draft.going)
+    counts = world.count(draft.going)
     if counts.alive() == 0:
         draft.phase = ENDING[world.phase]
     return finish(world, draft, counts=counts)
@@ -257,9 +304,24 @@ def _superfluous(world: World, pod: Pod) -> bool:
     return task is None or not 0 <= index < task.replicas
 
 
+def _gone(world: World) -> dict[str, int]:
+    """Pods by task that succeeded, and whose objects are gone."""
+    there = {place_of(pod) for pod in world.pods()}
+    ends = world.ends().items()
+    return Counter(at[0] for at, end in ends if end == "Succeeded" and at not in there)
+
+
+def _made_again(world: World, lost: Sequence[Occurrence]) -> Note:
+    """Evicted pods that no policy answers are made again; from the second time on after a while."""
+    about = lost[0].about + (f", and {len(lost) - 1} more" if len(lost) > 1 else "")
+    wait = (world.record.hold_until() - world.now) // SECOND
+    when = f"in {wait} s" if wait > 0 else "at once"
+    return Note(reason="PodEvicted", message=f"{about}: made again {when}", warning=True)
+
+
 def _missing(world: World, tasks: Sequence[str]) -> tuple[Json, ...]:
-    """Pods to create: those of startable tasks whose name nobody holds."""
-    job = world.view.job
+    """Pods to create: those of startable tasks that did not end and whose name is free."""
+    job, ends = world.view.job, world.ends()
     taken = {pod.metadata.name for pod in world.pods()}
     found: list[Json] = []
     for task in world.spec.tasks:
@@ -268,6 +330,8 @@ def _missing(world: World, tasks: Sequence[str]) -> tuple[Json, ...]:
         for index in range(task.replicas):
             if len(found) == CREATES:
                 return tuple(found)
+            if (task.name, index) in ends:
+                continue
             if pod_name(job.metadata.name, task.name, index) not in taken:
                 found.append(
                     make_pod(

@@ -1,7 +1,7 @@
 """From what a step decided to the status that says so."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +16,7 @@ from member_agent.jobs.outcome import JobView, Note, Outcome
 from member_agent.jobs.phases import ENDED, ENDING, Counts, Phase, count
 from member_agent.jobs.pods import place_of
 from member_agent.jobs.policies import instant_of
+from member_agent.jobs.record import Place, Record, write_record
 from member_agent.jobs.spec import JobSpec, format_duration
 
 Json = dict[str, Any]
@@ -30,7 +31,9 @@ _COUNTS: Final = (
     "terminating",
     "unknown",
     "task_status_count",
+    "controlled_resources",
 )
+_PLUGIN: Final = "plugin-"
 COUNTS: Final = 1.0
 """Seconds that a status waits when it says nothing but new counts."""
 FIRST_PHASE: Final = 5.0
@@ -49,6 +52,8 @@ class World:
     default_scheduler: str
     phase: Phase
     memory: Memory
+    record: Record
+    """What the status remembers, with what the pods show now."""
 
     @property
     def status(self) -> VolcanoJobStatus:
@@ -58,6 +63,14 @@ class World:
     def pods(self) -> Sequence[Pod]:
         """The Job's pods."""
         return self.view.pods
+
+    def ends(self) -> dict[Place, str]:
+        """How the pods that ended did so, by place; their objects may be gone."""
+        return self.record.ends_of(self.spec)
+
+    def count(self, going: Collection[str] = ()) -> Counts:
+        """The pods by what they do."""
+        return count(self.pods(), going, self.ends())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,17 +94,21 @@ class Draft:
 
 def finish(world: World, draft: Draft, *, counts: Counts | None = None) -> Outcome:
     """The outcome of a draft: its deletes, and the status that says so."""
-    counts = counts if counts is not None else count(world.pods(), draft.going)
+    counts = counts if counts is not None else world.count(draft.going)
     status = _status(world, draft, counts)
     over = draft.phase in ENDED or draft.phase in ENDING
     return Outcome(
-        memory=world.memory.settle(draft.going),
+        memory=replace(world.memory.settle(draft.going), record=world.record),
         status=None if status == world.status else status,
         deletes=tuple(sorted(draft.going.values(), key=_highest_first)),
-        companions=False if over and world.status.controlled_resources else None,
+        companions=False if over and _has_companions(world.status) else None,
         delete_group=over and world.view.group is not None,
         notes=tuple(draft.notes),
     )
+
+
+def _has_companions(status: VolcanoJobStatus) -> bool:
+    return any(key.startswith(_PLUGIN) for key in status.controlled_resources or ())
 
 
 def _status(world: World, draft: Draft, counts: Counts) -> VolcanoJobStatus:
@@ -116,7 +133,7 @@ def _status(world: World, draft: Draft, counts: Counts) -> VolcanoJobStatus:
     by_task: dict[str, JsonMap] = {
         name: {"phase": dict(phases)} for name, phases in sorted(counts.by_task.items()) if name
     }
-    plugins = {f"plugin-{name}": name for name, _ in world.spec.plugins}
+    plugins = {} if over else {f"{_PLUGIN}{name}": name for name, _ in world.spec.plugins}
     return VolcanoJobStatus(
         state=state,
         min_available=world.spec.minimum,
@@ -130,7 +147,7 @@ def _status(world: World, draft: Draft, counts: Counts) -> VolcanoJobStatus:
         retry_count=old.retry_count + draft.retry,
         running_duration=duration,
         task_status_count=by_task or None,
-        controlled_resources=None if over else plugins or None,
+        controlled_resources=plugins | write_record(world.record) or None,
         conditions=conditions[-CONDITIONS:],
     )
 

@@ -143,7 +143,7 @@ async def test_an_eviction_while_the_pod_runs():
         job = await one.get(VOLCANO_JOBS, "train")
 
     assert not before & after
-    assert (job["status"]["state"]["phase"], job["status"]["retryCount"]) == ("Running", 1)
+    assert (job["status"]["state"]["phase"], job["status"]["version"]) == ("Running", 1)
 
 
 @virtual_time
