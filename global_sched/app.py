@@ -30,7 +30,12 @@ from global_sched.shared.kube.observe import export_events, export_informers, re
 from global_sched.shared.kube.preflight import Patience
 from global_sched.shared.kube.transport import Transport
 from global_sched.shared.telemetry.logs import get_logger
-from global_sched.shared.telemetry.metrics import EPOCH, LEADER, LEADER_TRANSITIONS
+from global_sched.shared.telemetry.metrics import (
+    ELECTION_BLOCKED,
+    EPOCH,
+    LEADER,
+    LEADER_TRANSITIONS,
+)
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.serve import serving
 from global_sched.shared.telemetry.spec import Program
@@ -88,13 +93,15 @@ class GlobalSched:
             lease=settings.lease_seconds,
             renew=settings.renew_seconds,
             retry=settings.retry_seconds,
-            minimum_epoch=self.state.highest_epoch,
         )
         self.loop: SchedulingLoop | None = None
         """The scheduling loop of the present term."""
         export_informers(self.metrics, self.watches.all, server=SERVER)
         export_events(self.metrics, self.recorder)
         self.metrics.before_scrape(lambda: refresh_gauges(self.metrics, self.state, clock))
+        self.metrics.before_scrape(
+            lambda: self.metrics.set(ELECTION_BLOCKED, bool(self.election.blocked))
+        )
 
     def _again(self) -> None:
         """A write was dropped: decide again, though no event says so."""
@@ -104,7 +111,9 @@ class GlobalSched:
     def not_ready(self) -> str | None:
         """What is missing before this replica may serve, None when nothing is."""
         missing = self.watches.missing()
-        return f"not listed yet: {', '.join(missing)}" if missing else None
+        if missing:
+            return f"not listed yet: {', '.join(missing)}"
+        return f"cannot be elected: {self.election.blocked}" if self.election.blocked else None
 
     async def run(self, stop: asyncio.Event) -> None:
         """Watch and, whenever elected, lead; until `stop` is set."""
@@ -150,7 +159,7 @@ class GlobalSched:
     async def _lead(self, term: Term, stop: asyncio.Event) -> None:
         settings = self.settings
         self.term.current = term
-        self.state.epoch = term.epoch
+        self.state.begin_term(term.epoch)
         self.metrics.set(LEADER, 1)
         self.metrics.set(EPOCH, term.epoch)
         self.metrics.inc(LEADER_TRANSITIONS)
@@ -166,6 +175,7 @@ class GlobalSched:
         finally:
             self.loop = None
             self.term.current = None
+            self.state.end_term()
             self.metrics.set(LEADER, 0)
             self.metrics.set(EPOCH, 0)
             self.metrics.inc(LEADER_TRANSITIONS)
@@ -189,6 +199,7 @@ class GlobalSched:
             clock=self.clock,
             wake=self.wake,
             term=self.term,
+            confirm=self.election.confirm,
             policy=settings.policy,
             metrics=self.metrics,
             staleness=self.watches.staleness,

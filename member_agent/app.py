@@ -16,7 +16,12 @@ from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.model.ids import BindingId, DecisionId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.telemetry.logs import get_logger
-from global_sched.shared.telemetry.metrics import EPOCH, LEADER, LEADER_TRANSITIONS
+from global_sched.shared.telemetry.metrics import (
+    ELECTION_BLOCKED,
+    EPOCH,
+    LEADER,
+    LEADER_TRANSITIONS,
+)
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.serve import serving
 from global_sched.shared.telemetry.spec import Program
@@ -58,6 +63,7 @@ class Agent:
         self.metrics = Metrics(Program.AGENT)
         self.cache = ClusterCache(settings.cluster)
         self.ready = asyncio.Event()
+        self._election: LeaderElection | None = None
         self.volcano = Volcano()
         self.scheduler: Scheduler | None = None
         self.publisher: Publisher | None = None
@@ -83,6 +89,11 @@ class Agent:
             self.feeds.tell(PODS, PodHandler(self._job_store))
             self.feeds.tell(POD_GROUPS, GroupHandler(self._job_store))
         self.metrics.before_scrape(lambda: refresh_gauges(self.metrics, self))
+        self.metrics.before_scrape(
+            lambda: self.metrics.set(
+                ELECTION_BLOCKED, bool(self._election is not None and self._election.blocked)
+            )
+        )
 
     # --- running ----------------------------------------------------------------------------
 
@@ -112,7 +123,7 @@ class Agent:
         """Lead whenever the Lease can be had; a lost Lease ends the term, not the process."""
         settings = self.settings
         while True:
-            election = LeaderElection(
+            election = self._election = LeaderElection(
                 self._member,
                 namespace=settings.namespace,
                 name=settings.lease_name,
@@ -335,4 +346,6 @@ class Agent:
             return "the first lists are not complete"
         if self._term is not None and not self.ready.is_set():
             return "the first report is not written"
+        if self._election is not None and self._election.blocked:
+            return f"cannot be elected: {self._election.blocked}"
         return None

@@ -12,6 +12,7 @@ from global_sched.cache.entries import Entry, same_for_decisions
 from global_sched.cache.versions import older
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.instant import Instant
 
 INCOMING_LIMIT: Final = 8192
 """Objects that are put down before they are reduced on the spot: bounds the memory of a list."""
@@ -27,17 +28,19 @@ class BindingBook:
         self._removed = removed
         self._entries: dict[WorkloadKey, Entry] = {}
         self._by_template: dict[TemplateKey, tuple[WorkloadKey, ...]] = {}
-        self._incoming: dict[WorkloadKey, ResourceBinding] = {}
+        self._incoming: dict[WorkloadKey, tuple[ResourceBinding, Instant | None]] = {}
         self._dirty: dict[WorkloadKey, None] = {}
         self._early_news = False
+        self.term = 0
+        """The term that we lead in, 0 while we follow."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def offer(self, wire: ResourceBinding) -> None:
-        """Put a version down; it is reduced when somebody looks."""
+    def offer(self, wire: ResourceBinding, now: Instant | None) -> None:
+        """Put a version down that came `now`; it is reduced when somebody looks."""
         meta = wire.metadata
-        self._incoming[WorkloadKey(f"{meta.namespace}/{meta.name}")] = wire
+        self._incoming[WorkloadKey(f"{meta.namespace}/{meta.name}")] = (wire, now)
         if len(self._incoming) >= INCOMING_LIMIT:
             self._early_news |= self.absorb()
 
@@ -46,8 +49,8 @@ class BindingBook:
         news, self._early_news = self._early_news, False
         if self._incoming:
             incoming, self._incoming = self._incoming, {}
-            for key, wire in incoming.items():
-                news |= self._take(key, wire)
+            for key, (wire, now) in incoming.items():
+                news |= self._take(key, wire, now)
         return news
 
     def refresh(self, wire: ResourceBinding) -> bool:
@@ -59,7 +62,7 @@ class BindingBook:
             news |= self._take(key, wire)
         return news
 
-    def _take(self, key: WorkloadKey, wire: ResourceBinding) -> bool:
+    def _take(self, key: WorkloadKey, wire: ResourceBinding, now: Instant | None = None) -> bool:
         entry = self._entries.get(key)
         if not self._reader.ours(wire):
             return entry is not None and self._remove(key, entry)
@@ -67,19 +70,21 @@ class BindingBook:
             self._remove(key, entry)
             entry = None
         if entry is None:
-            facts = self._reader.reduce(wire)
+            facts = self._reader.reduce(wire, now)
             facts.key = key  # one text instead of two equal ones
-            self._entries[key] = Entry(facts)
+            entry = self._entries[key] = Entry(facts)
+            entry.judge_term(None, self.term)
             self._link(facts.template, key)
             self._dirty[key] = None
             return True
         if older(wire.metadata.resource_version, entry.facts.version) or _known(entry, wire):
             return False
-        return self._replace(key, entry, self._reader.reduce(wire))
+        return self._replace(key, entry, self._reader.reduce(wire, now))
 
     def _replace(self, key: WorkloadKey, entry: Entry, facts: BindingFacts) -> bool:
         old, entry.facts = entry.facts, facts
         facts.key = old.key
+        entry.judge_term(old.decision, self.term)
         readable_again = bool(entry.malformed)
         entry.malformed = ""
         if facts.template != old.template:
@@ -95,7 +100,7 @@ class BindingBook:
     def delete(self, key: WorkloadKey, uid: str) -> bool:
         """The binding is gone; whether it was ours."""
         waiting = self._incoming.get(key)
-        if waiting is not None and waiting.metadata.uid == uid:
+        if waiting is not None and waiting[0].metadata.uid == uid:
             del self._incoming[key]
         entry = self._entries.get(key)
         if entry is None or entry.facts.uid != uid:

@@ -5,6 +5,7 @@ from functools import lru_cache
 from sys import intern
 from typing import Final
 
+from global_sched.cache.decisions import authentic, within_time
 from global_sched.cache.finished import is_finished
 from global_sched.cache.placements import Placement, canonical_json, read_placement
 from global_sched.cache.readers.generic import read_binding
@@ -100,21 +101,20 @@ class BindingReader:
         """Whether we answer for it at all."""
         return binding.spec.scheduler_name in self._scheduler_names
 
-    def reduce(self, binding: ResourceBinding) -> BindingFacts:
-        """The facts of one binding."""
+    def reduce(self, binding: ResourceBinding, now: Instant | None = None) -> BindingFacts:
+        """The facts of one binding that came `now`; without it no instant is judged."""
         meta, spec, status = binding.metadata, binding.spec, binding.status
         placement = self._placement(bytes(spec.placement))
         reference = spec.resource
+        binding_id = BindingId(meta.label(names.BINDING_ID) or meta.label(names.CLUSTER_BINDING_ID))
         has_reader = (reference.api_version, reference.kind) in READERS
         targets = self._targets_of(spec.clusters) if spec.clusters else ()
-        decision, problem = _decision(meta.annotation(names.DECISION))
+        decision, problem = _decision(meta.annotation(names.DECISION), binding_id, now)
         scheduled = condition(status.conditions, ConditionType.SCHEDULED)
         why_not = _why_not(binding, placed=placement is not None)
         return BindingFacts(
             key=workload_key(meta.namespace, meta.name),
-            binding_id=BindingId(
-                meta.label(names.BINDING_ID) or meta.label(names.CLUSTER_BINDING_ID)
-            ),
+            binding_id=binding_id,
             uid=meta.uid,
             version=meta.resource_version,
             namespace=intern(meta.namespace),
@@ -226,13 +226,16 @@ def _own(spec: BindingSpec) -> Reading | None:
         return refused(spec.resource.api_version, spec.resource.kind, f"the binding's {error}")
 
 
-def _decision(text: str) -> tuple[Decision | None, str]:
+def _decision(text: str, binding: BindingId, now: Instant | None) -> tuple[Decision | None, str]:
     if not text:
         return None, ""
     try:
-        return parse_decision(text), ""
+        decision = parse_decision(text)
     except DecisionError as error:
         return None, str(error)
+    if not authentic(decision, binding):
+        return decision, f"its id {decision.id[:40]} does not match its content"
+    return (decision if now is None else within_time(decision, now)), ""
 
 
 def _applied(text: str, placement: Placement | None) -> bool:

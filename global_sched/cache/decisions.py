@@ -1,12 +1,16 @@
 """Whether a decision annotation may be believed, and what stands in for one that may not."""
 
 from dataclasses import replace
+from typing import Final
 
 from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id, is_whole
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId
-from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.workload import Division, Target
+
+LONGEST_BACKOFF: Final = 7 * 24 * 3600 * SECOND
+"""Beyond any Policy's `backoff_limit_seconds` that makes sense."""
 
 
 def authentic(decision: Decision, binding: BindingId) -> bool:
@@ -14,14 +18,12 @@ def authentic(decision: Decision, binding: BindingId) -> bool:
     return is_whole(decision, binding)
 
 
-def distrust(decision: Decision, binding: BindingId, targets: tuple[Target, ...]) -> str:
-    """Why a decision is not believed, empty when it is.
+def distrust(decision: Decision, targets: tuple[Target, ...]) -> str:
+    """Why a decision whose id matches its content is not believed, empty when it is.
 
-    Its id must match its content, and its grants must name exactly the binding's clusters and
-    replicas. What its amounts may count is `within_template`'s to say.
+    Its grants must name exactly the binding's clusters and replicas. What its amounts may count is
+    `within_template`'s to say.
     """
-    if not authentic(decision, binding):
-        return f"its id {decision.id[:40]} does not match its content"
     granted = sorted(grant.cluster for grant in decision.grants)
     there = sorted(target.cluster for target in targets)
     if granted != there:
@@ -34,6 +36,36 @@ def distrust(decision: Decision, binding: BindingId, targets: tuple[Target, ...]
         if grant.replicas is not None and grant.replicas != said:
             return f"it gives {grant.cluster} {grant.replicas} replicas, spec.clusters says {said}"
     return ""
+
+
+def within_time(decision: Decision, now: Instant) -> Decision:
+    """The decision with no instant that cannot be yet; the same object when there is none.
+
+    `now` is when the annotation reached us. What was decided, claimed or evicted was so by then,
+    and no back-off lasts longer than `LONGEST_BACKOFF`.
+    """
+    ends = now + LONGEST_BACKOFF
+    claim = decision.claim
+    instants = (
+        decision.at,
+        decision.claimed,
+        decision.evicted,
+        None if claim is None else claim.since,
+    )
+    if all(one is None or one <= now for one in instants) and all(
+        one.until <= ends for one in decision.backoffs
+    ):
+        return decision
+    return replace(
+        decision,
+        at=min(decision.at, now),
+        claimed=None if decision.claimed is None else min(decision.claimed, now),
+        evicted=None if decision.evicted is None else min(decision.evicted, now),
+        claim=None if claim is None else replace(claim, since=min(claim.since, now)),
+        backoffs=tuple(
+            replace(one, until=Instant(min(one.until, ends))) for one in decision.backoffs
+        ),
+    )
 
 
 def within_template(decision: Decision, division: Division, gang: Gang | None) -> Decision:

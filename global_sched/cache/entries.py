@@ -4,6 +4,7 @@ from global_sched.cache.bindings import BindingFacts
 from global_sched.cache.ledger import Position
 from global_sched.cache.readers.reading import Reading
 from global_sched.cache.resolve import Overlay
+from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.instant import Instant, answered_at
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
 from global_sched.shared.model.workload import Demand, Workload
@@ -13,8 +14,10 @@ class Entry:
     """One binding that is ours: its facts, and what was made of them last."""
 
     __slots__ = (
+        "beyond",
         "demand",
         "facts",
+        "late",
         "malformed",
         "overlay",
         "position",
@@ -26,6 +29,10 @@ class Entry:
     def __init__(self, facts: BindingFacts) -> None:
         self.facts = facts
         self.malformed = ""
+        self.beyond: Decision | None = None
+        """A decision of a term that the Lease has not given; it is not believed."""
+        self.late = False
+        """Whether its decision is of an earlier term and appeared in the present one."""
         self.overlay: Overlay | None = None
         self.reading: Reading | None = None
         """The last reading that fitted; it stays when its template goes first."""
@@ -43,6 +50,17 @@ class Entry:
             targets = action.targets
         at = answered_at(now, self.facts.reschedule_at)
         self.overlay = Overlay(targets=targets, decision=action.decision, at=at)
+
+    def judge_term(self, before: Decision | None, term: int) -> None:
+        """Note whether a decision that just appeared is the late write of an earlier leader.
+
+        `term` is ours, 0 while we do not lead: a follower's sync brings what is decided already.
+        """
+        decision = self.facts.decision
+        if not term or decision is None or decision.epoch >= term:
+            self.late = False
+        elif decision != before:
+            self.late = True
 
 
 _DECIDE = (

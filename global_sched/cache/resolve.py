@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from global_sched.cache.bindings import BindingFacts
-from global_sched.cache.decisions import authentic, distrust, recomputed, within_template
+from global_sched.cache.decisions import distrust, recomputed, within_template
 from global_sched.cache.queues import Priority
 from global_sched.cache.readers.reading import Reading
 from global_sched.cache.templates import TemplateFacts
@@ -38,6 +38,10 @@ class Parts:
     tenant: TenantName
     progress: tuple[Progress, ...]
     overlay: Overlay | None
+    beyond: bool = False
+    """Whether the decision is of a term that the Lease has not given."""
+    late: bool = False
+    """Whether it is of an earlier term and appeared in the present one."""
 
 
 def template_problem(facts: BindingFacts, template: TemplateFacts | None) -> Verdict | None:
@@ -124,6 +128,7 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
         checkpoint=None if reading is None else reading.checkpoint,
         decision=counted,
         shrunk=counted is not decision,
+        late=parts.late and overlay is None and bool(targets),
         forged=forged,
         targets=targets,
         leaving=facts.leaving,
@@ -160,13 +165,14 @@ def _believed(facts: BindingFacts, parts: Parts) -> tuple[Decision | None, str]:
     """The decision in force, and why the annotation was not believed (empty: it was)."""
     decision, problem = facts.decision, facts.decision_problem
     backoffs: tuple[Backoff, ...] = ()
-    if decision is not None:
-        problem = distrust(decision, facts.binding_id, facts.targets)
+    if parts.beyond and decision is not None:
+        problem = f"its term {decision.epoch} is one that the Lease has not given"
+    elif decision is not None and not problem:
+        problem = distrust(decision, facts.targets)
         if not problem:
             return decision, ""
-        if authentic(decision, facts.binding_id):
-            backoffs = decision.backoffs
-            problem = problem if facts.targets else ""
+        backoffs = decision.backoffs
+        problem = problem if facts.targets else ""
     if problem:
         problem = f"the decision annotation is not believed: {problem}"
     elif facts.targets:

@@ -5,6 +5,7 @@ looks, so that ten events on one binding cost one. `take_news` says whether a cy
 another result than before: our own writes, repeated reports and status noise are no news.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from global_sched.cache.binding_book import BindingBook
@@ -29,6 +30,7 @@ from global_sched.shared.api.karmada import Cluster as WireCluster
 from global_sched.shared.api.karmada import OverridePolicy, ResourceBinding
 from global_sched.shared.api.names import PAST_USAGE
 from global_sched.shared.api.volcano import Queue as WireQueue
+from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.past_text import parse_past
@@ -58,6 +60,7 @@ class State:
         self._directives = DirectiveBook(self.world)
         self.epoch = 0
         """The leader's; goes into every snapshot."""
+        self._beyond: dict[WorkloadKey, Decision] = {}
         self.revision = 0
         """Rises when anything that a status shows may have changed."""
 
@@ -78,12 +81,12 @@ class State:
 
     # --- bindings -------------------------------------------------------------------------
 
-    def upsert_binding(self, wire: ResourceBinding) -> None:
-        """Take a binding in; one that is not ours is forgotten."""
+    def upsert_binding(self, wire: ResourceBinding, now: Instant | None = None) -> None:
+        """Take a binding in that came `now`; one that is not ours is forgotten."""
         meta = wire.metadata
         kind = "ResourceBinding" if meta.namespace else "ClusterResourceBinding"
         self.notices.clear(Topic.MALFORMED, kind, meta.namespace, meta.name)
-        self._bindings.offer(wire)
+        self._bindings.offer(wire, now)
 
     def refresh(self, wire: ResourceBinding) -> None:
         """Take in what a write of ours returned, unless the binding is gone by now."""
@@ -279,6 +282,43 @@ class State:
             entry.overlay = None
             self._bindings.touch(key)
 
+    # --- terms ----------------------------------------------------------------------------
+
+    def begin_term(self, epoch: int) -> None:
+        """We lead. What was listed by now is decided; what appears from now on is judged."""
+        self._note(self._bindings.absorb())
+        self.epoch = self._bindings.term = epoch
+        self._forget_terms()
+
+    def end_term(self) -> None:
+        """We follow."""
+        self._bindings.term = 0
+        self._forget_terms()
+
+    def _forget_terms(self) -> None:
+        self._beyond = {}
+        for entry in self._bindings.entries():
+            decision = entry.facts.decision
+            if entry.late or entry.beyond is not None or _beyond(decision, self._bindings.term):
+                entry.late, entry.beyond = False, None
+                self._bindings.touch(entry.facts.key)
+
+    def beyond_term(self) -> Mapping[WorkloadKey, Decision]:
+        """Decisions above our term, as of the last `settle`, that are believed so far.
+
+        Either our term is over, or the Lease never gave their epoch.
+        """
+        return self._beyond
+
+    def disbelieve(self, decisions: Mapping[WorkloadKey, Decision]) -> None:
+        """The Lease has not given the epochs of these decisions."""
+        for key, decision in decisions.items():
+            entry = self._bindings.get(key)
+            if entry is not None and entry.facts.decision == decision:
+                entry.beyond = decision
+                self._bindings.touch(key)
+        self._beyond = {k: d for k, d in self._beyond.items() if decisions.get(k) != d}
+
     # --- reading --------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -295,11 +335,23 @@ class State:
     def _resolve(self, entry: Entry) -> None:
         self.revision += 1
         self.world.update(entry)
+        self._note_term(entry)
         workload = entry.workload
         if workload is not None:
             self.notices.tell_binding(entry.facts, Topic.DECISION_NOT_BELIEVED, workload.forged)
             collision = self.templates.collision(entry.facts.template)
             self.notices.tell_binding(entry.facts, Topic.NAME_COLLISION, collision)
+
+    def _note_term(self, entry: Entry) -> None:
+        key, decision = entry.facts.key, entry.facts.decision
+        if (
+            decision is not None
+            and _beyond(decision, self._bindings.term)
+            and entry.beyond != decision
+        ):
+            self._beyond = {**self._beyond, key: decision}
+        elif key in self._beyond:
+            self._beyond = {k: d for k, d in self._beyond.items() if k != key}
 
     def workload(self, key: WorkloadKey) -> Workload | None:
         """One workload at its newest version, None when we do not answer for it."""
@@ -333,16 +385,13 @@ class State:
         """The Directive of one member as it should be; nothing for a cluster that is gone."""
         return self._directives.specs(cluster)
 
-    def highest_epoch(self) -> int:
-        """The highest epoch on any decision: a new leader's must be higher."""
-        self._note(self._bindings.absorb())
-        return max(
-            (e.facts.decision.epoch for e in self._bindings.entries() if e.facts.decision),
-            default=0,
-        )
-
     def set_aside(
         self, api_version: str, kind: str, namespace: str, name: str, uid: str, text: str
     ) -> None:
         """Tell that an object cannot be used."""
         self.notices.set_aside(api_version, kind, namespace, name, uid, text)
+
+
+def _beyond(decision: Decision | None, term: int) -> bool:
+    """Whether a decision is of a later term than ours; never while we follow."""
+    return bool(term) and decision is not None and decision.epoch > term

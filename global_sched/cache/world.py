@@ -200,6 +200,8 @@ class World:
             tenant=self._tenants.of(facts.namespace),
             progress=self._progress(entry),
             overlay=entry.overlay,
+            beyond=entry.beyond is not None and entry.beyond == facts.decision,
+            late=entry.late,
         )
         return workload_of(facts, parts)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from global_sched.cache import State
@@ -49,8 +49,9 @@ class SchedulingLoop:
     """Runs one cycle after the other while there is a reason to.
 
     `staleness` gives the age of what we know and its kind; nothing is decided on anything older
-    than `max_age` seconds. `debounce` and `budget` are those of `Pace`; a cycle after one that took
-    longer than the budget runs in a thread.
+    than `max_age` seconds. `confirm` asks the server whether our term is the present one.
+    `debounce` and `budget` are those of `Pace`; a cycle after one that took longer than the budget
+    runs in a thread.
     """
 
     def __init__(  # noqa: PLR0913 - what it reads, whom it hands to, and its pace
@@ -62,6 +63,7 @@ class SchedulingLoop:
         clock: Clock,
         wake: Wake,
         term: Term,
+        confirm: Callable[[], Awaitable[bool]],
         policy: Policy,
         metrics: Metrics,
         staleness: Callable[[], tuple[float, str]],
@@ -76,6 +78,7 @@ class SchedulingLoop:
         self._clock = clock
         self._wake = wake
         self._term = term
+        self._confirm = confirm
         self._policy = policy
         self._metrics = metrics
         self._staleness = staleness
@@ -159,6 +162,9 @@ class SchedulingLoop:
             return self._clock.monotonic() + STALE_RETRY
         self._was_stale = False
         started = self._clock.monotonic()
+        self._state.settle()
+        if self._state.beyond_term() and not await self._is_ours():
+            return self._clock.monotonic() + STALE_RETRY
         snapshot = self._state.snapshot()
         decided = self._clock.monotonic()
         plan = await self._decide(snapshot)
@@ -181,6 +187,19 @@ class SchedulingLoop:
         self._put_off = self._dispatcher.next_due()
         return self._clock.monotonic() + QUIET
 
+    async def _is_ours(self) -> bool:
+        """Whether the Lease is still ours although a decision of a later term has appeared.
+
+        A leader that was replaced must not judge its successor's decisions.
+        """
+        seen = self._state.beyond_term()
+        if await self._confirm():
+            self._state.disbelieve(seen)
+            return True
+        self._decided = None  # what was news is still to be decided on
+        self._metrics.inc(CYCLES, outcome="skipped")
+        return False
+
     async def _decide(self, snapshot: Snapshot) -> Plan:
         now = self._decided = self._clock.now()
         if self._pace.took <= self._budget:
@@ -196,6 +215,8 @@ class SchedulingLoop:
             await self._committed()
             try:
                 self._state.settle()
+                if self._state.beyond_term():
+                    continue  # the cycle that learns what they are is followed by the Directives
                 self._directives.refresh(self._policy)
             except Exception as error:  # the loop's guard: members are told after the next cycle
                 self._metrics.inc(LOOP_FAILURES, loop="directives")

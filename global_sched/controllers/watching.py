@@ -144,10 +144,10 @@ class Handlers:
 
     def bindings(self) -> StateHandler:
         """ResourceBindings and ClusterResourceBindings."""
-        state, leavings = self._state, self._leavings
+        state, clock, leavings = self._state, self._clock, self._leavings
 
         def upsert(wire: ResourceBinding) -> None:
-            state.upsert_binding(wire)
+            state.upsert_binding(wire, clock.now())
             if leavings is not None:
                 leavings.seen(wire)
 

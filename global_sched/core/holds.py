@@ -10,6 +10,7 @@ from global_sched.core.statement import Statement
 from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, DomainId
+from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.topology import Leaf, Occupant, Topology
@@ -55,6 +56,8 @@ def live(workload: Workload, statement: Statement) -> Claim | None:
     gang = workload.demand.gang
     if claim is None or gang is None or claim.until <= statement.now:
         return None
+    if claim.victims and claim.until > statement.now + statement.policy.hold_seconds * SECOND:
+        return None  # no wave lasts longer: the Policy has changed, or another writer made it
     if claim.cluster not in statement.rooms.position:
         return None
     ledger, wanted = statement.ledger, gang.all_amounts()

@@ -202,6 +202,7 @@ class Statement:
             targets=targets_of(decision.grants),
             affinity=affinity,
             makes_room_for=makes_room_for,
+            disbelieved=workload.forged,
         )
         self.admissions.append(admission)
         self.decided.add(workload.key)

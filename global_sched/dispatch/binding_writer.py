@@ -44,6 +44,8 @@ class Saying:
     """As the write of the placement returned it."""
     decision: DecisionId
     affinity: str | None
+    disbelieved: str = ""
+    """Why the decision that this one replaces was not believed."""
 
 
 Work = Admission | Withdrawal | Claiming | Confirmation | Saying | ReasonWrite
@@ -88,7 +90,11 @@ class BindingWriter:
             case Saying():
                 return Written(
                     await self._succeed(
-                        work.workload, work.binding, work.decision, affinity=work.affinity
+                        work.workload,
+                        work.binding,
+                        work.decision,
+                        affinity=work.affinity,
+                        disbelieved=work.disbelieved,
                     )
                 )
             case ReasonWrite():
@@ -137,6 +143,7 @@ class BindingWriter:
             binding=written,
             decision=admission.decision.id,
             affinity=admission.affinity,
+            disbelieved=admission.disbelieved,
         )
         return Written(Result.OK, saying)
 
@@ -196,6 +203,7 @@ class BindingWriter:
         decision: DecisionId | None,
         *,
         affinity: str | None,
+        disbelieved: str = "",
     ) -> Result:
         """Step two.
 
@@ -212,6 +220,7 @@ class BindingWriter:
                 now=self._stamp(binding),
                 affinity=affinity if affinity or known else None,
                 unheld=not_held_back(binding, self._source.workload(key), self._source),
+                disbelieved=disbelieved,
             )
             try:
                 await self._patch(key, body, status=True)

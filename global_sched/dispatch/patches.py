@@ -97,27 +97,36 @@ def success_status(
     now: Instant,
     affinity: str | None,
     unheld: str = "",
+    disbelieved: str = "",
 ) -> Body:
     """Step two: Scheduled=True, the generation that step one returned, and when.
 
     `affinity` None leaves the observed group as it is. `unheld` says what runs though it is not
-    admitted.
+    admitted, `disbelieved` why the decision before this one was not believed.
     """
     scheduled = Condition(
         type=ConditionType.SCHEDULED, status="True", reason=KarmadaReason.SUCCESS, message=SUCCESS
     )
-    kind = ConditionType.GROWTH_NOT_HELD_BACK
+    growth = Condition(
+        type=ConditionType.GROWTH_NOT_HELD_BACK,
+        status="True" if unheld else "False",
+        reason="BoundByAnotherScheduler" if unheld else "Admitted",
+        message=unheld[:_MESSAGE_LIMIT] or "nothing runs that is not admitted",
+    )
+    doubt = Condition(
+        type=ConditionType.DECISION_NOT_BELIEVED,
+        status="True" if disbelieved else "False",
+        reason="DecidedAnew",
+        message=disbelieved[:_MESSAGE_LIMIT] or "the decision is the leader's",
+    )
+    more = (growth, doubt)
     listed = _back_in_place(conditions, now)
-    said = [one for one in listed if one.type == kind]
-    found = with_scheduled([one for one in listed if one.type != kind], scheduled, now)
-    if said or unheld:
-        growth = Condition(
-            type=kind,
-            status="True" if unheld else "False",
-            reason="BoundByAnotherScheduler" if unheld else "Admitted",
-            message=unheld[:_MESSAGE_LIMIT] or "nothing runs that is not admitted",
-        )
-        found += with_scheduled(said, growth, now)
+    rest = [one for one in listed if one.type not in (growth.type, doubt.type)]
+    found = with_scheduled(rest, scheduled, now)
+    for new in more:
+        said = [one for one in listed if one.type == new.type]
+        if said or new.status == "True":
+            found += with_scheduled(said, new, now)
     status: Body = {
         "schedulerObservedGeneration": generation,
         "lastScheduledTime": format_instant(now),

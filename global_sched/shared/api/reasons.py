@@ -134,6 +134,9 @@ class ConditionType(StrEnum):
     GROWTH_NOT_HELD_BACK = "GrowthNotHeldBack"
     """On a binding: pods that are not admitted are bound all the same, since a scheduler other than
     the agent binds them; the message says which and where. False once that is over."""
+    DECISION_NOT_BELIEVED = "DecisionNotBelieved"
+    """On a binding: its decision annotation was not believed and was decided anew; the message says
+    why. False once the leader has decided again."""
     ACCEPTED = "Accepted"
     """On a CapacityReport: the leader uses it; else the message says why not."""
     TREE_VALID = "TreeValid"

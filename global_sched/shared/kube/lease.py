@@ -3,7 +3,8 @@
 Whether another holder is alive is judged by watching its Lease change for a whole lease time on
 our own monotonic clock; clocks of two machines are never compared. A leader's term has a number
 (the epoch: `leaseTransitions`, raised with every term), which goes on each decision, so that a
-late write of a former leader can be recognised.
+late write of a former leader can be recognised. The number comes from the Lease and the clock, and
+from no other object (`next_epoch`).
 
 The body is cancelled as soon as the renew deadline passes without a renewal, which leaves
 `lease - renew` seconds before anybody else may start. `Term.valid()` before every write closes
@@ -21,11 +22,20 @@ from global_sched.shared.api.resource import LEASES
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import AlreadyExists, ApiError, Conflict, KubeError, NotFound
-from global_sched.shared.model.instant import format_micro
+from global_sched.shared.model.instant import SECOND, Instant, format_micro, parse_instant
 from global_sched.shared.telemetry.logs import get_logger
 
+HIGHEST_EPOCH: Final = 2**31 - 1
+"""What `leaseTransitions` holds."""
+FIRST_DAY: Final = parse_instant("2025-01-01T00:00:00Z")
+"""Epochs start at the seconds since then, which `leaseTransitions` holds until 2093."""
+LONGEST_WAIT: Final = 10
+"""A Lease that asks for a longer time than so many of our own lease times is not waited for."""
 REQUEST_TIMEOUT: Final = 5.0
 """Seconds for one request on the Lease; shorter than the renew deadline."""
+
+SHORTEST_REQUEST: Final = 0.001
+"""With less than so many seconds left no request is made: its timeout would pass at once."""
 
 log = get_logger(__name__)
 
@@ -52,12 +62,24 @@ class Term:
         return not self.ended and self.clock.monotonic() < self.deadline
 
 
+def next_epoch(transitions: int, now: Instant) -> int:
+    """The epoch of the term after a Lease with so many transitions (0: there was no Lease).
+
+    It is at least the seconds since a fixed day. Terms are seconds apart, so a Lease that was
+    deleted, or restored from a backup, continues above every term that it ever gave. A number that
+    nothing can follow was not counted by an election, and is not believed.
+    """
+    floor = min(max(1, (now - FIRST_DAY) // SECOND), HIGHEST_EPOCH)
+    if not 0 <= transitions < HIGHEST_EPOCH:
+        return floor
+    return max(transitions + 1, floor)
+
+
 class LeaderElection:
     """Runs a body while this process holds the Lease.
 
     `lease` > `renew` > `retry` seconds: others may take over after `lease` without a change, we
-    stop after `renew` without a renewal, and we try every `retry`. `minimum_epoch` is the
-    highest epoch ever seen on objects: a Lease that was deleted must not start again from 1.
+    stop after `renew` without a renewal, and we try every `retry`.
     """
 
     def __init__(  # noqa: PLR0913 - three times, three names, and what they work with
@@ -71,7 +93,6 @@ class LeaderElection:
         lease: float = 15.0,
         renew: float = 10.0,
         retry: float = 2.0,
-        minimum_epoch: Callable[[], int] = lambda: 0,
         rng: random.Random | None = None,
     ) -> None:
         if not lease > renew > 1.2 * retry > 0:
@@ -86,7 +107,6 @@ class LeaderElection:
         self._lease = lease
         self._renew = renew
         self._retry = retry
-        self._minimum_epoch = minimum_epoch
         self._rng = rng or random.Random()  # noqa: S311 - spreads candidates
         self._current: dict[str, Any] | None = None
         self._seen: tuple[str, float] | None = None
@@ -94,6 +114,10 @@ class LeaderElection:
         """Our own term, None while we are not leading."""
         self.holder = ""
         """Who held the Lease when it was last read; empty = nobody or not known."""
+        self.blocked = ""
+        """Why this process could not be elected for a lease time or longer; empty when it could, or
+        another holder is alive."""
+        self._failing_since: float | None = None
 
     async def run(self, body: Callable[[Term], Awaitable[None]]) -> None:
         """Wait for the Lease, run the body, give the Lease back.
@@ -136,13 +160,30 @@ class LeaderElection:
                 async with asyncio.timeout(REQUEST_TIMEOUT):
                     epoch = await self._try_acquire()
             except Conflict:
-                epoch = None  # somebody was faster
+                epoch = None  # another candidate was faster
+                self._failing_since, self.blocked = None, ""
             except (ApiError, TimeoutError) as error:
                 epoch = None
-                log.warning("lease_unavailable", lease=self._name, error=str(error) or "timeout")
+                self._failed(asked, str(error) or "the server did not answer in time")
+            else:
+                self._failing_since, self.blocked = None, ""
             if epoch is not None:
                 return Term(epoch, self._identity, self._clock, asked + self._renew)
             await self._clock.sleep(self._rng.uniform(self._retry, self._retry * 1.2))
+
+    def _failed(self, asked: float, cause: str) -> None:
+        """One more attempt got no answer, or a refusal: after a lease time of them it is told."""
+        if self._failing_since is None:
+            self._failing_since = asked
+        seconds = self._clock.monotonic() - self._failing_since
+        if seconds < self._lease:
+            log.warning("lease_unavailable", lease=self._name, error=cause)
+            return
+        told, self.blocked = self.blocked, f"the Lease {self._namespace}/{self._name}: {cause}"
+        if told != self.blocked:
+            log.error(
+                "cannot_be_elected", lease=self._name, seconds=round(seconds), error=self.blocked
+            )
 
     async def _try_acquire(self) -> int | None:
         """The epoch of the new term; None while somebody else is alive."""
@@ -154,13 +195,16 @@ class LeaderElection:
         self.holder = spec.get("holderIdentity") or ""
         if self.holder and not self._expired(found, spec):
             return None
-        epoch = max(int(spec.get("leaseTransitions") or 0), self._minimum_epoch()) + 1
+        transitions = int(spec.get("leaseTransitions") or 0)
+        epoch = next_epoch(transitions, self._clock.now())
+        if epoch <= transitions:
+            log.error("lease_epoch_not_believed", lease=self._name, found=transitions, epoch=epoch)
         self._current = await self._put(found, epoch=epoch, acquired=True)
         self.holder = self._identity
         return epoch
 
     async def _create(self) -> int | None:
-        epoch = self._minimum_epoch() + 1
+        epoch = next_epoch(0, self._clock.now())
         lease: dict[str, Any] = {
             "apiVersion": LEASES.api_version,
             "kind": LEASES.kind,
@@ -181,9 +225,34 @@ class LeaderElection:
         if self._seen is None or self._seen[0] != version:
             self._seen = (version, now)
         duration = float(spec.get("leaseDurationSeconds") or self._lease)
+        duration = min(duration, LONGEST_WAIT * self._lease)
         return now - self._seen[1] >= duration
 
     # --- staying leader -------------------------------------------------------------------
+
+    async def confirm(self) -> bool:
+        """Ask the server whether our term is the Lease's present one.
+
+        When it is not, the term ends: no write is made after this returns.
+        """
+        term = self.term
+        if term is None or not term.valid():
+            return False
+        try:
+            async with asyncio.timeout(REQUEST_TIMEOUT):
+                found = await self._client.get(LEASES, self._name, namespace=self._namespace)
+        except NotFound:
+            found = {}
+        except (ApiError, TimeoutError) as error:
+            log.warning("lease_unavailable", lease=self._name, error=str(error) or "timeout")
+            return False
+        spec = found.get("spec") or {}
+        ours = (self._identity, term.epoch)
+        if (spec.get("holderIdentity"), spec.get("leaseTransitions")) == ours:
+            return True
+        log.warning("lease_lost", lease=self._name, holder=spec.get("holderIdentity") or "")
+        term.ended = True
+        return False
 
     async def _keep(self, term: Term) -> NoReturn:
         """Renew until that fails for the renew deadline.
@@ -195,7 +264,9 @@ class LeaderElection:
             await self._clock.sleep(max(0.0, min(pause, term.deadline - self._clock.monotonic())))
             asked = self._clock.monotonic()
             left = term.deadline - asked
-            if left <= 0:
+            if term.ended:
+                raise LeaseLost(f"the lease {self._name} is not ours any more")
+            if left < SHORTEST_REQUEST:
                 raise LeaseLost(f"the lease {self._name} was not renewed in {self._renew:g} s")
             try:
                 async with asyncio.timeout(min(REQUEST_TIMEOUT, left)):
@@ -208,17 +279,18 @@ class LeaderElection:
     async def _renew_once(self, term: Term) -> None:
         assert self._current is not None
         try:
-            self._current = await self._put(self._current, epoch=term.epoch, acquired=False)
-        except Conflict:
-            # Our own renewal whose answer was lost, or another leader: look.
-            found = await self._client.get(LEASES, self._name, namespace=self._namespace)
-            spec = found.get("spec") or {}
-            self.holder = spec.get("holderIdentity") or ""
-            if self.holder != self._identity or spec.get("leaseTransitions") != term.epoch:
-                raise LeaseLost(
-                    f"the lease {self._name} belongs to {self.holder or 'nobody'}"
-                ) from None
-            self._current = await self._put(found, epoch=term.epoch, acquired=False)
+            try:
+                self._current = await self._put(self._current, epoch=term.epoch, acquired=False)
+            except Conflict:
+                # Our own renewal whose answer was lost, another leader, or a Lease made anew: look.
+                found = await self._client.get(LEASES, self._name, namespace=self._namespace)
+                spec = found.get("spec") or {}
+                self.holder = spec.get("holderIdentity") or ""
+                if self.holder != self._identity or spec.get("leaseTransitions") != term.epoch:
+                    raise LeaseLost(
+                        f"the lease {self._name} belongs to {self.holder or 'nobody'}"
+                    ) from None
+                self._current = await self._put(found, epoch=term.epoch, acquired=False)
         except NotFound:
             raise LeaseLost(f"the lease {self._name} was deleted") from None
 

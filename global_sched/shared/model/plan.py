@@ -21,6 +21,8 @@ class Admission:
     """The name of the affinity group that was used."""
     makes_room_for: WorkloadKey | None = None
     """It gives up surplus for this claim, and is written once the claim is."""
+    disbelieved: str = ""
+    """Why the decision that it replaces was not believed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,6 +132,9 @@ class Workload:
     shrunk: bool = False
     """Whether the template has fewer pods than the decision annotation: `decision` is cut to it,
     and has to be written."""
+    late: bool = False
+    """Whether its decision is of an earlier leader and was written after the present one began: it
+    was not made on what has been decided since."""
     targets: tuple[Target, ...] = ()
     leaving: tuple[ClusterName, ...] = ()
     """Clusters in `gracefulEvictionTasks`: never chosen while they are there."""
@@ -237,7 +240,7 @@ class Workload:
         decision = self.decision
         if decision is None or not self.scheduled or not self.placement_applied:
             return False
-        if self.forged or self.shrunk:
+        if self.forged or self.shrunk or self.late:
             return False
         if self.last_scheduled is None or self.observed_generation != self.generation:
             return False

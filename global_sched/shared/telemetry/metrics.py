@@ -121,6 +121,11 @@ DIRECTIVE_BYTES: Final = gauge(
 
 LEADER: Final = gauge("leader", "1 while this process leads.", programs=BOTH)
 EPOCH: Final = gauge("epoch", "Number of the leader's term; 0 while following.", programs=BOTH)
+ELECTION_BLOCKED: Final = gauge(
+    "election_blocked",
+    "1 while this process cannot be elected: the Lease can be neither read nor written.",
+    programs=BOTH,
+)
 LEADER_TRANSITIONS: Final = counter(
     "leader_transitions_total", "Times this process became or ceased to be leader.", programs=BOTH
 )

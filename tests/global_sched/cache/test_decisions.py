@@ -82,12 +82,6 @@ def test_unreadable(text):
     ("decision", "targets", "want"),
     [
         pytest.param(made(grant()), [("m1", None)], "", id="it matches"),
-        pytest.param(
-            Decision(id="0" * 20, epoch=1, at=NOW, order=0, grants=(grant(),)),
-            [("m1", None)],
-            "does not match its content",
-            id="the id is not that of its content",
-        ),
         pytest.param(made(grant()), [("m2", None)], "spec.clusters names m2", id="another cluster"),
         pytest.param(made(grant()), [], "spec.clusters names", id="no clusters any more"),
         pytest.param(
@@ -105,10 +99,10 @@ def test_unreadable(text):
     ],
 )
 def test_distrust(decision, targets, want):
-    """Id, clusters and replicas must all agree."""
+    """Clusters and replicas must agree."""
     there = tuple(Target(cluster=c, replicas=r) for c, r in targets)
 
-    found = distrust(decision, "id-train-job", there)
+    found = distrust(decision, there)
 
     assert (want in found) if want else found == ""
 

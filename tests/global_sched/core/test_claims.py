@@ -51,6 +51,23 @@ def test_a_new_leader_goes_on():
     assert not again.claims
 
 
+@pytest.mark.parametrize(("more", "want"), [(0, ["low"]), (1, [])])
+def test_no_wave_lasts_longer_than_the_policy_lets_one_last(more, want):
+    """A claim with a later end was written by another program, and makes nothing leave."""
+    town = town_of(job("low", 4))
+    town.add(job("high", 2, priority=10))
+    plan = cycle(town)
+    (claiming,) = plan.claims
+    claim = claiming.decision.claim
+    later = replace(claim, until=Instant(claim.until + more))
+    forged = replace(claiming, decision=replace(claiming.decision, claim=later))
+    town.execute(replace(plan, withdrawals=(), claims=(forged,)))
+
+    again = cycle(town, replace(POLICY, searches_per_cycle=0))
+
+    assert ids(again.withdrawals) == want
+
+
 def test_a_claim_that_is_not_met_in_time_ends():
     """Then the cluster is left out for a while, and nobody else has left."""
     town = town_of(job("low", 4))

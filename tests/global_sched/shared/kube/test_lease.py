@@ -6,11 +6,13 @@ import pytest
 
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.lease import LeaderElection, LeaseLost
-from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.kube.lease import LeaderElection, LeaseLost, next_epoch
+from global_sched.shared.model.instant import SECOND, Instant, parse_instant
 from tests.global_sched.shared.kube.memory_server import MemoryTransport
 from tests.virtual_time import virtual_time
 
+YEAR = 365 * 24 * 3600
+"""The epoch of a term that begins with the virtual clock, a year after the fixed day."""
 PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/gs"
 
 
@@ -53,15 +55,15 @@ class Body:
 
 @virtual_time
 async def test_the_first_candidate_creates_the_lease():
-    """A new Lease starts with epoch 1 and names its holder; leaving gives it back."""
+    """A new Lease starts at the seconds since a fixed day; leaving gives it back."""
     server, body = MemoryTransport(), Body()
     task = asyncio.create_task(election(server, "a").run(body))
     await body.started.wait()
 
     spec = server.objects[PATH]["spec"]
-    assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("a", 1)
+    assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("a", YEAR)
     assert spec["leaseDurationSeconds"] == 15
-    assert body.term.epoch == 1
+    assert body.term.epoch == YEAR
     assert body.term.valid()
 
     body.end.set()
@@ -85,7 +87,7 @@ async def test_one_leads_the_other_waits():
     released = now()
     await second.started.wait()
 
-    assert second.term.epoch == 2
+    assert second.term.epoch == YEAR + 1
     assert now() - released < 2.5
     two.cancel()
     await asyncio.wait([two])
@@ -103,7 +105,7 @@ async def test_a_dead_leader_is_replaced():
     await body.started.wait()
 
     assert 15 <= now() <= 15 + 2.4
-    assert body.term.epoch == 7
+    assert body.term.epoch == YEAR
     task.cancel()
     await asyncio.wait([task])
 
@@ -216,13 +218,103 @@ async def test_a_crashing_body_gives_the_lease_back():
 
 
 @virtual_time
-async def test_the_epoch_never_goes_back():
-    """A Lease that was deleted starts above every epoch that objects carry."""
+async def test_a_deleted_lease_starts_above_every_term_before():
+    """Terms are seconds apart, and a term starts at the seconds since a fixed day or above."""
+    server, clock, epochs = MemoryTransport(), LoopClock(), []
+    for _ in range(3):
+        body = Body()
+        task = asyncio.create_task(election(server, "a", clock=clock).run(body))
+        await body.started.wait()
+        epochs.append(body.term.epoch)
+        del server.objects[PATH]
+        with pytest.raises(LeaseLost):
+            await task
+
+    assert epochs == sorted(set(epochs))
+    assert epochs[0] == YEAR
+
+
+@pytest.mark.parametrize(
+    ("transitions", "day", "want"),
+    [
+        pytest.param(0, "2025-01-01T00:00:00Z", 1, id="the first second"),
+        pytest.param(0, "2026-01-01T00:00:00Z", YEAR, id="no Lease, or one just made"),
+        pytest.param(7, "2026-01-01T00:00:00Z", YEAR, id="a Lease of another program"),
+        pytest.param(YEAR + 40, "2026-01-01T00:00:00Z", YEAR + 41, id="terms came fast"),
+        pytest.param(YEAR, "2024-01-01T00:00:00Z", YEAR + 1, id="our clock is behind"),
+        pytest.param(2**31 - 2, "2026-01-01T00:00:00Z", 2**31 - 1, id="the last one that fits"),
+        pytest.param(2**31 - 1, "2026-01-01T00:00:00Z", YEAR, id="nothing can follow it"),
+        pytest.param(2**62, "2026-01-01T00:00:00Z", YEAR, id="more than the field holds"),
+        pytest.param(-5, "2026-01-01T00:00:00Z", YEAR, id="negative"),
+        pytest.param(0, "2999-01-01T00:00:00Z", 2**31 - 1, id="a clock far ahead"),
+    ],
+)
+def test_next_epoch(transitions, day, want):
+    """A term's epoch comes from Lease and clock, and the Lease can always hold it."""
+    assert next_epoch(transitions, parse_instant(day)) == want
+
+
+@virtual_time
+async def test_a_lease_that_asks_for_years_is_not_waited_for():
+    """The Lease is in reach of others: its duration holds up an election for so long at most."""
     server, body = MemoryTransport(), Body()
-    task = asyncio.create_task(election(server, "a", minimum_epoch=lambda: 41).run(body))
+    lease = {"metadata": {"name": "gs", "resourceVersion": "1"}}
+    lease["spec"] = {"holderIdentity": "x", "leaseDurationSeconds": 2**31 - 1}
+    server.objects[PATH] = lease
+    task = asyncio.create_task(election(server, "b").run(body))
+
     await body.started.wait()
 
-    assert body.term.epoch == 42
+    assert 150 <= now() <= 153
+    task.cancel()
+    await asyncio.wait([task])
+
+
+@virtual_time
+async def test_a_candidate_that_cannot_be_elected_says_why():
+    """After a lease time without an answer; it is over with the first one."""
+    server, body = MemoryTransport(), Body()
+    server.down = True
+    one = election(server, "a")
+    task = asyncio.create_task(one.run(body))
+    await asyncio.sleep(14)
+    assert one.blocked == ""
+    await asyncio.sleep(4)
+    assert one.blocked.startswith("the Lease ns/gs: ")
+    server.down = False
+    await body.started.wait()
+
+    assert one.blocked == ""
+    task.cancel()
+    await asyncio.wait([task])
+
+
+@virtual_time
+@pytest.mark.parametrize(
+    ("spec", "want"),
+    [
+        pytest.param({}, True, id="as we wrote it"),
+        pytest.param({"leaseTransitions": YEAR + 9}, False, id="a later term"),
+        pytest.param({"holderIdentity": "b"}, False, id="another holder"),
+        pytest.param(None, False, id="deleted"),
+    ],
+)
+async def test_confirm(spec, want):
+    """A leader that asks learns whether its term is over, and writes nothing from then on."""
+    server, body = MemoryTransport(), Body()
+    one = election(server, "a")
+    task = asyncio.create_task(one.run(body))
+    await body.started.wait()
+    if spec is None:
+        del server.objects[PATH]
+    else:
+        server.objects[PATH]["spec"].update(spec)
+
+    assert await one.confirm() is want
+    assert body.term.valid() is want
+    server.down = True
+    assert not await one.confirm()
+    assert body.term.valid() is want
     task.cancel()
     await asyncio.wait([task])
 

@@ -1,0 +1,122 @@
+"""Terms of leaders: a Lease that is lost, epochs that none gave, and decisions that come late."""
+
+import json
+from contextlib import suppress
+
+import pytest
+
+from global_sched.shared.api import resource as kinds
+from global_sched.shared.api.names import DECISION
+from global_sched.shared.kube.errors import NotFound
+from tests.flows.federation import TEAM, gang, member, whole
+from tests.virtual_time import virtual_time
+
+
+async def lease(world):
+    found = await world.admin.get(kinds.LEASES, "global-sched", namespace="karmada-system")
+    return found["spec"]
+
+
+async def later(world, epoch):
+    with suppress(NotFound):
+        return (await lease(world))["leaseTransitions"] > epoch
+
+
+async def decided_anew(world, name, epoch):
+    said = condition(await world.binding(name), "DecisionNotBelieved")
+    return said is not None and (await world.decision(name))["epoch"] != epoch
+
+
+async def placed(world, *names):
+    """What each job was given, and the node of each of its pods."""
+    found = {}
+    for name in names:
+        await world.until_phase(name, "Running", seconds=90)
+        [cluster] = await world.clusters(name)
+        nodes = await world.bound(cluster, name)
+        assert len(nodes) == 4
+        found[name] = (cluster, (await world.decision(name))["grants"], nodes)
+    return found
+
+
+async def rewrite(world, name, **fields):
+    """Another writer changes fields of a decision; its id still matches what the id is made of."""
+    decision = await world.decision(name) | fields
+    await world.admin.patch(
+        kinds.RESOURCE_BINDINGS,
+        f"{name}-job",
+        {"metadata": {"annotations": {DECISION: json.dumps(decision)}}},
+        namespace=TEAM,
+    )
+
+
+def condition(binding, kind):
+    found = (binding.get("status") or {}).get("conditions") or ()
+    return next((one for one in found if one["type"] == kind), None)
+
+
+async def events(world, reason):
+    found = await world.admin.list(kinds.EVENTS, namespace=TEAM)
+    return [one for one in found.items if one.get("reason") == reason]
+
+
+@virtual_time
+async def test_a_deleted_lease_takes_nothing_from_what_runs(tmp_path):
+    """The next term is above all earlier ones: every decision stays, and agents follow."""
+    async with whole(tmp_path, member("m1", racks=2), member("m2")) as world:
+        await world.submit(gang("a"), gang("b"))
+        before = await placed(world, "a", "b")
+        epoch, version = (await lease(world))["leaseTransitions"], await world.bindings_version()
+
+        await world.admin.delete(kinds.LEASES, "global-sched", namespace="karmada-system")
+        await world.until(lambda: later(world, epoch), "a new leader", seconds=60)
+        await world.submit(gang("c"))
+        after = await placed(world, "a", "b", "c")
+
+        assert {name: after[name] for name in before} == before
+        for name in before:
+            for one in await world.bindings_since(version, name):
+                assert one["spec"].get("gracefulEvictionTasks") is None
+                assert condition(one, "DecisionNotBelieved") is None
+        now = (await lease(world))["leaseTransitions"]
+        assert (await world.decision("c"))["epoch"] == now > epoch
+        told = await world.admin.list(kinds.DIRECTIVES)
+        assert {one["spec"]["epoch"] for one in told.items} == {now}
+
+
+@pytest.mark.parametrize(
+    "epoch", [pytest.param(2**62, id="2^62"), pytest.param(2**31 - 1, id="2^31 - 1")]
+)
+def test_an_epoch_that_no_lease_gave_decides_nothing(tmp_path, epoch):
+    """It is told on the binding and decided anew; what runs goes on, and elections do, too."""
+
+    @virtual_time
+    async def run():
+        async with whole(tmp_path, member("m1", racks=2), member("m2")) as world:
+            await world.submit(gang("a"), gang("b"))
+            before = await placed(world, "a", "b")
+            version = await world.bindings_version()
+            await rewrite(world, "a", epoch=epoch)
+
+            await world.until(lambda: decided_anew(world, "a", epoch), "decided anew", seconds=10)
+            term = (await lease(world))["leaseTransitions"]
+            assert (await world.decision("a"))["epoch"] == term
+            said = condition(await world.binding("a"), "DecisionNotBelieved")
+            assert said is not None
+            assert said["status"] == "True"
+            assert f"its term {epoch} is one that the Lease has not given" in said["message"]
+            assert len(await events(world, "DecisionNotBelieved")) == 1
+
+            await world.kill("global-sched")
+            await rewrite(world, "b", epoch=epoch)
+            await world.start_scheduler()
+            await world.until(lambda: decided_anew(world, "b", epoch), "decided anew", seconds=10)
+            after = await placed(world, "a", "b")
+
+            for name in before:
+                assert (after[name][0], after[name][2]) == (before[name][0], before[name][2])
+                for one in await world.bindings_since(version, name):
+                    assert one["spec"].get("gracefulEvictionTasks") is None
+                    assert len(one["spec"]["clusters"]) == 1
+
+    run()
