@@ -16,6 +16,7 @@ from global_sched.core.outcomes import outcome_of
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Backoff, Decision, Grant
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.selection import selected_by_any
@@ -74,6 +75,10 @@ def _look_at(workload: Workload, statement: Statement) -> Keeping | None:
         return None
     if workload.problem is None:
         kept = _trimmed(workload, kept)
+    elif workload.paused():
+        kept = tuple(
+            Grant(cluster=one.cluster, amounts=Amounts(), replicas=one.replicas) for one in kept
+        )
     if kept == decision.grants:
         return Keeping(workload, workload)  # nearly all: a copy of each would be most of a cycle
     _release(workload, decision.grants, kept, statement)
@@ -249,7 +254,7 @@ def _settle(keeping: Keeping, statement: Statement) -> None:
     assert decision is not None
     if before.forged:
         statement.write(now, statement.decide(now, decision.grants), now.observed_affinity)
-    elif decision.grants != old.grants or before.shrunk:
+    elif decision.grants != old.grants or before.shrunk or before.to_pause():
         statement.write(now, statement.redecide(now, decision.grants), now.observed_affinity)
     else:
         _settle_status(before, old, statement)
@@ -261,7 +266,8 @@ def say(keeping: Keeping, statement: Statement, why: Verdict | None) -> None:
     growing = why is not None and bool(now.lacking().entries)
     verdict = Verdict(code=Code.FIT, reason=Reason.ADMITTED, detail="in place")
     if before.problem is not None:
-        detail = f"in place; not followed: {before.problem.detail}"
+        what = "paused" if before.paused() else "not followed"
+        detail = f"in place; {what}: {before.problem.detail}"
         verdict = replace(verdict, detail=detail)
     elif growing and why is not None:
         lacks = now.lacking().pods()

@@ -37,6 +37,7 @@ ENDING: Final[Mapping[Phase, Phase]] = {
 """Phases that last until no pod runs, and what comes then."""
 FINISHED: Final = (Phase.COMPLETED, Phase.FAILED, Phase.TERMINATED)
 """Nothing leads out of these; the TTL counts from here."""
+PAUSED: Final = "all tasks have 0 replicas; raise them to go on"
 ENDED: Final = (*FINISHED, Phase.ABORTED)
 ENDED_BY: Final[Mapping[Action, Phase]] = {
     Action.ABORT_JOB: Phase.ABORTING,
@@ -104,7 +105,9 @@ def count(pods: Iterable[Pod], going: Collection[str], ends: Mapping[Place, str]
 
 
 def next_phase(phase: Phase, spec: JobSpec, counts: Counts) -> tuple[Phase, str]:
-    """The phase after Pending or Running, and a word why when it ends badly."""
+    """The phase after Pending or Running, and a word why when it ends badly, or waits."""
+    if not spec.pods():
+        return Phase.PENDING, PAUSED
     ended = counts.succeeded + counts.failed
     if phase is Phase.PENDING:
         if counts.running + ended >= spec.minimum:

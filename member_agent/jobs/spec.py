@@ -120,7 +120,7 @@ class JobSpec:
         return next((task for task in self.tasks if task.name == name), None)
 
     def pods(self) -> int:
-        """All pods."""
+        """All pods; none when the Job is paused."""
         return sum(task.replicas for task in self.tasks)
 
 
@@ -129,15 +129,16 @@ def read_spec(job: RunJob) -> JobSpec:
     spec = job.spec
     if not spec.tasks:
         raise JobRefusedError("spec.tasks", "is empty", "a Job needs at least one task")
-    tasks = tuple(_task(task, i) for i, task in enumerate(spec.tasks))
+    paused = all(task.replicas in (None, 0) for task in spec.tasks)
+    tasks = tuple(_task(task, i, paused=paused) for i, task in enumerate(spec.tasks))
     _check_tasks(tasks)
     pods = sum(task.replicas for task in tasks)
-    if not 0 < pods <= PODS_LIMIT:
+    if pods > PODS_LIMIT:
         raise JobRefusedError(
-            "spec.tasks[*].replicas", f"add up to {pods} pods", f"use 1 to {PODS_LIMIT}"
+            "spec.tasks[*].replicas", f"add up to {pods} pods", f"use at most {PODS_LIMIT}"
         )
     minimum = _number(spec.min_available, "spec.minAvailable", default=0)
-    minimum = minimum or sum(task.minimum for task in tasks)
+    minimum = 0 if paused else minimum or sum(task.minimum for task in tasks)
     if minimum > pods:
         raise JobRefusedError(
             "spec.minAvailable", f"is {minimum}, the tasks have {pods} pods", "lower it"
@@ -163,11 +164,12 @@ def read_spec(job: RunJob) -> JobSpec:
     )
 
 
-def _task(task: RunTask, position: int) -> TaskSpec:
+def _task(task: RunTask, position: int, *, paused: bool) -> TaskSpec:
+    """A task; in a paused Job its minimum and its partitions say nothing."""
     field = f"spec.tasks[{position}]"
     name = task.name or f"default{position}"
     replicas = _number(task.replicas, f"{field}.replicas", default=0)
-    partition = task.partition_policy
+    partition = None if paused else task.partition_policy
     default = replicas
     if partition is not None:
         size, total = partition.partition_size, partition.total_partitions
@@ -180,6 +182,7 @@ def _task(task: RunTask, position: int) -> TaskSpec:
             )
         default = partition.min_partitions * size or replicas
     minimum = _number(task.min_available, f"{field}.minAvailable", default=default)
+    minimum = 0 if paused else minimum
     if minimum > replicas:
         raise JobRefusedError(
             f"{field}.minAvailable", f"is {minimum} of {replicas} replicas", "lower it"

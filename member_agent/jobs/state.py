@@ -28,6 +28,7 @@ from member_agent.jobs.phases import (
     ENDED_BY,
     ENDING,
     FINISHED,
+    PAUSED,
     Phase,
     next_phase,
     startable,
@@ -209,7 +210,9 @@ def _sync(world: World, answer: policies.Answer) -> Outcome:
     draft.phase, problem = next_phase(world.phase, spec, counts)
     if answer.lost:
         draft.notes.append(_made_again(world, answer.lost))
-    if problem:
+    if problem == PAUSED:
+        draft.reason, draft.message = "Paused", problem
+    elif problem:
         draft.reason, draft.message = "MinimumNotReached", problem
         draft.notes.append(Note(reason="JobFailed", message=problem, warning=True))
     if draft.phase in ENDED:

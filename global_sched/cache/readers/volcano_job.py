@@ -7,6 +7,7 @@ Source:  Volcano's job admission: a task's minAvailable is its replicas (or minP
 
 from global_sched.cache.readers.leaving import leaving_of
 from global_sched.cache.readers.reading import (
+    HeldError,
     Reading,
     RefusedError,
     SchedulerField,
@@ -24,19 +25,19 @@ from global_sched.shared.placement import SpecError, constraint_of, with_familie
 
 
 def read_volcano_job(job: VolcanoJob) -> Reading:
-    """The gang of a Volcano Job. Raises RefusedError."""
+    """The gang of a Volcano Job. Raises RefusedError, HeldError."""
     spec = job.spec
     tasks = spec.tasks or []
     if not tasks:
         raise RefusedError("spec.tasks", "is empty", "a Job needs at least one task with pods")
+    if all(task.replicas in (None, 0) for task in tasks):
+        raise HeldError("spec.tasks[*].replicas add up to 0 pods; raise them to start the Job")
     pod_sets = tuple(_pod_set(task, f"spec.tasks[{i}]") for i, task in enumerate(tasks))
     if len({p.name for p in pod_sets}) < len(pod_sets):
         raise RefusedError("spec.tasks", "has two tasks of one name", "give each its own name")
     pod_sets = _together(pod_sets, job.metadata.annotation(PARTITIONS_TOGETHER))
     pods = sum(pod_set.count for pod_set in pod_sets)
     pods_total(pods, "spec.tasks[*].replicas")
-    if pods == 0:
-        raise RefusedError("spec.tasks[*].replicas", "add up to 0 pods", "set replicas of a task")
     minimum = whole_number(spec.min_available, "spec.minAvailable", default=0)
     if minimum > pods:
         raise RefusedError(

@@ -156,6 +156,21 @@ class Workload:
         """Whether it holds room: it has clusters and is not finished."""
         return bool(self.targets) and not self.finished
 
+    def paused(self) -> bool:
+        """Whether its template says that nothing is to run now."""
+        return self.problem is not None and self.problem.reason == Reason.SUSPENDED
+
+    def to_pause(self) -> bool:
+        """Whether it is paused, and its decision still grants, asks for or claims pods.
+
+        What is granted anew when it goes on has to fit then, like any growth.
+        """
+        decision = self.decision
+        if decision is None or not self.paused():
+            return False
+        asks = bool(decision.pending.entries) or decision.claim is not None
+        return asks or any(grant.amounts.entries for grant in decision.grants)
+
     def progress_in(self, cluster: ClusterName) -> Progress | None:
         """The report of one cluster on this workload."""
         return next((p for p in self.progress if p.cluster == cluster), None)
@@ -240,7 +255,7 @@ class Workload:
         decision = self.decision
         if decision is None or not self.scheduled or not self.placement_applied:
             return False
-        if self.forged or self.shrunk or self.late:
+        if self.forged or self.shrunk or self.late or self.to_pause():
             return False
         if self.last_scheduled is None or self.observed_generation != self.generation:
             return False

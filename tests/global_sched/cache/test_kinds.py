@@ -16,6 +16,8 @@ from tests.wire import (
     placement,
     pod_template,
     pytorch_job,
+    task,
+    vcjob,
 )
 
 MIN = "federation.global-sched.io/min-parallelism"
@@ -80,6 +82,19 @@ def test_batch_job_minimum_out_of_range(value):
         pytest.param(
             pytorch_job("j", {"Worker": 1}, spec={"runPolicy": {"suspend": True}}),
             id="a suspended PyTorchJob",
+        ),
+        pytest.param(vcjob("j", task("a", 0)), id="a Volcano Job without replicas"),
+        pytest.param(
+            vcjob("j", task("a", 0, minAvailable=4), spec={"minAvailable": 4}),
+            id="a Volcano Job that was scaled to zero and kept its minimum",
+        ),
+        pytest.param(
+            vcjob(
+                "j",
+                task("a", 0, partitionPolicy={"totalPartitions": 2, "partitionSize": 2}),
+                task("b", 0),
+            ),
+            id="a Volcano Job of partitions that was scaled to zero",
         ),
     ],
 )

@@ -148,7 +148,6 @@ def test_tasks_with_different_schedulers_have_no_common_name():
             "add up to 1200000 pods",
             id="too many pods in all",
         ),
-        pytest.param(vcjob("j", task("a", 0)), "add up to 0 pods", id="no pods at all"),
         pytest.param(
             vcjob("j", task("a", 1), task("a", 1)), "two tasks of one name", id="duplicate tasks"
         ),

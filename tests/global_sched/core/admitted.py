@@ -12,6 +12,8 @@ from tests.builders import NOW, POLICY, cluster, decision, grant, snapshot, work
 C1, C2 = cluster("c1", nodes=2, gpus=8), cluster("c2", nodes=2, gpus=8)
 BROKEN = Verdict(code=Code.NEVER, reason=Reason.INVALID_SPEC, detail="replicas: -1")
 
+PAUSED = Verdict(code=Code.WAIT, reason=Reason.SUSPENDED, detail="replicas add up to 0")
+
 
 def late(
     name="j",

@@ -19,12 +19,14 @@ from tests.builders import (
     POLICY,
     backoff,
     cluster,
+    decision,
+    grant,
     queue,
     rule,
     snapshot,
     workload,
 )
-from tests.global_sched.core.admitted import BROKEN, C1, C2, cycle, late
+from tests.global_sched.core.admitted import BROKEN, C1, C2, PAUSED, cycle, late
 from tests.worlds import after
 
 
@@ -287,6 +289,48 @@ def test_problem_of_an_admitted_one():
 
     assert plan.empty()
     assert plan.outcomes[0].verdict.detail == "in place; not followed: replicas: -1"
+
+
+def test_a_paused_one_keeps_its_cluster_and_frees_its_room():
+    """Nothing is granted any more; the next in line takes the quota, and nothing is withdrawn."""
+    stopped = replace(late(bound=2).demand, gang=None)
+    one = late(bound=2, problem=PAUSED)
+    one = replace(one, demand=stopped)
+    plan = cycle(one, pending=[workload("k", gpus=4)], queues=[queue("default", gpus=4)])
+
+    found = {a.workload: a for a in plan.admissions}
+    assert not plan.withdrawals
+    assert found["jobs/j"].decision.grants == (grant("c1", Amounts(), replicas=2),)
+    assert found["jobs/k"].decision.grants[0].amounts == Amounts.of({"main": 1})
+    said = next(o.verdict.detail for o in plan.outcomes if o.workload == "jobs/j")
+    assert said == "in place; paused: replicas add up to 0"
+
+
+def test_a_paused_one_that_grants_nothing_is_left_alone():
+    """The second cycle does nothing; a claim or growth from before the pause is dropped once."""
+    empty = decision(grant("c1", Amounts(), replicas=2), name="j")
+    one = replace(late(problem=PAUSED), decision=empty)
+    one = replace(one, demand=replace(one.demand, gang=None))
+    waiting = replace(one, decision=replace(empty, pending=Amounts.of({"main": 2})))
+
+    assert cycle(one).empty()
+    (admission,) = cycle(waiting).admissions
+    assert (admission.decision.pending, admission.decision.claim) == (Amounts(), None)
+
+
+@pytest.mark.parametrize(
+    ("room", "want"),
+    [pytest.param(2, 2, id="there is room"), pytest.param(1, 0, id="not for its minimum")],
+)
+def test_one_that_goes_on_asks_for_its_pods_anew(room, want):
+    """As growth: its minimum comes whole, and only where there is room and quota."""
+    empty = decision(grant("c1", Amounts(), replicas=2), name="j")
+    one = replace(late(), decision=empty)
+    plan = cycle(one, queues=[queue("default", gpus=room)])
+
+    given = {a.workload: a.decision.grants[0].amounts.pods() for a in plan.admissions}
+    assert given.get("jobs/j", 0) == want
+    assert not plan.withdrawals
 
 
 def test_no_decision():

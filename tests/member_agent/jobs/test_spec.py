@@ -31,7 +31,6 @@ def test_defaults():
     [
         pytest.param([task(replicas=-1)], {}, "spec.tasks[0].replicas: is -1", id="negative"),
         pytest.param([task(replicas=10**9)], {}, "add up to 1000000000 pods", id="absurd"),
-        pytest.param([task(replicas=0)], {}, "add up to 0 pods", id="none"),
         pytest.param([task("a"), task("a")], {}, "two tasks of one name", id="same name"),
         pytest.param([task(minAvailable=3)], {}, "is 3 of 2 replicas", id="task minimum"),
         pytest.param([task()], {"minAvailable": 3}, "the tasks have 2 pods", id="job minimum"),

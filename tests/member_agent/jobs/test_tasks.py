@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.member_agent.jobs.job_world import Town, task
+from tests.member_agent.jobs.job_world import Town, policy, task
 
 
 def waits(*names: str, iteration: str = "all", **fields: Any) -> dict[str, Any]:
@@ -87,6 +87,46 @@ def test_scale_down_takes_the_highest_indices():
 
     assert town.deleted == ["train-worker-3", "train-worker-2"]
     assert (town.phase, sorted(town.pods)) == ("Running", ["train-worker-0", "train-worker-1"])
+
+
+@pytest.mark.parametrize("event", ["PodEvicted", "*", "TaskCompleted", "TaskFailed"])
+def test_scale_to_zero_pauses(event):
+    """All pods go, no policy answers, and the Job waits with the reason; more replicas go on."""
+    town = Town(task("worker", 4), minAvailable=4, policies=[policy("AbortJob", event)], maxRetry=1)
+    town.settle().run().edit(tasks=[task("worker", 0)])
+    assert (town.phase, town.pods, town.retries()) == ("Pending", {}, 0)
+    assert town.status["state"]["reason"] == "Paused"
+    assert town.status["state"]["message"] == "all tasks have 0 replicas; raise them to go on"
+
+    town.edit(tasks=[task("worker", 4)]).run()
+
+    assert (town.phase, len(town.pods)) == ("Running", 4)
+    assert town.group is not None
+    assert town.group["spec"]["minMember"] == 4
+
+
+def test_a_pause_keeps_ends_and_asks_nothing_of_partitions():
+    """What ended before the pause does not run again after it; several tasks, one of partitions."""
+    size = {"totalPartitions": 2, "partitionSize": 2, "minPartitions": 2}
+    tasks = [task("a", 1), task("worker", 4, partitionPolicy=size)]
+    town = Town(*tasks).settle().run().end("train-a-0")
+    town.edit(tasks=[one | {"replicas": 0} for one in tasks])
+    assert (town.phase, town.pods) == ("Pending", {})
+
+    town.edit(tasks=tasks).run()
+
+    assert town.phase == "Running"
+    assert sorted(town.pods) == [f"train-worker-{i}" for i in range(4)]
+
+
+def test_a_job_that_begins_with_zero():
+    """It waits; it is not Completed before it began."""
+    town = Town(task("worker", 0)).settle()
+    assert (town.phase, town.pods) == ("Pending", {})
+
+    town.edit(tasks=[task("worker", 2)])
+
+    assert len(town.pods) == 2
 
 
 def test_partitions():
