@@ -155,6 +155,7 @@ class JobController:
                     # Somebody wrote in between: the watch brings what, and the step is done again.
                     self._queue.retry(key)
                 except (ApiError, WriteRefusedError) as error:
+                    self._tell_error(key, error)
                     delay = self._queue.retry(key, at_least=getattr(error, "retry_after", None))
                     log.warning(
                         "job_step_failed", job=str(key), error=str(error), retry_seconds=delay
@@ -232,6 +233,12 @@ class JobController:
         self._tell_refused(key, job, warnings)
         if warnings:
             raise WriteRefusedError(warnings[-1])
+
+    def _tell_error(self, key: ObjectKey, error: ApiError | WriteRefusedError) -> None:
+        """An error that lasts is said like a refused pod; refused pods were said already."""
+        job = self.store.job(key)
+        if job is not None and isinstance(error, ApiError) and not error.transient:
+            self._tell_refused(key, job, [str(error)])
 
     def _tell_refused(self, key: ObjectKey, job: RunJob, warnings: list[str]) -> None:
         binding = BindingId(job.metadata.label(BINDING_ID))

@@ -27,7 +27,16 @@ from member_agent.scheduler.round import Placement, Rollback
 
 FIELD_MANAGER: Final = "member-agent"
 
+REFUSAL_LIMIT: Final = 300
+"""Characters of a refusal."""
+
 log = get_logger(__name__)
+
+
+def refusal(error: ApiError) -> str:
+    """What a report and a condition say of an error that lasts; empty for one that may pass."""
+    passes = error.transient or isinstance(error, (Conflict, NotFound))
+    return "" if passes else f"the member refuses it: {error}"[:REFUSAL_LIMIT]
 
 
 class BindResult(StrEnum):
@@ -51,6 +60,8 @@ class Outcome:
     """Pods without a node, each with the error."""
     stopped: str = ""
     """Why no bind was even tried, empty when some were."""
+    refused: str = ""
+    """What the API server refused, in its words: trying again helps only when that changes."""
 
 
 class Binder:
@@ -91,9 +102,10 @@ class Binder:
         holder = placement.unit.holder
         text = render_plan(placement.plan)
         if holder is not None and holder.notes.plan != text:
-            problem = await self._annotate(holder, {PLAN: text})
-            if problem:
-                return Outcome(stopped=problem)
+            outcome = Outcome()
+            outcome.stopped = await self._annotate(holder, {PLAN: text}, outcome)
+            if outcome.stopped:
+                return outcome
         if not self._may_write():
             return Outcome(stopped="this replica no longer leads")
         fitting, lost = self._still_fit(placement)
@@ -142,14 +154,14 @@ class Binder:
 
     async def _bind_into(self, outcome: Outcome, pod: PodRecord, node: str) -> None:
         async with self._slots:
-            result, error = await self._bind(pod, node)
+            result, error = await self._bind(pod, node, outcome)
         self._metrics.inc(BINDS, result=result.value)
         if result is BindResult.BOUND:
             outcome.bound.append(pod)
         elif result is BindResult.FAILED:
             outcome.failed.append((pod, error))
 
-    async def _bind(self, pod: PodRecord, node: str) -> tuple[BindResult, str]:
+    async def _bind(self, pod: PodRecord, node: str, outcome: Outcome) -> tuple[BindResult, str]:
         if not self._may_write():
             return BindResult.FAILED, "this replica no longer leads"
         body = {
@@ -166,6 +178,7 @@ class Binder:
             return BindResult.GONE, "it is gone"
         except ApiError as error:
             log.info("bind_failed", pod=pod.name, namespace=pod.namespace, error=str(error))
+            outcome.refused = outcome.refused or refusal(error)
             return await self._look(pod, node, error)
         self._cache.assume(pod.uid, node)
         return BindResult.BOUND, ""
@@ -200,8 +213,14 @@ class Binder:
         """Write down on a root owner where its gang runs; True when written."""
         return not await self._annotate(root, {MEMORY: text})
 
-    async def _annotate(self, holder: Holder, annotations: Mapping[str, str | None]) -> str:
+    async def _annotate(
+        self,
+        holder: Holder,
+        annotations: Mapping[str, str | None],
+        outcome: Outcome | None = None,
+    ) -> str:
         """Write annotations on a holder that has not changed since; what went wrong, or empty."""
+        outcome = outcome or Outcome()
         resource = self._resource_of(holder.api_version, holder.kind)
         if resource is None:
             return f"the kind {holder.api_version} {holder.kind} is not served"
@@ -222,8 +241,10 @@ class Binder:
         except (Conflict, NotFound):
             return f"{holder.kind} {holder.name} changed meanwhile"
         except Forbidden as error:
+            outcome.refused = refusal(error)
             return f"the agent may not write its plan: {error.message}"
         except ApiError as error:
+            outcome.refused = refusal(error)
             log.warning("note_not_written", kind=holder.kind, name=holder.name, error=str(error))
             return f"the plan could not be written: {error}"
         if isinstance(stored, PodGroup):

@@ -105,6 +105,7 @@ class Scheduler:
         self._flying: dict[str, Placement] = {}
         self._rolling: set[str] = set()
         self._units_paused: dict[str, _Pause] = {}
+        self._refused: dict[str, str] = {}
         self._nodes_paused: dict[str, _Pause] = {}
         self._broken_since: dict[str, float] = {}
         self._rejections: set[PodUid] = set()
@@ -167,6 +168,7 @@ class Scheduler:
             closed=frozenset(n for n, pause in self._nodes_paused.items() if pause.until > now),
             paused=frozenset(k for k, pause in self._units_paused.items() if pause.until > now)
             | self._rolling,
+            refused=self._refused,
             flying={key: placement.nodes for key, placement in self._flying.items()},
             given_up=frozenset(
                 key
@@ -204,6 +206,7 @@ class Scheduler:
         self._broken_since = {key: self._broken_since.get(key, now) for key in broken}
         keys = {unit.key for unit in self.units()}
         self._units_paused = {k: p for k, p in self._units_paused.items() if k in keys}
+        self._refused = {k: text for k, text in self._refused.items() if k in keys}
         self._said = {k: text for k, text in self._said.items() if k in keys}
 
     def _next_due(self, now: float) -> float | None:
@@ -251,6 +254,9 @@ class Scheduler:
             self._quiet.end()
             self._flying.pop(key, None)
             self.poke()
+        self._refused.pop(key, None)
+        if outcome.refused:
+            self._refused[key] = outcome.refused
         if outcome.failed or outcome.stopped:
             self._back_off(key)
             log.info("placement_incomplete", unit=key, stopped=outcome.stopped)

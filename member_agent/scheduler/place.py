@@ -85,6 +85,8 @@ def _filled(
     books.hold_flying()
     for unit in units:
         books.pin(unit)
+        if unit.key in situation.refused:
+            books.wait(unit, unit.waiting, situation.refused[unit.key])
     holds = {hold.binding: hold for hold in books.holds}
     entries = sorted(cache.entries().values(), key=lambda entry: entry.turn)
     for entry in entries:

@@ -118,6 +118,8 @@ class Situation:
     """Nodes that refused a pod a moment ago."""
     paused: frozenset[str] = frozenset()
     """Keys of units that are left alone for now."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """By unit key: what the API server said when it refused the unit's plan or binds for good."""
     flying: Mapping[str, tuple[tuple[PodRecord, str], ...]] = field(default_factory=dict)
     """By unit key: pods that are being bound."""
     given_up: frozenset[str] = frozenset()
