@@ -16,6 +16,7 @@ from global_sched.shared.model.pods import tolerated
 from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Demand, Division, Workload
+from global_sched.shared.placement import shared_gpus
 
 PASS = Verdict(code=Code.FIT, reason=Reason.FITS)
 """The filter has nothing against it."""
@@ -149,6 +150,29 @@ def honoured(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # no
         Reason.CONSTRAINT_NOT_HONOURED,
         f"scheduler {name} would ignore the hard topology constraint there",
     )
+
+
+def devices(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+    """The scheduler that binds the pods hands out the shared GPUs that they ask for."""
+    capacity = cluster.capacity
+    resource = shared_gpu(workload.demand.gang)
+    if not resource:
+        return PASS
+    name = workload.demand.scheduler_in(cluster.name)
+    agents = capacity.scheduler_names if capacity is not None else ()
+    if name == VOLCANO_SCHEDULER and name not in agents:
+        return PASS
+    return _never(
+        Reason.DEVICES_NOT_HONOURED,
+        f"scheduler {name} does not hand out {resource} there: only Volcano's scheduler does; use "
+        "schedulerName volcano in a cluster where it runs, or request whole devices",
+    )
+
+
+def shared_gpu(gang: Gang | None) -> str:
+    """The first resource of shared GPUs that the gang asks for; empty for none."""
+    asked = () if gang is None else (shared_gpus(one.shape.requests) for one in gang.pod_sets)
+    return next(filter(None, asked), "")
 
 
 def constrained(gang: Gang, mode: Mode | None = None) -> bool:

@@ -80,6 +80,7 @@ _FURTHEST = {
             Reason.SCHEDULER_UNKNOWN,
             Reason.NOBODY_BINDS,
             Reason.CONSTRAINT_NOT_HONOURED,
+            Reason.DEVICES_NOT_HONOURED,
             Reason.LABEL_NOT_REPORTED,
             Reason.NO_NODE_MATCHES,
             Reason.TIER_UNKNOWN,

@@ -111,6 +111,7 @@ DEMAND_FILTERS: Mapping[str, Filter] = {
     "report": filters.reported,
     "binder": filters.binder,
     "honoured": filters.honoured,
+    "devices": filters.devices,
 }
 """Their answer depends on the demand and the cluster only."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from global_sched.core.affinity import Choice, choices
-from global_sched.core.filters import PASS, constrained
+from global_sched.core.filters import PASS, constrained, shared_gpu
 from global_sched.core.offer import Refusal, refusal_of
 from global_sched.core.plugins import COPY_FILTERS, DEMAND_FILTERS, WORKLOAD_FILTERS, Filter
 from global_sched.core.rooms import Ask, Mask, Rooms
@@ -204,6 +204,7 @@ class Standings:
             demand.division == Division.COPIED,
             gang is not None and constrained(gang),
             gang is not None and constrained(gang, Mode.HARD),
+            shared_gpu(gang),
         )
         static = self._statics.get(key)
         if static is None:

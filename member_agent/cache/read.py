@@ -14,7 +14,15 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import MAIN, BindingId, DecisionId, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
 from global_sched.shared.model.pods import PodShape
-from global_sched.shared.placement import SpecError, host_ports, plain_shape, pod_requests, shape_of
+from global_sched.shared.placement import (
+    SpecError,
+    check_devices,
+    host_ports,
+    plain_shape,
+    pod_requests,
+    shape_of,
+    shared_gpus,
+)
 from member_agent.cache import leader_worker
 from member_agent.cache.reading import (
     ReadError,
@@ -76,6 +84,7 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
             (key, meta.annotation(key)) for key in _TOPOLOGY_ANNOTATIONS if meta.annotation(key)
         ),
         labels=tuple(sorted((meta.labels or {}).items())) if keeps_labels else (),
+        refused="" if spec.node_name else _refused(pod, shape),
         told=_told(pod),
     )
 
@@ -88,6 +97,20 @@ def _shape(spec: PodSpec) -> PodShape:
         return PodShape(requests=pod_requests(spec), ports=host_ports(spec))
     except SpecError as error:
         raise ReadError(f"spec.{error}") from error
+
+
+def _refused(pod: Pod, shape: PodShape) -> str:
+    """Which request of a waiting pod cannot be honoured, and what would help."""
+    try:
+        check_devices(pod.spec, pod.metadata.annotations)
+    except SpecError as error:
+        return str(error)
+    if resource := shared_gpus(shape.requests):
+        return (
+            f"spec.containers[*].resources: {resource} is handed out by Volcano's scheduler only; "
+            "use schedulerName volcano where it runs, or request whole devices"
+        )
+    return ""
 
 
 def _wants(spec: PodSpec, shape: PodShape) -> PodShape | None:

@@ -69,6 +69,8 @@ class PodRecord:
     """The topology annotations."""
     labels: tuple[tuple[str, str], ...]
     """All labels while it waits or belongs to a group (subgroups go by them), else none."""
+    refused: str
+    """Why it may not be bound here, whatever room there is; empty when it may."""
     told: str
     """The message of its condition PodScheduled=False, empty without one."""
 

@@ -188,12 +188,18 @@ def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> Uni
         succeeded=succeeded,
         unbound=count_pods(unbound),
         others=tuple(sorted({pod.scheduler for pod in unbound} - schedulers)),
-        problem=draft.problem,
+        problem=draft.problem or _refused(waiting),
         root=_root_holder(owner),
         together=_together(draft),
         failed=failed,
         pod_sets=tuple(sorted(ranks, key=lambda name: ranks[name])),
     )
+
+
+def _refused(waiting: Iterable[PodRecord]) -> str:
+    """Why none of these pods is bound: one asks for what cannot be honoured."""
+    refused = next((pod for pod in waiting if pod.refused), None)
+    return f"Pod {refused.namespace}/{refused.name}: {refused.refused}" if refused else ""
 
 
 def _subgroups(cache: ClusterCache, draft: _Draft) -> tuple[SubGroupPolicy, ...]:

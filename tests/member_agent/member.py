@@ -21,6 +21,7 @@ def node(
     memory: str = "256Gi",
     gpus: int = 8,
     pods: int = 110,
+    extra: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     taints: Sequence[Object] = (),
     ready: bool = True,
@@ -28,7 +29,7 @@ def node(
     version: str = "1",
 ) -> Object:
     """A node with room; Ready unless said otherwise."""
-    allocatable = {"cpu": cpu, "memory": memory, "pods": str(pods)}
+    allocatable = {"cpu": cpu, "memory": memory, "pods": str(pods), **(extra or {})}
     if gpus:
         allocatable[GPU] = str(gpus)
     spec: Object = {}

@@ -52,7 +52,7 @@ def read_leader_worker_set(app: LeaderWorkerSet) -> Reading:
             name=name,
             count=groups * pods,
             minimum=least * pods,
-            shape=shape(one.spec, f"{_FIELD}.{field}.spec"),
+            shape=shape(one, f"{_FIELD}.{field}"),
             partition=Partition(
                 size=pods, total=groups, minimum=least, constraint=constraint, together=together
             ),

@@ -40,7 +40,7 @@ def read_batch_job(job: BatchJob) -> Reading:
         name=MAIN,
         count=pods,
         minimum=minimum,
-        shape=shape(spec.template.spec, "spec.template.spec"),
+        shape=shape(spec.template, "spec.template"),
     )
     return Reading(
         api_version=BATCH_JOBS.api_version,
@@ -69,7 +69,7 @@ def read_replicated(app: Deployment, kind: str) -> Reading:
         name=MAIN,
         count=replicas,
         minimum=replicas,
-        shape=shape(spec.template.spec, "spec.template.spec"),
+        shape=shape(spec.template, "spec.template"),
     )
     return Reading(
         api_version="apps/v1",

@@ -101,5 +101,5 @@ def _pod_set(name: str, one: ReplicaSpec, least: int | None) -> PodSet:
         name=PodSetName(name.lower()),
         count=count,
         minimum=minimum,
-        shape=shape(one.template.spec, f"{field}.template.spec"),
+        shape=shape(one.template, f"{field}.template"),
     )

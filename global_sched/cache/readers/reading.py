@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from global_sched.shared.api.base import Meta
-from global_sched.shared.api.core import PodSpec
+from global_sched.shared.api.core import PodTemplate
 from global_sched.shared.api.names import OBJECT_QUEUE_NAME, QUEUE_NAME
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import PodSet, TopologyConstraint
@@ -13,7 +13,7 @@ from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.quantity import QuantityError
 from global_sched.shared.model.verdict import Code, Verdict
-from global_sched.shared.placement import SpecError, shape_of
+from global_sched.shared.placement import SpecError, check_devices, shape_of
 
 PODS_LIMIT: Final = 1_000_000
 """No workload may ask for more pods; a number beyond it is a mistake or an attack."""
@@ -127,14 +127,21 @@ def pods_total(pods: int, field: str) -> None:
         raise RefusedError(field, f"add up to {pods} pods", f"at most {PODS_LIMIT} are accepted")
 
 
-def shape(spec: PodSpec, field: str) -> PodShape:
-    """What one pod asks of a node."""
+def shape(template: PodTemplate, field: str) -> PodShape:
+    """What one pod of a template asks of a node."""
+    spec = template.spec
     if not spec.containers:
-        raise RefusedError(f"{field}.containers", "is empty", "a pod needs at least one container")
+        raise RefusedError(
+            f"{field}.spec.containers", "is empty", "a pod needs at least one container"
+        )
+    try:
+        check_devices(spec, template.metadata.annotations)
+    except SpecError as error:
+        raise RefusedError(f"{field}.{error.field}", *error.reason.rsplit("; ", 1)) from error
     try:
         return shape_of(spec)
     except (SpecError, QuantityError) as error:
-        raise RefusedError(field, str(error), "correct the pod template") from error
+        raise RefusedError(f"{field}.spec", str(error), "correct the pod template") from error
 
 
 def queue_of(template: Meta, owner: Meta) -> str:

@@ -108,7 +108,7 @@ def _pod_set(task: Task, field: str) -> PodSet:
         name=PodSetName(task.name),
         count=replicas,
         minimum=minimum,
-        shape=shape(task.template.spec, f"{field}.template.spec"),
+        shape=shape(task.template, f"{field}.template"),
         partition=partition,
     )
 

@@ -12,10 +12,11 @@ from global_sched.shared.api.base import (
 
 
 class ResourceRequirements(Wire, frozen=True):
-    """Requests and limits of a container."""
+    """Requests and limits of a container, and which of the pod's resource claims it uses."""
 
     requests: dict[str, Quantity] | None = None
     limits: dict[str, Quantity] | None = None
+    claims: list[JsonMap] | None = None
 
 
 class ContainerPort(Wire, frozen=True):
@@ -115,6 +116,7 @@ class PodSpec(Wire, frozen=True):
     priority: int | None = None
     node_name: str = ""
     active_deadline_seconds: int | None = None
+    resource_claims: list[JsonMap] | None = None
     scheduling_gates: list[JsonMap] | None = None
     """While there are any, the pod may not be bound."""
 

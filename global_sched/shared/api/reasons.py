@@ -79,6 +79,8 @@ class Reason(StrEnum):
     """An override policy changes the schedulerName in a way that cannot be read."""
     CONSTRAINT_NOT_HONOURED = "ConstraintNotHonoured"
     """Whoever binds the pods there would ignore the topology constraint."""
+    DEVICES_NOT_HONOURED = "DevicesNotHonoured"
+    """The scheduler that binds the pods there does not hand out the devices that they ask for."""
     TIER_UNKNOWN = "TierUnknown"
     """The hard topology constraint names no tier, or one that the cluster does not have."""
     TOPOLOGY_DOES_NOT_FIT = "TopologyDoesNotFit"

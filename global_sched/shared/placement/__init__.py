@@ -20,6 +20,7 @@ from global_sched.shared.placement.constraints import (
     families_of,
     with_families,
 )
+from global_sched.shared.placement.devices import check_devices, shared_gpus
 from global_sched.shared.placement.field import Field, Question
 from global_sched.shared.placement.histogram import (
     coarsen,
@@ -78,6 +79,7 @@ __all__ = [
     "assign",
     "axis_of",
     "build_tree",
+    "check_devices",
     "class_takes",
     "coarsen",
     "constraint_of",
@@ -97,6 +99,7 @@ __all__ = [
     "read_demand",
     "round_down",
     "shape_of",
+    "shared_gpus",
     "tell_demand",
     "tree_index",
     "usable",

@@ -19,6 +19,7 @@ from tests.builders import (
     demand,
     gang,
     hard,
+    pod,
     pod_set,
     resources,
     rule,
@@ -339,3 +340,72 @@ def test_binder(asks, member, want):
 def test_honoured(asks, member, want):
     """A hard topology constraint needs somebody in the cluster who keeps to it."""
     assert ask("honoured", workload("a", asks=asks), member) == want
+
+
+def shared_gpus(resource):
+    """A gang whose second pod set asks for a part of a shared GPU."""
+    return gang(
+        pod_set("plain", cpu=1), pod_set("odd", shape=pod(cpu=1, others=[(resource, 60_000)]))
+    )
+
+
+def not_handed_out(name, resource):
+    """The refusal for this scheduler and resource."""
+    return (
+        "NEVER",
+        "DevicesNotHonoured",
+        (
+            f"scheduler {name} does not hand out {resource} there: only Volcano's scheduler does; "
+            "use schedulerName volcano in a cluster where it runs, or request whole devices"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "volcano.sh/vgpu-number",
+        "volcano.sh/vgpu-memory",
+        "volcano.sh/vgpu-memory-percentage",
+        "volcano.sh/vgpu-cores",
+        "volcano.sh/gpu-memory",
+        "volcano.sh/gpu-number",
+    ],
+)
+@pytest.mark.parametrize(
+    ("scheduler", "member", "honoured"),
+    [
+        pytest.param("member-agent", cluster("c1"), False, id="the agent binds by its own name"),
+        pytest.param(
+            "volcano",
+            cluster("c1", schedulers=["volcano"]),
+            False,
+            id="the agent binds for volcano",
+        ),
+        pytest.param("", cluster("c1"), False, id="the default scheduler binds"),
+        pytest.param(
+            "volcano",
+            cluster("c1", schedulers=["member-agent"], volcano=(True, False)),
+            True,
+            id="Volcano's own scheduler binds",
+        ),
+    ],
+)
+def test_shared_gpus(resource, scheduler, member, honoured):
+    """Parts of shared GPUs are used only where Volcano's own scheduler hands them out."""
+    asks = demand(shared_gpus(resource), scheduler=scheduler)
+    want = PASS if honoured else not_handed_out(scheduler or "default-scheduler", resource)
+
+    assert ask("devices", workload("a", asks=asks), member) == want
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        pytest.param(demand(RING, scheduler=""), id="whole GPUs"),
+        pytest.param(demand(division=Division.COPIED), id="no pods"),
+    ],
+)
+def test_no_shared_gpus(asks):
+    """What asks for no shared GPU is bound by any scheduler."""
+    assert ask("devices", workload("a", asks=asks), cluster("c1")) == PASS
