@@ -79,6 +79,7 @@ def _admission() -> dict[str, Template]:
     words: dict[str, dict[str, str]] = {
         "bindings": _SYSTEM | groups | writers,
         "own-writes": _SYSTEM,
+        "terms": _SYSTEM,
         "decisions": _SYSTEM | groups,
         "propagation": {'["global-sched"]': _listed("schedulerNames")} | groups | writers,
         "reports": {},

@@ -13,6 +13,7 @@ from global_sched.core.filters import trust_micros
 from global_sched.core.holds import live
 from global_sched.core.move import rebalance
 from global_sched.core.outcomes import outcome_of
+from global_sched.core.quota import over
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Backoff, Decision, Grant
@@ -62,6 +63,9 @@ def _look_at(workload: Workload, statement: Statement) -> Keeping | None:
     targets = _targets(workload, decision)
     if targets != workload.targets:
         workload = replace(workload, targets=targets)
+    if workload.late and (why := _too_much(workload, decision, statement)) is not None:
+        _withdraw_untimely(workload, decision, why, statement)
+        return None
     gone, unwanted = _lost(workload, decision, statement)
     kept = tuple(grant for grant in decision.grants if grant not in (*gone, *unwanted))
     if kept != decision.grants and (workload.demand.division == Division.WHOLE or not kept):
@@ -142,6 +146,37 @@ def _withdraw(
     statement.withdraw(workload, first, left, reason, text, tuple(rest))
     found = Reason.CLUSTER_TERMINATING if gone else Reason.CLUSTER_AFFINITY
     _waits(workload, first, found, text, statement)
+
+
+def _too_much(workload: Workload, decision: Decision, statement: Statement) -> Verdict | None:
+    """Why the limits do not let it in beside all else that is decided, None when they do."""
+    gang = workload.demand.gang
+    if gang is None:
+        return None
+    amounts = [(one.cluster, gang.requests(workload.held(one))) for one in decision.grants]
+    for cluster, amount in amounts:
+        statement.release(workload, cluster, amount)
+    refusal = None
+    for cluster, amount in amounts:
+        bounds = statement.ledger.bounds(workload.queue, workload.tenant, cluster)
+        refusal = refusal or over(bounds, amount)
+        statement.charge(workload, cluster, amount)
+    return refusal
+
+
+def _withdraw_untimely(
+    workload: Workload, decision: Decision, why: Verdict, statement: Statement
+) -> None:
+    """Take back what an earlier leader decided without knowing what has been decided since."""
+    _release(workload, decision.grants, (), statement)
+    left = statement.decide(workload, ())
+    text = (
+        f"decided in term {decision.epoch} and written after term {statement.snapshot.epoch} had "
+        f"begun; with what was decided since it breaks a limit: {why.detail}"
+    )
+    first, *rest = decision.grants
+    statement.withdraw(workload, first, left, Reason.LATE_DECISION, text, tuple(rest))
+    _waits(workload, first, Reason.LATE_DECISION, text, statement)
 
 
 def _late(workload: Workload, decision: Decision, grant: Grant, statement: Statement) -> bool:
@@ -254,7 +289,7 @@ def _settle(keeping: Keeping, statement: Statement) -> None:
     assert decision is not None
     if before.forged:
         statement.write(now, statement.decide(now, decision.grants), now.observed_affinity)
-    elif decision.grants != old.grants or before.shrunk or before.to_pause():
+    elif decision.grants != old.grants or before.shrunk or before.late or before.to_pause():
         statement.write(now, statement.redecide(now, decision.grants), now.observed_affinity)
     else:
         _settle_status(before, old, statement)

@@ -157,14 +157,12 @@ class BindingWriter:
         if withdrawal.makes_room_for is not None:
             await self._tell_evicted(withdrawal)
         elif not withdrawal.targets:
+            known = withdrawal.reason in {reason.value for reason in Reason}
+            reason = withdrawal.reason if known else Reason.PLACEMENT_TIMEOUT
+            text = f"WAIT {reason}, nearest {withdrawal.cluster}: {withdrawal.message}"
             await self._explain(
                 ReasonWrite(
-                    workload=withdrawal.workload,
-                    reason="Unschedulable",
-                    message=(
-                        f"WAIT {Reason.PLACEMENT_TIMEOUT}, nearest {withdrawal.cluster}: "
-                        f"{withdrawal.message}"
-                    )[:1024],
+                    workload=withdrawal.workload, reason="Unschedulable", message=text[:1024]
                 )
             )
         return Result.OK

@@ -133,15 +133,6 @@ ATTEMPTS = {
         command=patch(THERE, metadata={"labels": {"team": "b"}}),
         message="global-sched may not change labels or finalizers",
     ),
-    "a replica of an earlier term decides": Attempt(
-        policy="global-sched-own-writes",
-        who=SCHEDULER,
-        command=patch(
-            THERE,
-            metadata={"annotations": {"decision.global-sched.io/decision": '{"id":"e","epoch":6}'}},
-        ),
-        message="this decision is of term 6, and one of term 7 is there: another replica leads",
-    ),
     "a tenant removes a binding": Attempt(
         policy="global-sched-bindings",
         command=("delete", THERE, "--wait=false"),
@@ -170,7 +161,7 @@ async def test_refused_with_a_reason_while_the_policy_is_there(federation, kubec
 
 
 def test_every_policy_is_tried():
-    """Those of reports are tried in a file of their own."""
+    """Those of reports and terms are tried in files of their own."""
     tried = {one.policy for one in ATTEMPTS.values()}
 
-    assert tried | {"global-sched-reports"} == set(policies())
+    assert tried | {"global-sched-reports", "global-sched-terms"} == set(policies())

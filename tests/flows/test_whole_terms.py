@@ -6,10 +6,15 @@ from contextlib import suppress
 import pytest
 
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.names import DECISION
+from global_sched.shared.api.names import BINDING_ID, DECISION
 from global_sched.shared.kube.errors import NotFound
+from global_sched.shared.model.decision import Decision, Grant, decision_id
+from global_sched.shared.model.decision_text import render_decision
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.instant import SECOND, Instant
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.virtual_time import virtual_time
+from tests.wire import GPU, queue
 
 
 async def lease(world):
@@ -120,3 +125,40 @@ def test_an_epoch_that_no_lease_gave_decides_nothing(tmp_path, epoch):
                     assert len(one["spec"]["clusters"]) == 1
 
     run()
+
+
+@virtual_time
+async def test_the_late_write_of_an_earlier_leader_is_withdrawn(tmp_path):
+    """It breaks a limit with what was decided since: gone at once, and told; the rest stays."""
+    async with whole(tmp_path, member("m1", racks=2), member("m2")) as world:
+        await world.apply(queue("capped", capability={GPU: "32"}))
+        await world.submit(gang("a", queue="capped"))
+        before = await placed(world, "a")
+        await world.submit(gang("b", queue="capped"))
+        await world.until(lambda: world.binding("b"), "its binding", seconds=10)
+        term = (await lease(world))["leaseTransitions"]
+        one = await world.binding("b")
+        version = await world.bindings_version()
+
+        grants = (Grant(cluster="m2", amounts=Amounts.of({"worker": 4}), domain="m2-0", tier=1),)
+        at = Instant(world.clock.now() - SECOND)
+        id_ = decision_id(one["metadata"]["labels"][BINDING_ID], grants, at, 0)
+        late = Decision(id=id_, epoch=term - 1, at=at, order=0, grants=grants)
+        body = {"metadata": {"annotations": {DECISION: render_decision(late)}}}
+        body["spec"] = {"clusters": [{"name": "m2"}]}
+        await world.admin.patch(kinds.RESOURCE_BINDINGS, "b-job", body, namespace=TEAM)
+
+        async def withdrawn():
+            return not await world.clusters("b")
+
+        await world.until(withdrawn, "it is withdrawn", seconds=5)
+        await world.until(lambda: events(world, "LateDecision"), "the Event", seconds=5)
+        [event] = await events(world, "LateDecision")
+        begun = f"decided in term {term - 1} and written after term {term} had begun"
+        assert begun in event["note"]
+        assert "nvidia.com/gpu 32 asked, 32 of 32 in use" in event["note"]
+        assert await placed(world, "a") == before
+        writes = await world.bindings_since(version, "b")
+        said = [condition(one, "Scheduled")["message"] for one in writes]
+        assert any(text.startswith("WAIT LateDecision, nearest m2: ") for text in said)
+        assert not writes[-1]["spec"].get("clusters")

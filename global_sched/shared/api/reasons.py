@@ -105,6 +105,9 @@ class Reason(StrEnum):
     """It runs; pods beyond its minimum left to make room for another workload."""
     PLACEMENT_TIMEOUT = "PlacementTimeout"
     """The member did not place the minimum in time; it was withdrawn."""
+    LATE_DECISION = "LateDecision"
+    """An earlier leader's decision came after the present one began, and breaks a limit with what
+    was decided since; it was withdrawn."""
     GROWTH_PENDING = "GrowthPending"
     """It runs; what it asked for in addition is not admitted yet."""
     CYCLE_LIMIT = "CycleLimit"
