@@ -26,6 +26,8 @@ class Forest:
         """Who lists a name, whether there is such a HyperNode or not."""
         self._errors: dict[str, str] = {}
         self._depth: dict[str, int] = {}
+        self._shared: set[str] = set()
+        """Names that more than one HyperNode lists."""
 
     def put(self, name: str, tier: int, children: tuple[str, ...], error: str = "") -> None:
         """A HyperNode is new or changed; `error` sets it aside for itself. Then `check`."""
@@ -35,17 +37,26 @@ class Forest:
         if error:
             self._errors[name] = error
         for child in children:
-            self._listers.setdefault(child, []).append(name)
+            listers = self._listers.setdefault(child, [])
+            listers.append(name)
+            if len(listers) > 1:
+                self._shared.add(child)
 
     def drop(self, name: str) -> None:
         """A HyperNode is gone. Then `check`."""
         for child in self._children.pop(name, ()):
             listers = self._listers[child]
             listers.remove(name)
+            if len(listers) < 2:
+                self._shared.discard(child)
             if not listers:
                 del self._listers[child]
         for known in (self.tier, self.parent, self.faults, self._errors, self._depth):
             known.pop(name, None)
+
+    def shares(self) -> bool:
+        """Whether some name is listed more than once."""
+        return bool(self._shared)
 
     def below(self, name: str) -> list[str]:
         """A HyperNode that exists and everything that it and those below it list, each once."""

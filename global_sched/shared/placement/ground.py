@@ -55,6 +55,8 @@ class Kin:
     label_keys: tuple[str, ...] | None
     empty: bool
     tiers: tuple[tuple[int, str], ...]
+    faults: str
+    """What a refusal says of the tree."""
     shapes: Shapes
     """What pods ask of nodes on this axis."""
 
@@ -64,7 +66,7 @@ _KINS: "WeakValueDictionary[tuple[object, ...], Kin]" = WeakValueDictionary()
 
 def _kin(topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]) -> Kin:
     tiers = tuple(dict.fromkeys((domain.tier, domain.tier_name) for domain in index.domains))
-    key = (topology.axis, classes, topology.label_keys, not topology.leaves, tiers)
+    key = (topology.axis, classes, topology.label_keys, not topology.leaves, tiers, index.faults)
     found = _KINS.get(key)
     if found is None:
         found = _KINS[key] = Kin(
@@ -73,6 +75,7 @@ def _kin(topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]) -
             label_keys=topology.label_keys,
             empty=not topology.leaves,
             tiers=tiers,
+            faults=index.faults,
             shapes=Shapes(topology.axis, classes),
         )
     return found
@@ -168,7 +171,7 @@ class Ground:
 
 def build_ground(topology: Topology, order_keys: frozenset[str] | None) -> Ground:
     """Group a topology's leaves into rows, by value."""
-    index = tree_index(topology.domains)
+    index = tree_index(topology.domains, topology.problems)
     classes = tuple(
         sorted(
             {leaf.node_class for leaf in topology.leaves}, key=lambda c: class_order(c, order_keys)

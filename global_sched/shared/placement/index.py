@@ -11,6 +11,8 @@ from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Domain
 
 _DEEPEST = 64
+_MOST_FAULTS = 2
+"""So many HyperNodes that contradict each other are named in one refusal."""
 _HIGHEST = 2**17
 """Sums over the pairs of two million pods are exact with tiers up to this one."""
 
@@ -41,6 +43,8 @@ class TreeIndex:
     """Per position what a pair costs there: the tier, but tiers far apart are brought closer."""
     heights_of: NDArray[np.int64]
     """`height` to index with arrays."""
+    faults: str = ""
+    """What a refusal for want of a domain adds: HyperNodes that contradict each other."""
     _under: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
     _below: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     _cuts: dict[int, "Cut"] = field(default_factory=dict)
@@ -215,8 +219,10 @@ class Fan:
     """Per row what a pair costs in a child."""
 
 
-def tree_index(domains: Sequence[Domain]) -> TreeIndex:
-    """Index a tree. A parent that is missing or not above its child counts as none.
+def tree_index(domains: Sequence[Domain], problems: Sequence[str] = ()) -> TreeIndex:
+    """Index a tree; `problems` are those of its HyperNodes, and others.
+
+    A parent that is missing or not above its child counts as none.
 
     Reports come from elsewhere, so nothing here relies on the tree being a good one.
     """
@@ -246,6 +252,16 @@ def tree_index(domains: Sequence[Domain]) -> TreeIndex:
         slices=_slices(ordered),
         parents=np.array([*parent, root], dtype=np.int64),
         heights_of=np.array(heights, dtype=np.int64),
+        faults=_faults([one for one in problems if one.startswith("HyperNode ")]),
+    )
+
+
+def _faults(problems: Sequence[str]) -> str:
+    more = f" and {len(problems) - _MOST_FAULTS} more" if len(problems) > _MOST_FAULTS else ""
+    named = (one.split(" ", 2) for one in problems[:_MOST_FAULTS])
+    return (
+        "".join(f"; HyperNode {name.rstrip(':')}: {' '.join(why)}" for _, name, *why in named)
+        + more
     )
 
 

@@ -30,8 +30,19 @@ class LiveTree:
     """
 
     def __init__(self, hypernodes: Sequence[HyperNode], nodes: Mapping[str, Labels]) -> None:
-        draft = Draft(hypernodes, nodes)
+        self._labels = dict(nodes)
+        self._grow(hypernodes)
+
+    def _grow(self, hypernodes: Sequence[HyperNode]) -> None:
+        """Read everything anew.
+
+        What is listed twice may be a redundant fact, which one more node turns into a
+        contradiction: such a tree is read anew after each change.
+        """
+        draft = Draft(hypernodes, self._labels)
         tree = draft.tree()
+        self._contested = draft.contested
+        self._outdated = False
         self._objects = draft.objects
         self._names = list(draft.objects)
         """Those that are read, ascending."""
@@ -56,6 +67,10 @@ class LiveTree:
 
     def tree(self) -> Tree:
         """The tree as it is now."""
+        if self._outdated or self._is_contested():
+            if self._outdated or not self._contested:
+                self._grow([*self._objects.values(), *self._spare.values()])
+            return self._tree
         if self._stale:
             self._stale = False
             notes = {n: missing_note(sorted(nodes)) for n, nodes in self._missing.items() if nodes}
@@ -71,10 +86,17 @@ class LiveTree:
             )
         return self._tree
 
+    def _is_contested(self) -> bool:
+        return self._contested or bool(self._overlaps) or self._forest.shares()
+
     # --- nodes ------------------------------------------------------------------------------
 
     def put_node(self, name: str, labels: Labels) -> None:
         """A node is new, or has other labels."""
+        self._labels[name] = labels
+        if self._is_contested():
+            self._outdated = True
+            return
         if name not in self._leaf_of:
             self._exists(name, present=True)
         self._holders.put_node(name, labels)
@@ -83,7 +105,10 @@ class LiveTree:
 
     def drop_node(self, name: str) -> None:
         """A node is gone."""
-        if name not in self._leaf_of:
+        if self._labels.pop(name, None) is None:
+            return
+        if self._is_contested():
+            self._outdated = True
             return
         del self._leaf_of[name]
         self._holders.drop_node(name)
@@ -129,10 +154,11 @@ class LiveTree:
     def put_hyper_node(self, hyper_node: HyperNode) -> list[str] | None:
         """A HyperNode is new or changed: the nodes that hang elsewhere now.
 
-        None when the tree has to be made anew, since changes have cost too many tests.
+        None when the tree has to be made anew, since changes have cost too many tests, or since
+        something is listed twice.
         """
         name = hyper_node.metadata.name
-        if self._resolver.is_worn():
+        if self._resolver.is_worn() or self._is_contested():
             return None
         full = name not in self._objects and len(self._objects) >= MOST_HYPERNODES
         last = self._names[-1] if full else ""
@@ -147,11 +173,12 @@ class LiveTree:
             self._spare[last] = self._objects[last]
             self._left_out.insert(0, last)
             moved = self._change(last, None)
-        return sorted({*moved, *self._change(name, hyper_node)})
+        moved = sorted({*moved, *self._change(name, hyper_node)})
+        return None if self._is_contested() else moved
 
     def drop_hyper_node(self, name: str) -> list[str] | None:
         """A HyperNode is gone: as `put_hyper_node`."""
-        if self._resolver.is_worn():
+        if self._resolver.is_worn() or self._is_contested():
             return None
         if self._spare.pop(name, None) is not None:
             del self._left_out[bisect_left(self._left_out, name)]
@@ -162,7 +189,7 @@ class LiveTree:
         if self._left_out:
             first = self._left_out.pop(0)
             moved = sorted({*moved, *self._change(first, self._spare.pop(first))})
-        return moved
+        return None if self._is_contested() else moved
 
     def _change(self, name: str, now: HyperNode | None) -> list[str]:
         """Look again at everything below a HyperNode, before and after."""

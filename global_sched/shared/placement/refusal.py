@@ -135,6 +135,13 @@ def too_little(index: TreeIndex, task: Task, nearest: DomainId | None, holds: in
 def _hard_text(
     index: TreeIndex, task: Task, scope: Scope, nearest: DomainId | None, holds: int
 ) -> str:
+    """What the nearest domain holds, and HyperNodes whose nodes no domain has for a fault."""
+    return _nearest_text(index, task, scope, nearest, holds) + index.faults
+
+
+def _nearest_text(
+    index: TreeIndex, task: Task, scope: Scope, nearest: DomainId | None, holds: int
+) -> str:
     wants = task.least or 1
     if scope.around is not None:
         if nearest is None:

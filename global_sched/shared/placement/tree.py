@@ -8,6 +8,7 @@ from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Domain
 from global_sched.shared.placement.forest import Forest, some
 from global_sched.shared.placement.members import Listed, MemberError, MemberResolver
+from global_sched.shared.placement.twins import merge_twins
 
 MOST_HYPERNODES = 100_000
 _MOST_NAMED = 1000
@@ -35,7 +36,8 @@ def build_tree(hypernodes: Sequence[HyperNode], nodes: Mapping[str, Mapping[str,
     Set aside with everything below: a cycle, a HyperNode that two others list, one whose tier is
     not below its parent's, one with a selector that cannot be read. Kept, with a problem: a parent
     that lists a HyperNode that does not exist (yet). A node that two unrelated HyperNodes list is
-    in neither. Uneven trees, several roots and tiers with gaps are fine.
+    in neither; HyperNodes with the very same nodes are merged (`twins`). Uneven trees, several
+    roots and tiers with gaps are fine.
 
     Order:   the result does not depend on the order of the input.
     Source:  Volcano's HyperNode API; unlike upstream one bad object never disables the others.
@@ -66,16 +68,34 @@ class Draft:
         }
         self.listed = {name: listed[name] for name in self.objects}
         self.forest.check(self.objects)
+        self.same: Mapping[str, str] = {}
+        self.leaf_of = self._leaves()
+        self.contested = bool(self.overlaps) or self.forest.shares()
+        """Whether anything is listed twice: then one change may move nodes elsewhere, too."""
+        if self.contested:
+            self._merge()
+
+    def _merge(self) -> None:
+        """Let facts that are there twice count once, and look again."""
+        good = [name for name in self.objects if not self.forest.error(name)]
+        merged = merge_twins({name: self.forest.tier[name] for name in good}, self.listed)
+        self.listed, self.same = dict(merged.listed), merged.same
+        for name in good:
+            self.forest.put(name, self.forest.tier[name], self.listed[name].children)
+        self.forest.check(self.objects)
+        self.overlaps.clear()
+        self.leaf_of = self._leaves()
 
     def tree(self) -> Tree:
         """The tree of what has no faults."""
         forest = self.forest
-        leaf_of = self._leaves()
         notes = {
             name: missing_note(listed.missing_nodes)
             for name, listed in self.listed.items()
             if listed.missing_nodes
         }
+        for name, first in self.same.items():
+            notes[name] = f"has the nodes of {first}, in which they are"
         return Tree(
             domains=tuple(
                 [
@@ -84,9 +104,9 @@ class Draft:
                     if name not in forest.faults
                 ]
             ),
-            leaf_of=leaf_of,
+            leaf_of=self.leaf_of,
             problems=problems_of(forest, self.objects, self.overlaps, list(self.left_out)),
-            notes=notes,
+            notes=dict(sorted(notes.items())),
         )
 
     def _leaves(self) -> dict[str, DomainId | None]:

@@ -192,7 +192,10 @@ def _unknown_tier(index: TreeIndex, problem: str) -> Verdict:
     shown = ", ".join(f"{tier} ({name})" if name else str(tier) for tier, name in names.items())
     exist = f"its tiers are {shown}" if names else "it has no HyperNodes"
     return Verdict(
-        code=Code.NEVER, reason=Reason.TIER_UNKNOWN, detail=f"{problem}; {exist}", missing=1
+        code=Code.NEVER,
+        reason=Reason.TIER_UNKNOWN,
+        detail=f"{problem}; {exist}{index.faults}",
+        missing=1,
     )
 
 

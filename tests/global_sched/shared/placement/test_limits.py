@@ -15,7 +15,7 @@ from global_sched.shared.api.volcano import (
     RegexMatch,
 )
 from global_sched.shared.model.verdict import Code
-from global_sched.shared.placement import NotPlaced, Placed, Space, build_tree
+from global_sched.shared.placement import NotPlaced, Placed, Space, build_tree, twins
 from tests.global_sched.shared.placement.worlds import (
     SOFT,
     domain,
@@ -61,7 +61,7 @@ def test_more_hypernodes_than_are_read():
 
 
 def test_members_that_match_everything():
-    """A node that all of them list is in none of them, and each says so."""
+    """Those with the very same nodes are one; a node that two different ones list is in neither."""
     every = [
         MemberSelector(regex_match=RegexMatch(pattern=".*")),
         MemberSelector(
@@ -70,12 +70,24 @@ def test_members_that_match_everything():
             )
         ),
     ]
-    nodes = {f"n{at}": {} for at in range(1_000)}
+    nodes = {f"n{at}": {} for at in range(1, 1_000)} | {"n0": {"x": ""}}
 
     tree = build_tree([hypernode(f"h{at}", 1, every[at % 2]) for at in range(200)], nodes)
 
-    assert set(tree.leaf_of.values()) == {None}
-    assert len(tree.problems) == 200
+    assert {node for node, leaf in tree.leaf_of.items() if leaf} == {"n0"}
+    assert sorted(tree.problems) == ["h0", "h1"]
+    assert len(tree.notes) == 198
+
+
+def test_absurdly_many_copies_are_not_merged(monkeypatch):
+    """Beyond a bound of nodes in all, what is listed twice stays a contradiction."""
+    monkeypatch.setattr(twins, "_MOST_COUNTED", 10)
+    exact = [MemberSelector(exact_match=ExactMatch(name=f"n{at}")) for at in range(6)]
+    nodes = {f"n{at}": {} for at in range(6)}
+
+    tree = build_tree([hypernode("a", 1, *exact), hypernode("b", 1, *exact)], nodes)
+
+    assert sorted(tree.problems) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,8 @@ def test_changed_hyper_nodes_are_the_same_as_anew(tree, start, steps):
             else:
                 objects[name] = now
                 moved = live.put_hyper_node(now)
+            if moved is None:
+                live, moved = LiveTree(list(objects.values()), nodes), list(nodes)
             after = live.tree().leaf_of
             differ = {node for node in nodes if before[node] != after[node]}
             assert differ <= set(moved)

@@ -135,7 +135,7 @@ def test_a_node_listed_above_and_below_is_below():
             id="a HyperNode in itself",
         ),
         pytest.param(
-            [hypernode("a", 2, "c"), hypernode("b", 2, "c"), hypernode("c", 1, "n4")],
+            [hypernode("a", 2, "c"), hypernode("b", 2, "c", "n5"), hypernode("c", 1, "n4")],
             {"c": "is set aside: a, b both list it, so its place is not known"},
             ["a", "b"],
             id="a second parent",
@@ -240,6 +240,104 @@ def test_deep_chains_end():
 
     assert len(tree.domains) == 64
     assert tree.problems["h00000"] == "is set aside: it is more than 64 levels deep"
+
+
+def merged(*hypernodes):
+    """Where nodes hang, and name, tier and parent of every domain; nothing may be set aside."""
+    tree = build_tree(hypernodes, NODES)
+    assert dict(tree.problems) == {}
+    places = {n: d for n, d in tree.leaf_of.items() if d}
+    return places, [(d.name, d.tier, d.parent) for d in tree.domains]
+
+
+RACKS = {"n0": "r0", "n1": "r0", "n2": "r1", "n3": "r1"}
+
+
+@pytest.mark.parametrize(
+    ("twin", "listed"),
+    [
+        pytest.param(hypernode("x", 1, "n0", "n1"), ["r0", "r1"], id="by the same names"),
+        pytest.param(hypernode("x", 1, regex("^n[01]$")), ["r0", "r1"], id="by a pattern"),
+        pytest.param(hypernode("x", 1, labelled(rack="r0")), ["r0", "r1"], id="by a label"),
+        pytest.param(hypernode("x", 1, "n0", "n1"), ["x", "r1"], id="the spine lists the twin"),
+        pytest.param(hypernode("x", 1, "n0", "n1"), ["r0", "r1", "x"], id="the spine lists both"),
+    ],
+)
+def test_two_racks_with_the_same_nodes_are_one(twin, listed):
+    """The first by name has the nodes; the other stays in the tree beside it, empty."""
+    spine = hypernode("spine", 2, *listed)
+    places, domains = merged(spine, *GOOD[1:], twin)
+
+    assert places == RACKS
+    assert domains == [
+        ("r0", 1, "spine"),
+        ("r1", 1, "spine"),
+        ("spine", 2, None),
+        ("x", 1, "spine"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        pytest.param(hypernode("t", 2, "r0", "r1"), id="by the same racks"),
+        pytest.param(hypernode("t", 2, "n0", "n1", "n2", "n3"), id="by nodes"),
+        pytest.param(hypernode("t", 2, "r0", "n2", "n3"), id="by a rack and nodes"),
+    ],
+)
+def test_two_spines_with_the_same_nodes_are_one(twin):
+    """Also where what they list differs: the nodes below them are what counts."""
+    places, domains = merged(*GOOD, twin)
+
+    assert places == RACKS
+    assert domains == [
+        ("r0", 1, "spine"),
+        ("r1", 1, "spine"),
+        ("spine", 2, None),
+        ("t", 2, None),
+    ]
+
+
+def test_the_same_nodes_at_two_tiers_lie_in_each_other():
+    """A rack that is a whole row, too, written by two tools that know nothing of each other."""
+    places, domains = merged(hypernode("rack", 1, "n0", "n1"), hypernode("row", 3, "n0", "n1"))
+
+    assert places == {"n0": "rack", "n1": "rack"}
+    assert domains == [("rack", 1, "row"), ("row", 3, None)]
+
+
+def test_twins_in_twins():
+    """Racks twice under spines twice, each tool with its own names."""
+    second = [hypernode("a", 1, "n0", "n1"), hypernode("b", 1, "n2", "n3")]
+    places, domains = merged(*GOOD, hypernode("top", 2, "a", "b"), *second)
+
+    assert places == {"n0": "a", "n1": "a", "n2": "b", "n3": "b"}
+    assert {d[0]: d[2] for d in domains} == {
+        "a": "spine",
+        "b": "spine",
+        "r0": "spine",
+        "r1": "spine",
+        "spine": None,
+        "top": None,
+    }
+
+
+def test_a_node_more_is_a_contradiction():
+    """Which of two different facts is right is not known: both are named."""
+    tree = build_tree([*GOOD, hypernode("x", 1, "n0", "n1", "n4")], NODES)
+
+    assert tree.problems == {
+        "r0": "node n0 is left out of it, since x lists it, too",
+        "x": "node n0 is left out of it, since r0 lists it, too",
+    }
+    assert (tree.leaf_of["n0"], tree.leaf_of["n4"]) == (None, "x")
+
+
+def test_twins_are_noted():
+    """The one without nodes says where they are."""
+    tree = build_tree([*GOOD, hypernode("x", 1, "n0", "n1")], NODES)
+
+    assert tree.notes == {"x": "has the nodes of r0, in which they are"}
 
 
 def test_order_does_not_matter():
