@@ -17,7 +17,7 @@ from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.kube.retry import retry
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import SECOND
-from global_sched.shared.model.plan import Admission, Claiming, Plan, Withdrawal
+from global_sched.shared.model.plan import Admission, Claiming, Confirmation, Plan, Withdrawal
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
@@ -34,6 +34,8 @@ from global_sched.shared.telemetry.registry import Metrics
 Action = Admission | Withdrawal | Claiming
 """What is decided on one version of a binding, and counts as done before it is written."""
 
+_AGAIN: Final = frozenset({Result.CONFLICT, Result.GONE, Result.FAILED, Result.IN_DOUBT})
+"""Ends of a write after which the next cycle would write the same again, at once and for ever."""
 _OUTCOMES: Final = {Result.OK: "committed", Result.CONFLICT: "conflict"}
 
 log = get_logger(__name__)
@@ -250,8 +252,8 @@ class Dispatcher:
             self._let_follow(work, result)
         self._ended(work)
         self._count(work, result)
-        if result is Result.IN_DOUBT:
-            self._look_up(work)
+        if result in _AGAIN:
+            self._put_off(work, result)
         elif then is not None:
             # The binding stays busy until its status is said; what is held is what was written.
             self._source.forget(work.workload)
@@ -262,7 +264,7 @@ class Dispatcher:
 
     def _conclude(self, work: Work, result: Result) -> None:
         if result is Result.OK:
-            self._penalties.forgive(work.workload)
+            self._penalties.forgive(work.workload, _part(work))
             if isinstance(work, Withdrawal):
                 self._wake()  # what it has left, and where it goes now, no event will ask
             if isinstance(work, ReasonWrite):
@@ -295,8 +297,7 @@ class Dispatcher:
             self._wake()
 
     def _count(self, work: Work, result: Result) -> None:
-        kind = "binding" if isinstance(work, Action) else "binding_status"
-        self._metrics.inc(DISPATCH_WRITES, object=kind, verb="patch", outcome=result.value)
+        self._metrics.inc(DISPATCH_WRITES, object=_part(work), verb="patch", outcome=result.value)
         if not isinstance(work, Action):
             return
         if result is Result.CONFLICT:
@@ -309,15 +310,36 @@ class Dispatcher:
             outcome=_OUTCOMES.get(result, "failed"),
         )
 
-    # --- writes in doubt ------------------------------------------------------------------
+    # --- writes that are tried again --------------------------------------------------------
 
-    def _look_up(self, work: Work) -> None:
-        """The room stays assumed until the server says whether the write happened."""
-        task = asyncio.ensure_future(self._resolve(work))
+    def _put_off(self, work: Work, result: Result) -> None:
+        """Nothing is written to the binding until its pause is over and its version is known.
+
+        Where it is in doubt whether it was written, the room stays assumed until the server says.
+        """
+        if result is not Result.IN_DOUBT and isinstance(work, Action):
+            self._source.forget(work.workload)
+        task = asyncio.ensure_future(self._catch_up(work, result))
         self._doubts.add(task)
         task.add_done_callback(self._doubts.discard)
 
-    async def _resolve(self, work: Work) -> None:
+    async def _catch_up(self, work: Work, result: Result) -> None:
+        key = work.workload
+        if result is Result.IN_DOUBT:
+            await self._look_up(work)
+            if isinstance(work, Action):
+                self._source.forget(key)
+        await self._clock.sleep(self._penalties.pause(key, _part(work), self._clock.monotonic()))
+        if result is Result.CONFLICT and isinstance(work, Action | Confirmation):
+            known = self._source.workload(key)
+            if known is not None and known.resource_version == work.resource_version:
+                # The watch is behind: the same version would be refused again.
+                await self._look_up(work)
+        self._release(work)
+        if not isinstance(work, ReasonWrite):
+            self._wake()
+
+    async def _look_up(self, work: Work) -> None:
         while self._term.valid():
             try:
                 found = await retry(partial(self._writer.read, work.workload), clock=self._clock)
@@ -329,13 +351,16 @@ class Dispatcher:
             else:
                 self._source.refresh(found)
                 break
-        self._release(work)
-        self._wake()
 
 
 def _claim_of(action: Action) -> WorkloadKey | None:
     """The claim that it makes room for."""
     return None if isinstance(action, Claiming) else action.makes_room_for
+
+
+def _part(work: Work) -> str:
+    """What of a binding it writes, in the words of the metrics."""
+    return "binding" if isinstance(work, Action) else "binding_status"
 
 
 def _kind(work: Action) -> str:

@@ -224,3 +224,4 @@ async def whole(
     finally:
         await federation.stop()
     assert world.denied() == []
+    assert world.hot_objects() == {}

@@ -4,6 +4,7 @@ Each speaks through two layers of faults: what a test plans for it, and its deat
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -23,6 +24,8 @@ from member_agent.settings import Settings as AgentSettings
 
 SCHEDULER: Final = "global-sched"
 USERS: Final = ("global-sched", "member-agent")
+MOST_WRITES: Final = 5
+"""To one part of one object in a second, whatever fails."""
 DEAD: Final = Fault("*", "*", kind=FaultKind.LOST_BEFORE, times=10**9)
 """What a killed process still says: nothing."""
 
@@ -37,6 +40,8 @@ class Programs:
         """Every request of the two programs, with the server's name."""
         self.writes: list[str] = []
         """Changes by anybody since the last `clear`, as `server: verb resource/subresource`."""
+        self.hot: Counter[tuple[str, int]] = Counter()
+        """Writes of the two programs, refused ones included, by object and second."""
         self.faults: dict[str, FaultPlan] = {}
         """By program: `global-sched`, and the members' names for their agents."""
         self.scheduler: GlobalSched | None = None
@@ -55,6 +60,9 @@ class Programs:
         def record(one: RequestRecord) -> None:
             if one.user.rpartition(":")[2] in USERS:
                 self.records.append((server, one))
+                if one.verb in ("update", "patch"):
+                    path = f"{one.resource}/{one.namespace}/{one.name}/{one.subresource}"
+                    self.hot[f"{server}: {path}", int(self.clock.monotonic())] += 1
             if one.verb not in ("get", "list", "watch") and one.code < 300:
                 path = f"{one.resource}/{one.subresource}".rstrip("/")
                 self.writes.append(f"{server}: {one.verb} {path}")
@@ -218,6 +226,14 @@ class Programs:
             if self.clock.monotonic() > end:
                 raise AssertionError(f"not so within {seconds:g} s: {text}")
             await asyncio.sleep(0.1)
+
+    def hot_objects(self) -> dict[str, int]:
+        """Objects that a program has written more often in a second than it ever should."""
+        return {
+            f"{one} in second {second}": count
+            for (one, second), count in self.hot.items()
+            if count > MOST_WRITES
+        }
 
     def denied(self) -> list[str]:
         """What the programs asked for and may not have."""
