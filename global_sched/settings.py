@@ -6,6 +6,7 @@ validated into `model.Policy`, the value that every cycle takes.
 """
 
 import os
+import re
 import socket
 import tomllib
 from collections.abc import Mapping
@@ -172,8 +173,18 @@ MOST: Final = {"placement_search_limit": 10**10}
 """Largest values that are not ten million."""
 
 
+_GROUP_KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?")
+
+
 def check_policy(policy: Policy) -> None:
-    """Raises ValueError for a number that makes no sense."""
+    """Raises ValueError for a number or a kind that makes no sense."""
+    for name in ("copied_kinds", "pod_kinds"):
+        for kind in getattr(policy, name):
+            if not _GROUP_KIND.fullmatch(kind):
+                raise ValueError(
+                    f"policy.{name}: {kind!r} is no kind; use Kind.group without a version, such "
+                    "as DaemonSet.apps, or Kind alone in the core group"
+                )
     for field in fields(Policy):
         value = getattr(policy, field.name)
         if not isinstance(value, int) or isinstance(value, bool):

@@ -77,7 +77,7 @@ TARGETS: dict[str, GeneratedFiles] = {
     "charts": GeneratedFiles(
         texts=lambda: texts(_crds()), owned=("deploy/charts/*/templates/*.yaml",)
     ),
-    "reference": GeneratedFiles(texts=pages, owned=("docs/reference/*.md",)),
+    "reference": GeneratedFiles(texts=pages, owned=("docs/reference/*.md", "docs/kinds.md")),
 }
 
 

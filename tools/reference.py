@@ -6,9 +6,11 @@ from enum import StrEnum
 
 import msgspec
 
+from global_sched.cache import READERS
 from global_sched.scenario import format as scenario_format
 from global_sched.scenario import world as scenario_world
 from global_sched.settings import Settings as GlobalSettings
+from global_sched.shared.api.pod_kinds import POD_KINDS
 from global_sched.shared.api.reasons import ConditionType, KarmadaReason, Reason
 from global_sched.shared.api.schema import crds
 from global_sched.shared.model.policy import Policy, ScoreWeights
@@ -29,7 +31,8 @@ def pages() -> dict[str, str]:
         "scenario": _scenario(),
         "settings": _settings(),
     }
-    return {f"docs/reference/{name}.md": text for name, text in texts.items()}
+    found = {f"docs/reference/{name}.md": text for name, text in texts.items()}
+    return found | {"docs/kinds.md": _kinds()}
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -121,6 +124,45 @@ def _policy() -> str:
         "## `score_weights`\n\nWeights of the scores that rank the clusters which fit.\n\n"
         f"{table(('field', 'default', 'meaning'), rows(ScoreWeights))}"
     )
+
+
+def _kinds() -> str:
+    read = {one.resource.group_kind for one in READERS.values()}
+    how = {True: "its template", False: "Karmada's interpreter, else refused"}
+    rows = (
+        (project, f"`{kind}`", how[kind in read])
+        for project, kinds in POD_KINDS.items()
+        for kind in kinds
+    )
+    return (
+        f"{NOTE}# Kinds\n\n{_KINDS_TEXT}\n"
+        f"{table(('project', 'kind', 'its pods are counted by'), rows)}"
+    )
+
+
+_KINDS_TEXT = """Which kinds make pods, and what global-sched counts them by.
+
+- Kinds that are read here are counted by their templates.
+- Any other kind is counted by what Karmada's interpreter puts on its binding: replicas,
+  requirements or components. A ResourceInterpreterCustomization gives them for kinds that
+  Karmada does not know.
+- A kind of this table for which neither says anything is **refused** (`KindNotCounted`): a copy
+  in every cluster would run pods past queue and quota. The reason is in the binding's condition,
+  in `gsched explain` and in `gsched jobs`. Copies from before stay where they are and enter no
+  further cluster. An object with no replicas at all is refused, too, until it has some.
+- Kinds that are in no table (a ConfigMap, a Service, a Role) are copied to every cluster that
+  their policy selects. The metric `gsched_copied_objects` counts them by kind.
+
+Operators change the table in the Policy ([policy.md](reference/policy.md)): `pod_kinds` adds kinds
+that make pods, `copied_kinds` has kinds copied all the same, such as a DaemonSet of the platform.
+No annotation of a tenant does either.
+
+```yaml
+policy:
+  pod_kinds: [Training.example.com]
+  copied_kinds: [DaemonSet.apps]
+```
+"""
 
 
 def _crds() -> str:

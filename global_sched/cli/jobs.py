@@ -41,7 +41,10 @@ COLUMNS = (
 
 
 def show(where: Where, *, namespace: str | None, output: str) -> None:
-    """Print every job of the federation, or of one namespace; what only is copied with wide."""
+    """Print every job of the federation, or of one namespace; what only is copied with wide.
+
+    Kinds that make pods which nothing counts are jobs, too.
+    """
 
     async def work(client: Client, clock: Clock) -> View | None:
         if namespace is None:
@@ -55,20 +58,28 @@ def show(where: Where, *, namespace: str | None, output: str) -> None:
     view = with_client(where, work)
     if view is None:
         return
-    rows = [
-        row
-        for row in rows_of(view)
-        if namespace in (None, row["namespace"]) and (output != "table" or row["pods"] is not None)
-    ]
+    rows = shown(view, namespace, output)
     scope = f" in namespace {namespace}" if namespace else ""
     show_rows(rows, COLUMNS, output, nothing=f"No jobs found{scope}.")
+
+
+def shown(view: View, namespace: str | None, output: str) -> list[Row]:
+    """The rows of a namespace (None: of all) that this form shows: a table has only jobs."""
+    return [
+        row
+        for row in rows_of(view)
+        if namespace in (None, row["namespace"])
+        and (output != "table" or row["pods"] is not None or row["uncounted"])
+    ]
 
 
 def rows_of(view: View) -> Iterator[Row]:
     """One row per workload, by key."""
     outcomes = {outcome.workload: outcome for outcome in view.plan.outcomes}
     for workload in sorted(view.state.workloads(), key=lambda one: one.key):
-        yield row_of(workload, outcomes.get(workload.key), view.now)
+        yield row_of(workload, outcomes.get(workload.key), view.now) | {
+            "uncounted": workload.demand.uncounted(view.policy)
+        }
 
 
 def row_of(workload: Workload, outcome: Outcome | None, now: Instant) -> Row:

@@ -3,9 +3,11 @@
 from collections import Counter
 
 from global_sched.cache import State
+from global_sched.shared.api.pod_kinds import group_kind
 from global_sched.shared.clock import Clock
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.workload import Division
 from global_sched.shared.telemetry import metrics as m
 from global_sched.shared.telemetry.registry import Metrics
 
@@ -18,6 +20,7 @@ def refresh_gauges(metrics: Metrics, state: State, clock: Clock) -> None:
         taken = state.world.ledger.takers_in(cluster.name)
         metrics.set(m.ASSUMED_PODS, sum(t.amounts.pods() for t in taken), cluster=cluster.name)
     admitted = Counter(one.queue for one in state.workloads() if one.admitted())
+    metrics.replace(m.COPIED_OBJECTS, _copied(state))
     used: Counter[tuple[str, str]] = Counter()
     for usage in snapshot.usage:
         for resource, amount in usage.amount:
@@ -36,6 +39,16 @@ def refresh_gauges(metrics: Metrics, state: State, clock: Clock) -> None:
             metrics.set(m.QUEUE_CAPABILITY, shown, queue=queue.name, resource=resource)
     for (name, resource), amount in used.items():
         metrics.set(m.QUEUE_USAGE, _shown(resource, amount), queue=name, resource=resource)
+
+
+def _copied(state: State) -> Counter[tuple[str, ...]]:
+    """Admitted copies of objects without demand, by kind."""
+    demands = (one.demand for one in state.workloads() if one.admitted())
+    return Counter(
+        (group_kind(one.api_version, one.kind),)
+        for one in demands
+        if one.division == Division.COPIED
+    )
 
 
 def _cluster(metrics: Metrics, cluster: Cluster, now: Instant) -> None:

@@ -2,8 +2,10 @@
 
 from global_sched.core.fairness import Amount
 from global_sched.core.tree import Node, Tree
+from global_sched.shared.api.pod_kinds import group_kind
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.queue import Tenant
 from global_sched.shared.model.snapshot import Snapshot
@@ -17,8 +19,9 @@ _NAMED = 3
 class Gates:
     """The gates of one cycle, each worked out once. A tenant without an object has the defaults."""
 
-    def __init__(self, snapshot: Snapshot, tree: Tree) -> None:
+    def __init__(self, snapshot: Snapshot, tree: Tree, policy: Policy | None = None) -> None:
         self._tree = tree
+        self._policy = policy or Policy()
         self._tenants = {tenant.name: tenant for tenant in snapshot.tenants}
         self._clusters = [cluster.name for cluster in snapshot.clusters]
         self._shut: dict[tuple[QueueName, TenantName], Verdict | None] = {}
@@ -39,12 +42,12 @@ class Gates:
     def refusal(self, workload: Workload) -> Verdict | None:
         """Why the workload may not be admitted, wherever there is room; None when it may.
 
-        Copies of an object without demand pass all gates.
+        Copies of an object without demand pass all gates, unless its kind makes pods.
         """
         if workload.problem is not None:
             return workload.problem
         if workload.demand.division == Division.COPIED:
-            return None
+            return _uncounted(workload, self._policy)
         return self.shut(workload.queue, workload.tenant) or self._own(workload)
 
     def shut(self, queue: QueueName, tenant: TenantName) -> Verdict | None:
@@ -132,6 +135,20 @@ class Gates:
                 f"tenant {tenant.name} may not use PriorityClass {chosen}, only {allowed}",
             )
         return None
+
+
+def _uncounted(workload: Workload, policy: Policy) -> Verdict | None:
+    """Why an object without demand may not be copied; None when it may."""
+    if not workload.demand.uncounted(policy):
+        return None
+    kind = group_kind(workload.demand.api_version, workload.demand.kind)
+    where = f"{workload.namespace}/{workload.name}" if workload.namespace else workload.name
+    return _never(
+        Reason.KIND_NOT_COUNTED,
+        f"{kind} {where}: the kind makes pods, and the binding has no replicas, requirements or "
+        "components to count them by; use a kind that is read (docs/kinds.md), give the kind a "
+        f"resource interpreter in Karmada, or have {kind} listed in the Policy's copied_kinds",
+    )
 
 
 def _closed(node: Node) -> Verdict | None:

@@ -51,7 +51,7 @@ class Ledger:
         self.tree = Tree(snapshot.queues, dict(totals.entries))
         self.opened: dict[QueueName, Amount] = {}
         """What each queue held itself at the start."""
-        self.gates = Gates(snapshot, self.tree)
+        self.gates = Gates(snapshot, self.tree, self.policy)
         self.entitlements = Reclaim(snapshot, self.tree, totals, self.opened, self.gates)
         self.surplus = FairSurplus(self.tree, self.entitlements)
         self.scale = Scale(totals, [tenant.weight for tenant in snapshot.tenants])

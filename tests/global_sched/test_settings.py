@@ -75,6 +75,16 @@ def test_nested_environment(monkeypatch):
         pytest.param("policy: {backoff_seconds: -1}", "policy.backoff_seconds: -1", id="negative"),
         pytest.param("policy: {backoff_seconds: soon}", "policy.backoff_seconds: ", id="no number"),
         pytest.param("policy: 7", "policy", id="no section"),
+        pytest.param(
+            "policy: {copied_kinds: [batch/v1/CronJob]}",
+            "policy.copied_kinds: 'batch/v1/CronJob' is no kind; use Kind.group without a version",
+            id="a kind with its version",
+        ),
+        pytest.param(
+            "policy: {pod_kinds: [training.example.com]}",
+            "policy.pod_kinds: 'training.example.com' is no kind",
+            id="a kind without a capital",
+        ),
         pytest.param("writes_at_once: 0", "writes_at_once: ", id="out of range"),
         pytest.param("scheduler_names: []", "name at least one scheduler", id="no name"),
         pytest.param("log_level: loud", "use debug, info, warning or error", id="level"),

@@ -61,6 +61,8 @@ class Reason(StrEnum):
     """The policy's spread constraints cannot be met."""
     KIND_NOT_ENABLED = "KindNotEnabled"
     """The cluster does not serve the kind, or it is not known yet."""
+    KIND_NOT_COUNTED = "KindNotCounted"
+    """The kind makes pods, and neither a reader nor Karmada says how many and what they ask for."""
     BEING_EVICTED = "BeingEvicted"
     """The workload is leaving this cluster."""
     BACKING_OFF = "BackingOff"

@@ -76,6 +76,12 @@ class Policy:
     the tenants' order beside what they hold now; 0: the past counts for nothing."""
     usage_weight_percent: int = 100
     """How much the average of what a tenant held counts, beside 100 for what it holds now."""
+    copied_kinds: tuple[str, ...] = ()
+    """Kinds (`DaemonSet.apps`) that make pods and are copied to every cluster that a policy selects
+    all the same, without queue and quota: kinds without a reader for which Karmada's interpreter
+    gives no demand. Others of the table in docs/kinds.md are refused."""
+    pod_kinds: tuple[str, ...] = ()
+    """More kinds (`Kind.group`) that make pods, beside those of docs/kinds.md."""
     placement_search_limit: int = 20_000_000
     """Additions that the exact search for one gang of several shapes or with partitions may take
     (20 million: a tenth of a second); a fortieth of them to bring a placement that is known closer

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from global_sched.shared.api.pod_kinds import KNOWN, group_kind
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Decision, Grant
 from global_sched.shared.model.gang import Amounts, Gang
@@ -16,6 +17,7 @@ from global_sched.shared.model.ids import (
 )
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.placement_rule import PlacementRule
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.verdict import Code, Verdict
 
 
@@ -51,6 +53,13 @@ class Demand:
     """The name after overrides, where a policy changes it; None = an overrider is unreadable."""
     carries_replicas: bool = True
     """Whether entries of `spec.clusters` carry replicas (the binding has some)."""
+
+    def uncounted(self, policy: Policy) -> bool:
+        """Whether copies of it would run pods that no queue and no quota counts."""
+        if self.division != Division.COPIED:
+            return False
+        kind = group_kind(self.api_version, self.kind)
+        return (kind in KNOWN or kind in policy.pod_kinds) and kind not in policy.copied_kinds
 
     def scheduler_in(self, cluster: ClusterName) -> str | None:
         """The scheduler name that counts in a cluster; None when it cannot be known."""

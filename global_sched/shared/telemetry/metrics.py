@@ -44,6 +44,12 @@ OLDEST_PENDING: Final = gauge(
     "oldest_pending_seconds", "Age of the oldest waiting workload of a queue.", "queue"
 )
 ADMITTED: Final = gauge("admitted_workloads", "Workloads admitted and not finished.", "queue")
+COPIED_OBJECTS: Final = gauge(
+    "copied_objects",
+    "Objects without demand that are copied to clusters, which no queue or quota counts, by kind. "
+    "A kind that makes pods belongs in the Policy's pod_kinds.",
+    "kind",
+)
 ADMISSION_WAIT: Final = histogram(
     "admission_wait_seconds",
     "Time from a binding's creation to its first committed decision.",

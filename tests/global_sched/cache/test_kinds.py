@@ -5,6 +5,7 @@ import pytest
 from global_sched.cache import READERS
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Mode, TopologyConstraint
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division
 from tests.global_sched.cache.worlds import state_of, workload_in
@@ -308,3 +309,33 @@ def test_refusals_of_the_binding_itself(spec, want_text):
     assert problem is not None
     assert problem.reason == Reason.INVALID_SPEC
     assert want_text in problem.detail
+
+
+@pytest.mark.parametrize(
+    ("spec", "want"),
+    [
+        pytest.param({}, True, id="nothing"),
+        pytest.param({"replicas": 2}, False, id="replicas"),
+        pytest.param(
+            {"replicaRequirements": {"resourceRequest": {"cpu": "1"}}}, False, id="requirements"
+        ),
+        pytest.param({"components": [{"name": "head", "replicas": 1}]}, False, id="components"),
+    ],
+)
+@pytest.mark.parametrize("annotations", [{}, {"federation.global-sched.io/copied-kinds": "Thing"}])
+def test_pods_that_karmada_counts(spec, want, annotations):
+    """What the binding carries makes the pods of a kind count; no annotation does."""
+    template = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {
+            "name": "t",
+            "namespace": "team-a",
+            "uid": "u",
+            "resourceVersion": "1",
+            "annotations": annotations,
+        },
+    }
+    one = workload_in(state_of(binding(template, spec=spec)), "team-a/t-rayjob")
+
+    assert one.demand.uncounted(Policy()) is want
