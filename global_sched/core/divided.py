@@ -23,12 +23,16 @@ from global_sched.shared.placement import Placed
 
 @dataclass(slots=True)
 class Share:
-    """A cluster in the division: it has `before` replicas and room for `more`."""
+    """A cluster in the division: it has `before` replicas and may get `more` of those asked for.
+
+    `room` is how many would fit, whatever number is asked for: the measure of the cluster.
+    """
 
     at: int
     cluster: Cluster
     before: int
     more: int
+    room: int
     score: int
     extra: int = 0
 
@@ -103,13 +107,15 @@ def _shares(
         cluster = statement.rooms.rooms[at].cluster
         more = room_beside(workload, statement, at, grant) if at in holds else 0
         more = _allowed(workload, statement, cluster, more)
-        shares.append(Share(at, cluster, grant.amounts.pods(), more, scores.get(at, 0)))
+        room = room_for(workload, statement, at, grant) if more else 0
+        shares.append(Share(at, cluster, grant.amounts.pods(), more, room, scores.get(at, 0)))
     inside = {share.at for share in shares}
     for at, score in ranked:
         if at not in inside:
             cluster = statement.rooms.rooms[at].cluster
             more = _allowed(workload, statement, cluster, holds[at])
-            shares.append(Share(at, cluster, 0, more, score))
+            room = room_for(workload, statement, at, None)
+            shares.append(Share(at, cluster, 0, more, room, score))
     return shares
 
 
@@ -121,6 +127,14 @@ def _allowed(workload: Workload, statement: Statement, cluster: Cluster, pods: i
         return pods
     bounds = ledger.bounds(workload.queue, workload.tenant, cluster.name)
     return cut(bounds, gang, Amounts(), Amounts.of({gang.pod_sets[0].name: pods})).pods()
+
+
+def room_for(workload: Workload, statement: Statement, at: int, grant: Grant | None) -> int:
+    """How many of such replicas the cluster and the limits in it let in, beside a grant's."""
+    gang = workload.demand.gang
+    assert gang is not None
+    pods = statement.rooms.holds(at, gang, grant)
+    return _allowed(workload, statement, statement.rooms.rooms[at].cluster, pods)
 
 
 def room_beside(workload: Workload, statement: Statement, at: int, grant: Grant) -> int:
@@ -135,10 +149,23 @@ def _choose(rule: PlacementRule, shares: list[Share], wanted: int) -> list[Share
     """The clusters to divide over, under the spread constraints."""
     kept = sum(1 for share in shares if share.before)
     new = shares[kept:]
-    if rule.preference != Preference.STATIC_WEIGHTS:
-        new.sort(key=lambda s: (-min(s.more, wanted), -s.score, s.at))
+    new.sort(key=lambda share: rank(rule, share, wanted))
     chosen = choose(rule, [(s.cluster, s) for s in shares[:kept] + new], kept=kept)
     return chosen if isinstance(chosen, Verdict) else [share for _, share in chosen]
+
+
+def rank(rule: PlacementRule, share: Share, wanted: int) -> tuple[int, int, int]:
+    """Which clusters are used first where not all may be.
+
+    By dynamic weights the roomiest; for `Aggregated` those that hold all are alike, and their
+    scores decide, as they do alone for static weights.
+    """
+    measure = {
+        Preference.AGGREGATED: min(share.more, wanted),
+        Preference.DYNAMIC_WEIGHTS: share.room,
+        Preference.STATIC_WEIGHTS: 0,
+    }
+    return -measure[rule.preference], -share.score, share.at
 
 
 def distribute(rule: PlacementRule, shares: list[Share], wanted: int) -> None:
@@ -155,7 +182,7 @@ def distribute(rule: PlacementRule, shares: list[Share], wanted: int) -> None:
         if not any(weights):
             weights = [1] * len(shares)
     else:
-        weights = [share.before + share.more for share in shares]
+        weights = [share.before + share.room for share in shares]
     total = wanted + sum(share.before for share in shares)
     for share, goal in zip(shares, dispense(total, weights), strict=True):
         share.extra = max(0, min(goal - share.before, share.more, left))

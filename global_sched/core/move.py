@@ -4,8 +4,10 @@ from global_sched.core.divided import (
     Share,
     distribute,
     place_extra,
+    rank,
     resized,
     room_beside,
+    room_for,
 )
 from global_sched.core.offer import Offer, Part, grant_of
 from global_sched.core.outcomes import outcome_of
@@ -110,14 +112,17 @@ def _divide_afresh(
         for at, room in enumerate(rooms.rooms):
             grant = before.get(room.cluster.name)
             has = 0 if grant is None or not mask[at] else grant.amounts.pods()
-            more = 0
+            more = holds = 0
             if fits[at] and has and grant is not None:
                 more = room_beside(workload, statement, at, grant)
+                holds = room_for(workload, statement, at, grant)
             elif fits[at]:
                 more = ask.placed(at).amounts.pods()
+                holds = room_for(workload, statement, at, None)
             if has + more:
-                shares.append(Share(at, room.cluster, 0, has + more, scores.get(at, 0)))
-        shares.sort(key=lambda share: (-min(share.more, total), -share.score, share.at))
+                score = scores.get(at, 0)
+                shares.append(Share(at, room.cluster, 0, has + more, has + holds, score))
+        shares.sort(key=lambda share: rank(workload.demand.rule, share, total))
         chosen = choose(workload.demand.rule, [(share.cluster, share) for share in shares])
         if isinstance(chosen, Verdict) or not chosen:
             continue

@@ -287,6 +287,15 @@ class Rooms:
             return None
         return found
 
+    def holds(self, at: int, gang: Gang, grant: Grant | None) -> int:
+        """How many more pods like the gang's one there is room for, whatever number it asks for.
+
+        Beside those of a grant, under the same constraint.
+        """
+        self.field.touched(at)
+        beside = () if grant is None or not grant.amounts.entries else (grant.domain,)
+        return self.rooms[at].space.room(gang, beside)
+
     def mark(self) -> "RoomsMark":
         """A point that all rooms can go back to. Marks nest: the last one is ended first."""
         mark = RoomsMark()

@@ -1,6 +1,7 @@
 """One cluster's room during one pass: place, take, give back, undo, explain."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import reduce
 
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, DomainId
@@ -9,7 +10,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Occupant, Topology, Wanted
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
 from global_sched.shared.placement.board import Board
-from global_sched.shared.placement.choose import Scope, glance
+from global_sched.shared.placement.choose import Scope, glance, room_in
 from global_sched.shared.placement.draft import Draft
 from global_sched.shared.placement.explain import domain_verdicts
 from global_sched.shared.placement.ground import GROUNDS
@@ -325,6 +326,20 @@ class Space:
             return 0
         at = self._rows.index.at(domain)
         return sum([int(table.sums[at]) for table in self._tables.of_task(task)])
+
+    def room(self, gang: Gang, beside: tuple[DomainId | None, ...] = ()) -> int:
+        """The most pods of a gang of one shape that an allowed domain holds, however few it wants.
+
+        beside:  domains of pods that run: only what is allowed around those counts.
+        """
+        task = self._task(gang, None, None)
+        unit = None if isinstance(task, Verdict) else one_shape(task)
+        if unit is None or isinstance(task, Verdict):
+            return 0
+        index = self._rows.index
+        around = reduce(index.common, [index.at(one) for one in beside]) if beside else None
+        table = self._tables.of_task(task)[unit.at]
+        return room_in(index, table, Scope(limit=task.limit, within=index.root, around=around))
 
     def remaining(self) -> Topology:
         """The topology as it is now. Counted leaves are split and merged in canonical order."""

@@ -7,6 +7,7 @@ import pytest
 from global_sched.core import run_cycle
 from global_sched.core.divided import dispense
 from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.placement_rule import (
     AffinityGroup,
@@ -18,7 +19,18 @@ from global_sched.shared.model.placement_rule import (
     StaticWeight,
 )
 from global_sched.shared.model.workload import Division
-from tests.builders import NOW, POLICY, cluster, decision, grant, queue, snapshot, workload
+from tests.builders import (
+    GPU,
+    NOW,
+    POLICY,
+    cluster,
+    decision,
+    grant,
+    hard,
+    queue,
+    snapshot,
+    workload,
+)
 from tests.worlds import World, after
 
 
@@ -110,6 +122,28 @@ def test_dispense(total, shares, want):
             job(4, preference=Preference.DYNAMIC_WEIGHTS),
             {"c1": 1, "c2": 3},
             id="dynamic weights follow the room",
+        ),
+        pytest.param(
+            {"c1": 100, "c2": 10},
+            job(10, preference=Preference.DYNAMIC_WEIGHTS),
+            {"c1": 9, "c2": 1},
+            id="all the room counts, and not only that for the replicas asked for",
+        ),
+        pytest.param(
+            {"c1": 10, "c2": 30, "c3": 60},
+            job(10, preference=Preference.DYNAMIC_WEIGHTS),
+            {"c1": 1, "c2": 3, "c3": 6},
+            id="of three clusters, too",
+        ),
+        pytest.param(
+            {"c1": 6, "c2": 9, "c3": 50, "c4": 40},
+            job(
+                5,
+                preference=Preference.DYNAMIC_WEIGHTS,
+                spread=(SpreadRule(by=ClusterField.CLUSTER, maximum=2),),
+            ),
+            {"c3": 3, "c4": 2},
+            id="where not all clusters may be used, the roomiest are",
         ),
         pytest.param(
             {"c1": 2, "c2": 6},
@@ -209,6 +243,13 @@ def test_groups_of_clusters():
             {"c1": 2, "c2": 4},
             id="by room",
         ),
+        pytest.param(
+            {"c1": 100, "c2": 10},
+            job(12, preference=Preference.DYNAMIC_WEIGHTS),
+            {"c2": 2},
+            {"c1": 10, "c2": 2},
+            id="by all the room that there is",
+        ),
         pytest.param({"c1": 2}, job(5), {"c1": 2}, {"c1": 2}, id="no room, nothing moves"),
     ],
 )
@@ -281,3 +322,33 @@ def test_hard_constraint_holds_for_all_replicas_in_a_cluster():
 
     assert found == {"c1": 1, "c2": 1}
     assert plan.admissions[0].decision.pending == Amounts.of({"main": 1})
+
+
+def test_dynamic_weights_under_a_hard_constraint():
+    """The measure of a cluster is its roomiest allowed domain, not the sum over all of them."""
+    clusters = [cluster("c1", racks=1, gpus=90), cluster("c2", racks=9, gpus=10)]
+    one = job(10, preference=Preference.DYNAMIC_WEIGHTS)
+    gang = replace(one.demand.gang, constraint=hard(1))
+    one = replace(one, demand=replace(one.demand, gang=gang))
+
+    assert placed(snapshot(clusters, pending=[one]))[0] == {"c1": 9, "c2": 1}
+
+
+def test_dynamic_weights_under_a_limit_in_a_cluster():
+    """Room that the queue may not use in a cluster is none."""
+    capped = replace(queue("default"), cluster_capability=((ClusterName("c1"), ((GPU, 5),)),))
+    one = job(10, preference=Preference.DYNAMIC_WEIGHTS)
+
+    found, _ = placed(snapshot(members(c1=100, c2=45), [capped], pending=[one]))
+
+    assert found == {"c1": 1, "c2": 9}
+
+
+def test_a_reschedule_by_dynamic_weights():
+    """Its own replicas count as room where they are; all other room counts, too."""
+    one = on(job(10, preference=Preference.DYNAMIC_WEIGHTS), c1=5, c2=5)
+    moved = replace(one, reschedule_at=Instant(NOW + SECOND))
+
+    found, _ = placed(snapshot(members(c1=100, c2=10), running=[moved]))
+
+    assert found == {"c1": 9, "c2": 1}
