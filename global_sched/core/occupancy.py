@@ -13,6 +13,7 @@ from global_sched.shared.model.cluster import Capacity, Cluster
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts, Gang, TopologyConstraint
 from global_sched.shared.model.ids import BindingId, ClusterName, PodSetName, QueueName
+from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Running
 from global_sched.shared.model.topology import Leaf, NodeClass, Occupant
@@ -109,28 +110,23 @@ class Occupancy:
 
 
 class Occupancies:
-    """The latest occupancies, by the identity of what they are made of.
+    """Occupancies, by the identity of what they are made of.
 
     Where nothing runs only the report counts.
     """
 
-    def __init__(self, most: int = 1024) -> None:
-        self._kept: dict[tuple[int, int | ClusterName], tuple[object, object, Occupancy]] = {}
-        self._most = most
+    def __init__(self) -> None:
+        self._kept: WhileAlive[Occupancy] = WhileAlive()
 
     def of(self, cluster: Cluster, running: Running) -> Occupancy | None:
         """The occupancy of a cluster; None without a report."""
         if cluster.capacity is None:
             return None
-        topology = cluster.capacity.topology
-        key = (id(topology), id(running) if running.workloads else cluster.name)
-        found = self._kept.pop(key, None)
-        if found is None:
-            found = (topology, running, occupancy(cluster.name, cluster.capacity, running))
-        self._kept[key] = found
-        while len(self._kept) > self._most:
-            del self._kept[next(iter(self._kept))]
-        return found[2]
+        name, capacity = cluster.name, cluster.capacity
+        made_of: tuple[object, ...] = (capacity.topology,)
+        if running.workloads:
+            made_of = (capacity.topology, running)
+        return self._kept.of(made_of, lambda: occupancy(name, capacity, running), name)
 
 
 def occupancy(cluster: ClusterName, capacity: Capacity, running: Running) -> Occupancy:

@@ -21,7 +21,7 @@ class Bucket:
     workloads: tuple[Workload, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class Running:
     """The admitted, unfinished workloads with pods in one cluster, by key.
 

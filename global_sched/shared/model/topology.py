@@ -72,7 +72,7 @@ class Wanted:
     pods: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class Topology:
     """Everything that placement looks at in one cluster.
 

@@ -1,7 +1,7 @@
 """A topology, grouped and indexed once: what all Spaces of it start from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import NodeClass, Occupant, Topology
 from global_sched.shared.placement.histogram import class_order
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 _LARGEST = 2**62
 _MOST_NODES = 2**20
 """More alike nodes count as this many, so that sums over an absurd report fit 63 bits."""
-_MOST_KEPT_LEAVES = 200_000
-_MOST_KEPT = 512
 
 SortKey = tuple[tuple[int, ...], int, int, tuple[str, ...]]
 """What orders the rows of a domain: free vector, occupants, class, marks."""
@@ -90,6 +89,7 @@ class Ground:
     """
 
     topology: Topology
+    """An equal one, so that the ground does not keep alive what it is kept for."""
     index: TreeIndex
     kin: Kin
     order_keys: frozenset[str] | None
@@ -181,7 +181,7 @@ def build_ground(topology: Topology, order_keys: frozenset[str] | None) -> Groun
     class_at = {kind: at for at, kind in enumerate(classes)}
     occupants_at = {item: at for at, item in enumerate(occupants)}
     ground = Ground(
-        topology=topology,
+        topology=replace(topology),
         index=index,
         kin=_kin(topology, index, classes),
         order_keys=order_keys,
@@ -246,26 +246,14 @@ def _add_row(ground: Ground, key: tuple[int, int, tuple[int, ...], int]) -> int:
 
 @dataclass(slots=True)
 class GroundCache:
-    """The grounds of the latest topologies, by identity: a snapshot shares unchanged topologies."""
+    """The ground of each topology that lives: a snapshot shares unchanged topologies."""
 
     build: Callable[[Topology, frozenset[str] | None], Ground]
-    _kept: dict[tuple[int, frozenset[str] | None], Ground] = field(default_factory=dict)
-    _leaves: int = 0
+    _kept: WhileAlive[Ground] = field(default_factory=WhileAlive)
 
     def of(self, topology: Topology, order_keys: frozenset[str] | None) -> Ground:
-        """The ground of a topology, built at most once while it is kept."""
-        key = (id(topology), order_keys)
-        ground = self._kept.pop(key, None)
-        if ground is None or ground.topology is not topology:
-            ground = self.build(topology, order_keys)
-            self._leaves += len(topology.leaves)
-        self._kept[key] = ground
-        while len(self._kept) > 1 and (
-            self._leaves > _MOST_KEPT_LEAVES or len(self._kept) > _MOST_KEPT
-        ):
-            oldest = next(iter(self._kept))
-            self._leaves -= len(self._kept.pop(oldest).topology.leaves)
-        return ground
+        """The ground of a topology, built at most once."""
+        return self._kept.of((topology,), lambda: self.build(topology, order_keys), order_keys)
 
 
 GROUNDS = GroundCache(build_ground)
