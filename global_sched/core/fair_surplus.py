@@ -48,7 +48,7 @@ class FairSurplus:
         self._least = frozenset()
 
     def part(self, workload: Workload, minimum: Amounts, wanted: Amounts) -> Amounts:
-        """The part of `wanted` that it may have: its minimum, and one pod at least."""
+        """The part of `wanted` that it may have: its minimum, and a pod or group at least."""
         if workload.key in self._least:
             fair = minimum.within(wanted)
         else:
@@ -58,7 +58,7 @@ class FairSurplus:
         return self._one_at_least(workload, fair, wanted)
 
     def part_of_growth(self, workload: Workload, least: Amounts, wanted: Amounts) -> Amounts:
-        """The same of more pods for one that was admitted: `least`, and one pod at least."""
+        """The same of more pods for one that was admitted: `least`, and a pod or group at least."""
         return self._one_at_least(workload, self._fair_growth(workload, least, wanted), wanted)
 
     def leaves_nothing(self, workload: Workload) -> bool:
@@ -87,8 +87,9 @@ class FairSurplus:
         return cut(self._of_queue(workload.queue), gang, least.within(part), part)
 
     def _one_at_least(self, workload: Workload, found: Amounts, wanted: Amounts) -> Amounts:
-        if not found.entries and wanted.entries:
-            found = Amounts.of({wanted.entries[0][0]: 1})
+        gang = workload.demand.gang
+        if not found.entries and wanted.entries and gang is not None:
+            found = gang.first_of(wanted)
         if found != wanted:
             self.held_back[workload.key] = workload
         elif self.held_back:

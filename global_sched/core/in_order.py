@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from global_sched.core.left_over import LeftOver
 from global_sched.core.quota import cut
 from global_sched.core.statement import Statement
+from global_sched.core.units import units
 from global_sched.core.variants import claimants
 from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.gang import Amounts
@@ -28,9 +29,9 @@ def settles(more: Sequence[LeftOver], statement: Statement) -> bool:
         if one is None or one.demand.gang is None or not lacks.entries:
             continue
         bounds = statement.ledger.bounds(one.queue, one.tenant)
-        for name, _ in cut(bounds, one.demand.gang, Amounts(), lacks).entries:
-            single = Amounts.of({name: 1})
-            ask = statement.rooms.ask(one.demand.gang.only(single), single, single)
+        wanted = cut(bounds, one.demand.gang, Amounts(), lacks)
+        for unit, _ in units(one.demand.gang, wanted):
+            ask = statement.rooms.ask(one.demand.gang.only(unit), unit, unit)
             if ask.fitting(statement.standings.case(one).allowed).any():
                 return False
     return True

@@ -1,8 +1,8 @@
 """What the limits of queues and tenants, and the guarantees of others, still let in.
 
 A limit names resources; others are unlimited, and an amount of 0 allows none. The minimum of a gang
-must fit whole; surplus beyond it is cut to what fits, in the template's order. Lowering a limit
-below what is in use takes nothing away and lets nothing in.
+must fit whole; surplus beyond it is cut to what fits, in the template's order and never inside a
+group of a partition. Lowering a limit below what is in use takes nothing away and lets nothing in.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -209,7 +209,8 @@ def over(bounds: Bounds, asked: Resources) -> Verdict | None:
 def cut(bounds: Bounds, gang: Gang, minimum: Amounts, wanted: Amounts) -> Amounts:
     """The part of `wanted` that the bounds let in, which is at least `minimum`.
 
-    The caller has asked that the minimum fits. Pod sets grow in the template's order.
+    The caller has asked that the minimum fits. Pod sets grow in the template's order; what is left
+    out are whole groups of a partition, with those that share them.
     """
     if not bounds or fits(bounds, gang.requests(wanted)):
         return wanted
@@ -219,19 +220,34 @@ def cut(bounds: Bounds, gang: Gang, minimum: Amounts, wanted: Amounts) -> Amount
         rooms = [left for bound in bounds if (left := bound.room(name)) is not None]
         if rooms:
             room[name] = min(rooms) - floor.get(name)
-    amounts = dict(minimum.entries)
-    for pod_set in gang.pod_sets:
-        more = wanted.get(pod_set.name) - minimum.get(pod_set.name)
-        for name, request in pod_set.shape.requests.entries:
+    found = minimum
+    for unit in gang.units():
+        fewest, most = 0, _most(unit, wanted)
+        while fewest < most:
+            middle = (fewest + most) // 2
+            more = gang.requests(_without(unit, middle, minimum, wanted))
+            if all(amount <= room.get(name, amount) for name, amount in more.entries):
+                most = middle
+            else:
+                fewest = middle + 1
+        part = _without(unit, fewest, minimum, wanted)
+        found = found.plus(part)
+        for name, amount in gang.requests(part).entries:
             if name in room:
-                more = min(more, room[name] // request)
-        if more <= 0:
-            continue
-        amounts[pod_set.name] = amounts.get(pod_set.name, 0) + more
-        for name, request in pod_set.shape.requests.entries:
-            if name in room:
-                room[name] -= more * request
-    return Amounts.of(amounts)
+                room[name] -= amount
+    return found
+
+
+def _without(unit: Amounts, number: int, minimum: Amounts, wanted: Amounts) -> Amounts:
+    """What is wanted beyond the minimum of the pod sets of a unit, without so many such units."""
+    return Amounts.of(
+        {name: wanted.get(name) - number * pods - minimum.get(name) for name, pods in unit.entries}
+    )
+
+
+def _most(unit: Amounts, wanted: Amounts) -> int:
+    """After so many units nothing is left of it."""
+    return max(-(-wanted.get(name) // pods) for name, pods in unit.entries)
 
 
 def fits(bounds: Bounds, asked: Resources) -> bool:

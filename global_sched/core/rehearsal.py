@@ -85,7 +85,8 @@ def _least(workload: Workload, statement: Statement) -> Amounts:
     if workload.demand.division == Division.DUPLICATED or not standing.wanted.entries:
         return standing.wanted
     if _is_divided(workload) or not standing.minimum.entries:
-        return Amounts.of({standing.wanted.entries[0][0]: 1})
+        assert workload.demand.gang is not None
+        return workload.demand.gang.first_of(standing.wanted)
     return standing.minimum
 
 

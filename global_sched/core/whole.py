@@ -70,9 +70,8 @@ def _within(
 
 
 def _not_one(bounds: Bounds, gang: Gang, wanted: Amounts) -> Verdict:
-    """The limits leave no room for any of the wanted pods: why the first is too much."""
-    first = next(one.name for one in gang.pod_sets if wanted.get(one.name))
-    refused = over(bounds, gang.requests(Amounts.of({first: 1})))
+    """The limits leave no room for any of the wanted pods: why the first, or group, is too much."""
+    refused = over(bounds, gang.requests(gang.first_of(wanted)))
     assert refused is not None
     return refused
 

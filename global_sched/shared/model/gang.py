@@ -1,5 +1,6 @@
 """A gang: pod sets that start together or not at all, and where they may lie."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -67,7 +68,8 @@ class Gang:
     `minimum` is the whole gang's (a Volcano Job's minAvailable). When it is below the sum of the
     pod sets' minimums, those do not bind and the first pods in template order make it up
     (Volcano's rule; the groups that a partition needs whole do bind); when above, pods beyond the
-    pod sets' minimums make it up in that order.
+    pod sets' minimums make it up in that order. Of a partition it is always whole groups: part of
+    a group is of no use.
     """
 
     pod_sets: tuple[PodSet, ...]
@@ -88,7 +90,42 @@ class Gang:
             more = max(0, min(lacking, pod_set.count - amounts[pod_set.name]))
             amounts[pod_set.name] += more
             lacking -= more
+        if any(one.partition is not None for one in self.pod_sets):
+            amounts = self._in_whole_groups(amounts)
         return Amounts.of(amounts)
+
+    def _in_whole_groups(self, amounts: "dict[PodSetName, int]") -> "dict[PodSetName, int]":
+        """So many pods and those that make their groups whole, with what shares these groups."""
+        found = dict(amounts)
+        for unit in self.units():
+            groups = max(-(-amounts[name] // size) for name, size in unit.entries)
+            found |= {name: groups * size for name, size in unit.entries}
+        return {one.name: min(one.count, found[one.name]) for one in self.pod_sets}
+
+    def units(self) -> "Iterator[Amounts]":
+        """What starts together, in the template's order.
+
+        A pod alone, or a group of a partition with those that share its groups.
+        """
+        seen: set[str] = set()
+        for pod_set in self.pod_sets:
+            partition = pod_set.partition
+            together = partition.together if partition is not None else ""
+            if together and together in seen:
+                continue
+            seen.add(together)
+            mates = [pod_set]
+            if together:
+                mates = [
+                    p for p in self.pod_sets if p.partition and p.partition.together == together
+                ]
+            sizes = {p.name: p.partition.size if p.partition else 1 for p in mates}
+            yield Amounts.of({name: max(1, size) for name, size in sizes.items()})
+
+    def first_of(self, wanted: "Amounts") -> "Amounts":
+        """The first unit of these pods: the least of them that is of use. Nothing of nothing."""
+        found = (unit.within(wanted) for unit in self.units())
+        return next((one for one in found if one.entries), Amounts())
 
     def all_amounts(self) -> "Amounts":
         """Every pod of each pod set."""
