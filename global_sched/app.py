@@ -74,7 +74,14 @@ class GlobalSched:
         self.directives = DirectiveWriter(
             client, self.state, clock=clock, term=self.term, metrics=self.metrics
         )
-        self.leavings = Leavings(client, clock=clock, term=self.term, metrics=self.metrics)
+        self.leavings = Leavings(
+            client,
+            self.state,
+            clock=clock,
+            term=self.term,
+            metrics=self.metrics,
+            recorder=self.recorder,
+        )
         self.watches = Watches(
             client,
             self.state,

@@ -274,6 +274,7 @@ class Agent:
                 volcano_topology=self.volcano.topology,
                 label_keys=settings.label_keys,
                 label_keys_limit=settings.label_keys_limit,
+                unwatched=self.feeds.unwatched,
             ),
             placing=Placing(
                 reached=scheduler.reached, reasons={**scheduler.last.reasons, **self.refusals}

@@ -72,6 +72,11 @@ class Town:
             queues=self.queues,
             tenants=tuple(tenant(n) for n in sorted({one.tenant for one in all_of_them})),
             usage=tuple(sorted(usage)),
+            leaving=tuple(
+                Usage(queue=one.queue, tenant=one.tenant, cluster=left.cluster, amount=left.held)
+                for one in all_of_them
+                for left in one.left
+            ),
             pending=tuple(
                 Bucket(
                     queue=queue,
@@ -102,10 +107,11 @@ class Town:
             left = (withdrawal.cluster, *(target.cluster for target in withdrawal.others))
             self._change(
                 withdrawal.workload,
-                decision=withdrawal.decision,
+                decision=replace(withdrawal.decision, left=()),
                 targets=withdrawal.targets,
                 progress=(),
                 leaving=left if linger else (),
+                left=withdrawal.decision.left if linger else (),
             )
         for admission in plan.admissions:
             self._change(
@@ -138,7 +144,7 @@ class Town:
         """Whoever lingers is gone now, and its eviction task with it."""
         for key, one in self.workloads.items():
             if one.leaving:
-                self.workloads[key] = replace(one, leaving=())
+                self.workloads[key] = replace(one, leaving=(), left=())
         for member in self.members.values():
             member.leave()
         self._obey()

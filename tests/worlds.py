@@ -230,11 +230,12 @@ def _placed(
 def _withdrawn(one: Workload, withdrawal: Withdrawal, *, bound: bool) -> Workload:
     """A workload once a cluster was taken from it; its eviction task is still there."""
     one = replace(one, leaving=(*one.leaving, withdrawal.cluster))
+    decision = replace(withdrawal.decision, left=())  # the member has shown it
     if withdrawal.targets:
-        return _placed(one, withdrawal.decision, withdrawal.targets, bound=bound)
+        return _placed(one, decision, withdrawal.targets, bound=bound)
     return replace(
         one,
-        decision=withdrawal.decision,
+        decision=decision,
         targets=(),
         progress=(),
         scheduled=False,

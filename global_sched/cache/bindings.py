@@ -55,6 +55,8 @@ class BindingFacts:
     not_candidate: str
     targets: tuple[Target, ...]
     leaving: tuple[ClusterName, ...]
+    withdrawn: tuple[tuple[ClusterName, Instant], ...]
+    """The clusters in eviction tasks of ours, and since when; 0 where Karmada has not said yet."""
     decision: Decision | None
     decision_problem: str
     placement_applied: bool
@@ -136,6 +138,7 @@ class BindingReader:
             not_candidate=why_not,
             targets=targets,
             leaving=_leaving(spec),
+            withdrawn=_withdrawn(spec),
             decision=decision,
             decision_problem=problem,
             placement_applied=_applied(meta.annotation(names.APPLIED_PLACEMENT), placement),
@@ -188,6 +191,16 @@ def _leaving(spec: BindingSpec) -> tuple[ClusterName, ...]:
     if not spec.graceful_eviction_tasks:
         return ()
     return tuple(sorted({_name(task.from_cluster) for task in spec.graceful_eviction_tasks}))
+
+
+def _withdrawn(spec: BindingSpec) -> tuple[tuple[ClusterName, Instant], ...]:
+    return tuple(
+        sorted(
+            (_name(task.from_cluster), _instant(task.creation_timestamp) or Instant(0))
+            for task in spec.graceful_eviction_tasks or ()
+            if task.producer == names.GLOBAL_SCHEDULER and task.purge_mode == "Directly"
+        )
+    )
 
 
 def _others(conditions: list[Condition] | None) -> tuple[Condition, ...]:

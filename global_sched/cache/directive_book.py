@@ -42,6 +42,7 @@ class DirectiveBook:
             cluster,
             tuple(ledger.holders.get(cluster, {}).values()),
             tuple(ledger.claimants.get(cluster, {}).values()),
+            tuple(ledger.leavers.get(cluster, {}).values()),
             label_keys=self._told[0],
             epoch=self._told[1],
             demand=self._demands.get(cluster, ()),

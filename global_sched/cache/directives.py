@@ -8,7 +8,7 @@ from zlib import crc32
 
 import msgspec
 
-from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec
+from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec, LeftBinding
 from global_sched.shared.model.decision import Claim, Decision, Grant
 from global_sched.shared.model.decision_text import amounts_map
 from global_sched.shared.model.gang import Gang
@@ -30,6 +30,7 @@ def directive_specs(
     cluster: ClusterName,
     holders: Iterable[Workload],
     claimants: Iterable[Workload] = (),
+    leavers: Iterable[Workload] = (),
     *,
     label_keys: tuple[str, ...],
     epoch: int,
@@ -37,16 +38,32 @@ def directive_specs(
 ) -> tuple[DirectiveSpec, ...]:
     """The Directive of one member, in as many slices as its size needs.
 
-    `holders` are admitted there, `claimants` wait and have room kept for them there. `demand` is
-    what places were chosen by.
+    `holders` are admitted there, `claimants` wait and have room kept for them there, `leavers` were
+    withdrawn from there. `demand` is what places were chosen by.
 
     An entry's slice follows from its binding id, so that one change rewrites one slice.
     Order:  entries as room was given: (at, order, binding id).
     """
     entries = _entries(cluster, holders, claimants)
     sizes = [len(msgspec.json.encode(entry)) + 1 for entry in entries]
+    left = sorted(
+        (
+            LeftBinding(
+                binding=workload.binding_id,
+                at=format_micro(one.at),
+                namespace=workload.namespace,
+                kind=workload.demand.kind,
+                name=workload.name,
+            )
+            for workload in leavers
+            for one in workload.left
+            if one.cluster == cluster
+        ),
+        key=lambda one: (one.binding, one.at),
+    )
     parts, told = 1, tell_demand(demand)
-    limit = SLICE_LIMIT - len(msgspec.json.encode(told))
+    said = len(msgspec.json.encode(told)) + len(msgspec.json.encode(left))
+    limit = max(SLICE_LIMIT - said, SLICE_LIMIT // 2)
     while parts < SLICES_LIMIT and _largest(entries, sizes, parts) > limit:
         parts *= 2
     sliced: list[list[DirectiveEntry]] = [[] for _ in range(parts)]
@@ -62,6 +79,7 @@ def directive_specs(
             demand=None if number else told,
             size=len(part),
             entries=part or None,
+            left=None if number else left or None,
         )
         for number, part in enumerate(sliced)
     )

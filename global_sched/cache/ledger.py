@@ -27,6 +27,7 @@ class Position:
     bucket: BucketKey | None = None
     rank: Rank = (0, 0, "")
     charges: tuple[tuple[UsageKey, Resources], ...] = ()
+    left: tuple[tuple[UsageKey, Resources], ...] = ()
     clusters: tuple[ClusterName, ...] = ()
     claims: ClusterName | None = None
     unsettled: bool = False
@@ -44,6 +45,11 @@ class Ledger:
         self._amounts: dict[UsageKey, Counter[str]] = {}
         self._usage: SortedValues[UsageKey, Usage] = SortedValues()
         self._changed_usage: set[UsageKey] = set()
+        self._left: dict[UsageKey, Counter[str]] = {}
+        self._leaving: SortedValues[UsageKey, Usage] = SortedValues()
+        self._changed_leaving: set[UsageKey] = set()
+        self.leavers: dict[ClusterName, dict[WorkloadKey, Workload]] = {}
+        """Workloads that were withdrawn and may still have pods, by cluster."""
         self.holders: dict[ClusterName, dict[WorkloadKey, Workload]] = {}
         """Admitted, unfinished workloads with pods, by cluster."""
         self.takers: dict[ClusterName, dict[WorkloadKey, Taker]] = {}
@@ -67,6 +73,9 @@ class Ledger:
         for usage, amount in old.charges:
             self._amounts.setdefault(usage, Counter()).subtract(dict(amount.entries))
             self._changed_usage.add(usage)
+        for usage, amount in old.left:
+            self._left[usage].subtract(dict(amount.entries))
+            self._changed_leaving.add(usage)
         stays = new is not None and waits and _place(new) == (old.bucket, old.rank)
         if old.bucket is not None and not stays:
             self._waiting[old.bucket].remove(old.rank)
@@ -77,6 +86,11 @@ class Ledger:
         for cluster in old.clusters:
             if cluster not in position.clusters:
                 self._drop(cluster, key)
+        for cluster in {usage[2] for usage, _ in old.left}:
+            left = self.leavers.get(cluster, {}).get(key)
+            if left is not None and left is not new:
+                del self.leavers[cluster][key]
+                self.changed_holders.add(cluster)
         if old.claims is not None and old.claims != position.claims:
             self.claimants[old.claims].pop(key, None)
             self.changed_holders.add(old.claims)
@@ -102,6 +116,7 @@ class Ledger:
             self._changed_buckets.add(position.bucket)
         if new.admitted() and new.decision is not None and new.demand.gang is not None:
             self._hold(new, position)
+        self._leave(new, position)
         stands = waits or new.admitted()
         if stands and new.decision is not None and new.decision.claim is not None:
             position.claims = new.decision.claim.cluster
@@ -134,6 +149,26 @@ class Ledger:
             )
         position.charges = tuple(charges)
         position.clusters = tuple(grant.cluster for grant in decision.grants)
+
+    def _leave(self, new: Workload, position: Position) -> None:
+        """What it was withdrawn from, and surplus that it gave up: counted until it is gone."""
+        charges = [((new.queue, new.tenant, one.cluster), one.held) for one in new.left]
+        gang, decision = new.demand.gang, new.decision
+        if new.admitted() and gang is not None and decision is not None and decision.give_up:
+            charges += [
+                ((new.queue, new.tenant, grant.cluster), gang.requests(amounts))
+                for grant in decision.grants
+                if (amounts := new.giving_up(grant)).entries
+            ]
+        for key, amount in charges:
+            self._left.setdefault(key, Counter()).update(dict(amount.entries))
+            self._changed_leaving.add(key)
+        for one in new.left:
+            leavers = self.leavers.setdefault(one.cluster, {})
+            if leavers.get(new.key) is None or leavers[new.key].left != new.left:
+                self.changed_holders.add(one.cluster)
+            leavers[new.key] = new
+        position.left = tuple(charges)
 
     def _take(self, cluster: ClusterName, key: WorkloadKey, taker: Taker) -> None:
         takers = self.takers.setdefault(cluster, {})
@@ -178,24 +213,36 @@ class Ledger:
 
     def usage(self) -> tuple[Usage, ...]:
         """What is held, by queue, tenant and cluster."""
-        for key in self._changed_usage:
-            left = tuple(sorted((n, v) for n, v in self._amounts[key].items() if v))
-            if left:
-                queue, tenant, cluster = key
-                self._usage.set(
-                    key,
-                    Usage(queue=queue, tenant=tenant, cluster=cluster, amount=Resources(left)),
-                )
-            else:
-                del self._amounts[key]
-                self._usage.remove(key)
-        self._changed_usage.clear()
-        return self._usage.values()
+        return _totals(self._amounts, self._usage, self._changed_usage)
+
+    def leaving(self) -> tuple[Usage, ...]:
+        """What was withdrawn and may still run, by queue, tenant and cluster."""
+        return _totals(self._left, self._leaving, self._changed_leaving)
 
     def takers_in(self, cluster: ClusterName) -> tuple[Taker, ...]:
         """What is assumed in a cluster, in the order of the decisions."""
         found: Iterable[Taker] = self.takers.get(cluster, {}).values()
         return tuple(sorted(found, key=lambda taker: (taker.at, taker.order, taker.binding)))
+
+
+def _totals(
+    amounts: dict[UsageKey, Counter[str]],
+    shown: SortedValues[UsageKey, Usage],
+    changed: set[UsageKey],
+) -> tuple[Usage, ...]:
+    """The sums as values; only those that changed are made anew."""
+    for key in changed:
+        left = tuple(sorted((n, v) for n, v in amounts[key].items() if v))
+        if left:
+            queue, tenant, cluster = key
+            shown.set(
+                key, Usage(queue=queue, tenant=tenant, cluster=cluster, amount=Resources(left))
+            )
+        else:
+            del amounts[key]
+            shown.remove(key)
+    changed.clear()
+    return shown.values()
 
 
 def _place(workload: Workload) -> tuple[BucketKey, Rank]:

@@ -1,6 +1,7 @@
 """CapacityReports to values: slices are joined, bounded and checked before anything is believed."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from sys import intern
 from typing import Final
@@ -56,6 +57,8 @@ class MemberReport:
     capacity: Capacity
     progress: dict[BindingId, Progress] = field(default_factory=dict)
     nodes: ReportNodes = ReportNodes()
+    left: frozenset[tuple[BindingId, Instant]] = frozenset()
+    """The withdrawals, by binding and time, of which nothing is there any more."""
 
     def same_room(self, other: "MemberReport") -> bool:
         """Whether only the time and the generation differ."""
@@ -131,7 +134,17 @@ def assemble(
         capacity=capacity,
         progress=_progress(cluster, slices, before.progress if before else {}),
         nodes=head.nodes,
+        left=_left(head),
     )
+
+
+def _left(head: CapacityReportSpec) -> frozenset[tuple[BindingId, Instant]]:
+    """What the member shows to be gone; what cannot be read shows nothing."""
+    found = set()
+    for one in (head.left or ())[:WORKLOADS_LIMIT]:
+        with suppress(InstantError):
+            found.add((BindingId(one.binding), parse_instant(one.at)))
+    return frozenset(found)
 
 
 def _demand(head: CapacityReportSpec) -> tuple[Wanted, ...]:

@@ -1,6 +1,6 @@
 """A binding's facts, its template's reading and everything they name, to one Workload."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from global_sched.cache.bindings import BindingFacts
@@ -11,9 +11,10 @@ from global_sched.cache.templates import TemplateFacts
 from global_sched.cache.versions import at_least
 from global_sched.shared.api.names import DEFAULT_QUEUE
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.decision import Backoff, Decision
+from global_sched.shared.model.decision import Backoff, Decision, Left
 from global_sched.shared.model.ids import QueueName, TenantName
 from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Demand, Progress, Target, Workload
 
@@ -106,6 +107,7 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
     if decision is not None:
         counted = within_template(decision, parts.demand.division, parts.demand.gang)
     placed = overlay is not None and bool(overlay.targets)
+    left = _left(facts, decision, parts.demand)
     reading = parts.reading
     priority, problem = _priority(parts, decision if targets else None)
     return Workload(
@@ -131,7 +133,8 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
         late=parts.late and overlay is None and bool(targets),
         forged=forged,
         targets=targets,
-        leaving=facts.leaving,
+        leaving=tuple(sorted({*facts.leaving, *(one.cluster for one in left)})),
+        left=left,
         placement_json=facts.placement.text if facts.placement is not None else "",
         placement_applied=placed or facts.placement_applied,
         observed_generation=facts.generation if placed else facts.observed_generation,
@@ -143,6 +146,23 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
         progress=parts.progress,
         finished=facts.finished,
     )
+
+
+def _left(facts: BindingFacts, decision: Decision | None, demand: Demand) -> tuple[Left, ...]:
+    """What it was withdrawn from: as the decision says, and as the eviction tasks of ours say.
+
+    A task without its entry in a decision that can be believed holds all that is asked for.
+    """
+    known = () if decision is None else decision.left
+    named = {one.cluster for one in known}
+    gang = demand.gang
+    held = Resources() if gang is None else gang.requests(gang.all_amounts())
+    others = (
+        Left(cluster=cluster, at=since, held=held)
+        for cluster, since in facts.withdrawn
+        if cluster not in named
+    )
+    return tuple(sorted((*known, *others)))
 
 
 def _priority(parts: Parts, decision: Decision | None) -> tuple[int, Verdict | None]:
@@ -165,6 +185,7 @@ def _believed(facts: BindingFacts, parts: Parts) -> tuple[Decision | None, str]:
     """The decision in force, and why the annotation was not believed (empty: it was)."""
     decision, problem = facts.decision, facts.decision_problem
     backoffs: tuple[Backoff, ...] = ()
+    left = () if decision is None else decision.left  # it only ever holds back
     if parts.beyond and decision is not None:
         problem = f"its term {decision.epoch} is one that the Lease has not given"
     elif decision is not None and not problem:
@@ -177,7 +198,7 @@ def _believed(facts: BindingFacts, parts: Parts) -> tuple[Decision | None, str]:
         problem = f"the decision annotation is not believed: {problem}"
     elif facts.targets:
         problem = "there are clusters, but no decision annotation"
-    if not facts.targets and not backoffs:
+    if not facts.targets and not backoffs and not left:
         return None, problem
     implied = recomputed(
         binding=facts.binding_id,
@@ -187,4 +208,4 @@ def _believed(facts: BindingFacts, parts: Parts) -> tuple[Decision | None, str]:
         at=facts.last_scheduled or facts.created,
         backoffs=backoffs,
     )
-    return implied, problem
+    return replace(implied, left=left), problem

@@ -299,6 +299,7 @@ class World:
             queues=self._queues.values(),
             tenants=self.tenants(),
             usage=self.ledger.usage(),
+            leaving=self.ledger.leaving(),
             pending=self.ledger.pending(),
             unsettled=self.ledger.unsettled(),
             running=self.ledger.running(),

@@ -244,6 +244,8 @@ def _holding(holding: Holding, limits: str = "capability") -> str:
     text = f"{holding.name}: weight {share.weight}, holds {holding.held.text()}"
     if holding.kept:
         text += f", {holding.kept.text()} of it kept for jobs that wait"
+    if holding.leaving:
+        text += f", {holding.leaving.text()} more used by pods that are leaving"
     if holding.aside:
         text += f", {holding.aside.text()} more set aside for gangs that wait"
     if share.resource and share.held:

@@ -121,6 +121,23 @@ def explain(where: Where, job: str, namespace: str | None, output: str) -> None:
 
 
 @cli.command()
+@click.argument("job", shell_complete=complete_jobs)
+@click.argument("cluster", shell_complete=complete_clusters)
+@namespace_option
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def left(where: Where, job: str, cluster: str, namespace: str | None, *, yes: bool) -> None:
+    """Say that nothing of JOB is left in CLUSTER, which cannot show it itself.
+
+    A withdrawn job is placed again once its old cluster shows that none of its pods are there. A
+    cluster that is lost for good never does. If pods do still run there, they run twice.
+    """
+    from global_sched.cli.left import say  # noqa: PLC0415 - as above
+
+    say(where, job=job, namespace=namespace, cluster=cluster, yes=yes)
+
+
+@cli.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @output_option
 @click.pass_obj

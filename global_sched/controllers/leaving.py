@@ -1,25 +1,47 @@
-"""Ends the eviction tasks of our own withdrawals once the old copy is gone.
+"""Ends a withdrawal once it is shown that nothing of the workload is left in the cluster.
 
-Karmada ends a task when everything in `spec.clusters` is healthy, or after ten minutes. A workload
-without a new home has nothing there, so it could not go back to the cluster that it has left.
+Until then its eviction task stays (`suppressDeletion`), a gang goes nowhere else, and what it held
+counts against its queue and tenant. That Karmada was asked to delete it shows nothing: a member
+that does not answer runs its pods on. It is shown when
+
+- Karmada's Work in that cluster is gone, and
+- where the member reports at all: a report that was observed after the withdrawal was accepted
+  names it, which says that neither its object nor any pod of it is there.
+
+Where the Cluster object itself is gone, or is another one, nothing can be shown any more. It ends
+then, too, and an Event says that it is not proved.
 """
 
 import asyncio
+import json
 from typing import Any, Final
 
+from global_sched.cache import State
+from global_sched.dispatch.patches import left_patch, ours
 from global_sched.dispatch.source import Term
 from global_sched.shared.api.karmada import ResourceBinding
-from global_sched.shared.api.names import GLOBAL_SCHEDULER
+from global_sched.shared.api.names import (
+    BINDING_ID,
+    CLUSTER_BINDING_ID,
+    DECISION,
+    GLOBAL_SCHEDULER,
+    execution_namespace,
+)
 from global_sched.shared.api.resource import (
     CLUSTER_RESOURCE_BINDINGS,
     RESOURCE_BINDINGS,
+    WORKS,
     Resource,
 )
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, NotFound
+from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.kube.objects import ObjectKey
-from global_sched.shared.model.instant import SECOND, InstantError, parse_instant
+from global_sched.shared.model.decision import Decision, Left
+from global_sched.shared.model.decision_text import DecisionError, parse_decision
+from global_sched.shared.model.ids import BindingId, ClusterName
+from global_sched.shared.model.instant import SECOND, Instant, InstantError, parse_instant
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import DISPATCH_WRITES
 from global_sched.shared.telemetry.registry import Metrics
@@ -27,101 +49,174 @@ from global_sched.shared.telemetry.registry import Metrics
 PERIOD: Final = 1.0
 """Seconds between two looks at what is being left."""
 LEAST_AGE: Final = 2
-"""Seconds that a task stays at least: the status may not know of a very young copy yet."""
-_DIRECTLY: Final = "Directly"
+"""Seconds that a withdrawal stands at least: Karmada may be writing a very young copy."""
+UNPROVED: Final = "LeftUnproved"
 
 log = get_logger(__name__)
 Body = dict[str, Any]
+Seen = tuple[ObjectKey, ClusterName, Instant]
 
 
 class Leavings:
-    """Bindings that have left a cluster for nowhere, until their tasks are ended."""
+    """Bindings that are leaving a cluster, until each of them has left."""
 
-    def __init__(self, client: Client, *, clock: Clock, term: Term, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        client: Client,
+        state: State,
+        *,
+        clock: Clock,
+        term: Term,
+        metrics: Metrics,
+        recorder: EventRecorder,
+    ) -> None:
         self._client = client
+        self._state = state
         self._clock = clock
         self._term = term
         self._metrics = metrics
-        self._left: set[ObjectKey] = set()
+        self._recorder = recorder
+        self._keys: set[ObjectKey] = set()
+        self._accepted: dict[Seen, Instant] = {}
+        """When a withdrawal was first read from the API server: it was accepted by then."""
         self._some = asyncio.Event()
 
     def seen(self, wire: ResourceBinding) -> None:
         """A binding is new or changed."""
         key = ObjectKey(wire.metadata.namespace or "", wire.metadata.name)
-        if _has_left(wire):
-            self._left.add(key)
+        if _leaves(wire):
+            self._keys.add(key)
             self._some.set()
         else:
-            self._left.discard(key)
+            self._keys.discard(key)
 
     def gone(self, key: ObjectKey) -> None:
         """A binding was deleted."""
-        self._left.discard(key)
+        self._keys.discard(key)
 
     async def run(self) -> None:
-        """End tasks until cancelled."""
+        """Look at all of them again and again, until cancelled."""
         while True:
-            if not self._left:
+            if not self._keys:
+                self._accepted.clear()
                 self._some.clear()
                 await self._some.wait()
             await self._clock.sleep(PERIOD)
-            for key in sorted(self._left):
+            for key in sorted(self._keys):
                 if not self._term.valid():
                     break
                 try:
-                    await self._end(key)
+                    await self._look(key)
                 except NotFound:
-                    self._left.discard(key)
+                    self._keys.discard(key)
                 except ApiError as error:  # a newer version is looked at in the next round
-                    log.info("eviction_task_not_ended", name=str(key), error=str(error))
+                    log.info("withdrawal_not_ended", name=str(key), error=str(error))
 
-    async def _end(self, key: ObjectKey) -> None:
+    async def _look(self, key: ObjectKey) -> None:
+        """End what has been left, with one write."""
         resource = RESOURCE_BINDINGS if key.namespace else CLUSTER_RESOURCE_BINDINGS
         raw = await self._client.get(resource, key.name, namespace=key.namespace or None)
-        spec, status = raw.get("spec") or {}, raw.get("status") or {}
-        tasks: list[Body] = spec.get("gracefulEvictionTasks") or []
-        copies = {one.get("clusterName") for one in status.get("aggregatedStatus") or ()}
-        ages = [self._age(one, copies) for one in tasks]
-        kept = [one for one, age in zip(tasks, ages, strict=True) if age is None or age < LEAST_AGE]
-        if spec.get("clusters") or not any(age is not None for age in ages):
-            self._left.discard(key)  # what it becomes is told by a watch event
-        elif kept != tasks:
-            await self._write(resource, key, raw["metadata"]["resourceVersion"], kept)
+        labels = raw["metadata"].get("labels") or {}
+        binding = BindingId(labels.get(BINDING_ID) or labels.get(CLUSTER_BINDING_ID) or "")
+        decision = decision_of(raw)
+        found = withdrawals(raw, decision)
+        if not found:
+            self._keys.discard(key)
+            return
+        gone, unproved = set[ClusterName](), set[ClusterName]()
+        for left in found:
+            now = self._clock.now()
+            accepted = self._accepted.setdefault((key, left.cluster, left.at), now)
+            if self._replaced(left):
+                unproved.add(left.cluster)
+            elif now - left.at >= LEAST_AGE * SECOND and await self._is_gone(
+                binding, left, accepted, resource
+            ):
+                gone.add(left.cluster)
+        if gone or unproved:
+            tasks = (raw.get("spec") or {}).get("gracefulEvictionTasks") or []
+            body = left_patch(raw["metadata"]["resourceVersion"], tasks, decision, gone | unproved)
+            await self._client.patch(resource, key.name, body, namespace=key.namespace or None)
+            self._metrics.inc(DISPATCH_WRITES, object="binding", verb="patch", outcome="ok")
+            log.info("withdrawal_ended", name=str(key), clusters=sorted(gone | unproved))
+            self._tell(resource, raw, unproved)
 
-    def _age(self, task: Body, copies: set[Any]) -> float | None:
-        """Seconds since Karmada has seen a task; None unless it is ours and the copy is gone."""
-        ours = _ours(task.get("producer"), task.get("purgeMode"))
-        if not ours or task.get("fromCluster") in copies:
-            return None
-        try:
-            since = parse_instant(str(task.get("creationTimestamp")))
-        except InstantError:
-            return None
-        return (self._clock.now() - since) / SECOND
+    def _replaced(self, left: Left) -> bool:
+        """Whether the Cluster object that it was withdrawn from is there no more."""
+        cluster = self._state.world.cluster(left.cluster)
+        return cluster is None or bool(left.uid and cluster.uid != left.uid)
 
-    async def _write(
-        self, resource: Resource, key: ObjectKey, version: str, kept: list[Body]
-    ) -> None:
-        body = {
-            "metadata": {"resourceVersion": version},
-            "spec": {"gracefulEvictionTasks": kept or None},
-        }
-        await self._client.patch(resource, key.name, body, namespace=key.namespace or None)
-        self._metrics.inc(DISPATCH_WRITES, object="binding", verb="patch", outcome="ok")
-        log.info("eviction_task_ended", name=str(key))
+    async def _is_gone(
+        self, binding: BindingId, left: Left, accepted: Instant, resource: Resource
+    ) -> bool:
+        """Whether it is shown that nothing is left in a cluster."""
+        report = self._state.reports.get(left.cluster)
+        if report is not None:
+            if report.capacity.observed <= accepted:
+                return False
+            if (binding, left.at) not in report.left:
+                return False
+        label = BINDING_ID if resource is RESOURCE_BINDINGS else CLUSTER_BINDING_ID
+        return not await self._has_work(f"{label}={binding}", left.cluster)
+
+    async def _has_work(self, selector: str, cluster: ClusterName) -> bool:
+        """Whether Karmada's Work of the binding is still there, being deleted or not."""
+        answer = await self._client.raw(
+            "GET",
+            WORKS.path(execution_namespace(cluster)),
+            params={"labelSelector": selector, "limit": "1"},
+        )
+        return bool(json.loads(answer).get("items"))
+
+    def _tell(self, resource: Resource, raw: Body, unproved: set[ClusterName]) -> None:
+        """Nothing will ever show it: whoever reads the Event has to look."""
+        meta = raw["metadata"]
+        for cluster in sorted(unproved):
+            self._recorder.record(
+                Regarding(
+                    resource.api_version,
+                    resource.kind,
+                    meta.get("namespace", ""),
+                    meta["name"],
+                    meta["uid"],
+                ),
+                reason=UNPROVED,
+                note=f"cluster {cluster} is gone or another one: whether pods of the workload "
+                "still run in the old one is not known; it may be placed again",
+                action="Withdraw",
+                kind=EventKind.WARNING,
+            )
 
 
-def _has_left(wire: ResourceBinding) -> bool:
-    """Whether it is nowhere, and a copy that we took back does not exist any more."""
-    spec = wire.spec
-    if spec.clusters or not spec.graceful_eviction_tasks:
-        return False
-    copies = {one.cluster_name for one in wire.status.aggregated_status or ()}
-    return any(
-        _ours(task.producer, task.purge_mode) and task.from_cluster not in copies
-        for task in spec.graceful_eviction_tasks
-    )
+def withdrawals(raw: Body, decision: Decision | None) -> list[Left]:
+    """What a binding is leaving: as its decision says, and as our eviction tasks say."""
+    known = {} if decision is None else {one.cluster: one for one in decision.left}
+    for task in (raw.get("spec") or {}).get("gracefulEvictionTasks") or ():
+        cluster = ClusterName(str(task.get("fromCluster")))
+        if ours(task) and cluster not in known:
+            known[cluster] = Left(cluster=cluster, at=_instant(task.get("creationTimestamp")))
+    return [known[name] for name in sorted(known)]
 
 
-def _ours(producer: object, mode: object) -> bool:
-    return producer == GLOBAL_SCHEDULER and mode == _DIRECTLY
+def _instant(text: object) -> Instant:
+    try:
+        return parse_instant(str(text))
+    except InstantError:
+        return Instant(0)
+
+
+def decision_of(raw: Body) -> Decision | None:
+    """The decision of a binding; None where there is none, or none that can be read."""
+    text = (raw["metadata"].get("annotations") or {}).get(DECISION)
+    try:
+        return parse_decision(text) if text else None
+    except DecisionError:
+        return None
+
+
+def _leaves(wire: ResourceBinding) -> bool:
+    """Whether it is leaving a cluster, as far as can be told without reading its decision."""
+    tasks = wire.spec.graceful_eviction_tasks or ()
+    if any(one.producer == GLOBAL_SCHEDULER and one.purge_mode == "Directly" for one in tasks):
+        return True
+    return '"left":' in wire.metadata.annotation(DECISION)

@@ -34,6 +34,7 @@ def new_decision(
         priority=priority,
         claimed=claimed,
         evictions=evictions,
+        left=workload.left,
     )
 
 
@@ -60,6 +61,7 @@ def reduced(workload: Workload, grants: tuple[Grant, ...], epoch: int) -> Decisi
         grants=grants,
         pending=lacking(workload.demand, grants),
         claim=None,
+        left=workload.left,
     )
 
 

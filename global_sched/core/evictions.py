@@ -108,14 +108,16 @@ def _units(victim: Workload, grant: Grant, leaver: Leaver, *, reclaim: bool) -> 
 
 
 def evict(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
-    """Plan the leaving of every victim, and free what it holds of its quotas at once."""
+    """Plan the leaving of every victim. Limits count what it holds until its pods have ended."""
     by_binding: dict[BindingId, list[Unit]] = {}
     for unit in units:
         by_binding.setdefault(unit.holder.workload.binding_id, []).append(unit)
     for parts in by_binding.values():
+        whole = parts[0].whole
+        leave = statement.release if whole else statement.shrink
         for unit in parts:
-            statement.release(unit.holder.workload, unit.cluster, unit.amount)
-        if parts[0].whole:
+            leave(unit.holder.workload, unit.cluster, unit.amount)
+        if whole:
             _evict_whole(parts, claimant, statement)
         else:
             _evict_surplus(parts, claimant, statement)

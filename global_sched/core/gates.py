@@ -5,6 +5,7 @@ from global_sched.core.tree import Node, Tree
 from global_sched.shared.api.pod_kinds import group_kind
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.queue import Tenant
@@ -48,6 +49,8 @@ class Gates:
             return workload.problem
         if workload.demand.division == Division.COPIED:
             return _uncounted(workload, self._policy)
+        if workload.left and not workload.targets:
+            return _being_left(workload)
         return self.shut(workload.queue, workload.tenant) or self._own(workload)
 
     def shut(self, queue: QueueName, tenant: TenantName) -> Verdict | None:
@@ -149,6 +152,19 @@ def _uncounted(workload: Workload, policy: Policy) -> Verdict | None:
         "components to count them by; use a kind that is read (docs/kinds.md), give the kind a "
         f"resource interpreter in Karmada, or have {kind} listed in the Policy's copied_kinds",
     )
+
+
+def _being_left(workload: Workload) -> Verdict:
+    """It goes nowhere before it has left: its pods would run twice."""
+    places = [f"{one.cluster} since {format_instant(one.at)}" for one in workload.left]
+    text = (
+        f"it is leaving {', '.join(places)}, and may run there until the member shows that none of "
+        "it is left"
+    )
+    backoffs = () if workload.decision is None else workload.decision.backoffs
+    names = {one.cluster for one in workload.left}
+    why = [f"; {b.cluster}: {b.reason}" for b in backoffs if b.cluster in names and b.reason]
+    return _wait(Reason.BEING_EVICTED, text + "".join(why))
 
 
 def _closed(node: Node) -> Verdict | None:

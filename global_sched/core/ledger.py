@@ -62,6 +62,7 @@ class Ledger:
         """How often each tenant was charged."""
         self._tenant_held: dict[TenantName, Amount] = {}
         self._tenant_aside: dict[TenantName, Amount] = {}
+        self._tenant_leaving: dict[TenantName, Amount] = {}
         self._held: dict[TenantName, dict[ClusterName, Amount]] = {}
         self._inside: dict[TenantName, list[Usage]] = {}
         self._queue_tenant_held: dict[tuple[QueueName, TenantName], Amount] = {}
@@ -114,6 +115,8 @@ class Ledger:
         for usage in snapshot.usage if tree.limited_in else ():
             if usage.cluster in tree.limited_in:
                 tree.charge_in(tree.node(usage.queue), usage.cluster, usage.amount, 1)
+        for usage in snapshot.leaving:
+            self.leave(Charge(usage.queue, usage.tenant, usage.cluster, usage.amount))
 
     def _places(self, tenant: TenantName) -> dict[ClusterName, Amount]:
         """What a tenant holds, by cluster."""
@@ -147,6 +150,13 @@ class Ledger:
         queue, tenant, cluster, amount = charge
         self.tree.set_aside(self.tree.node(queue), cluster, amount, times)
         add(self.tenant_aside(tenant), amount, times)
+        self._charges += 1
+
+    def leave(self, charge: Charge, times: int = 1) -> None:
+        """Pods that are to end use an amount still: limits count it, shares do not."""
+        queue, tenant, cluster, amount = charge
+        self.tree.leave(self.tree.node(queue), cluster, amount, times)
+        add(self._tenant_leaving.setdefault(tenant, {}), amount, times)
         self._charges += 1
 
     def would_give(
@@ -211,7 +221,9 @@ class Ledger:
         if limits:
             held = self._tenant_held.setdefault(tenant, {})
             aside = self.tenant_aside(tenant)
-            found.append(Limit(f"tenant {tenant}", dict(limits), held, Reason.TENANT_LIMIT, aside))
+            leaving = self._tenant_leaving.setdefault(tenant, {})
+            who, named = f"tenant {tenant}", dict(limits)
+            found.append(Limit(who, named, held, Reason.TENANT_LIMIT, aside, leaving=leaving))
         if self.reserves:
             found.append(Reserve(node, self.tree, self.entitlements.totals))
         return tuple(found)
@@ -303,6 +315,7 @@ class Ledger:
             name=name,
             held=Resources.of(held),
             aside=Resources.of(node.aside),
+            leaving=Resources.of(node.leaving),
             share=self.scale.share(held, node.queue.weight),
             capability=node.queue.capability,
             deserved=Resources.of(deserved),
@@ -321,6 +334,7 @@ class Ledger:
             name=name,
             held=Resources.of(held),
             aside=Resources.of(self.tenant_aside(name)),
+            leaving=Resources.of(self._tenant_leaving.get(name, {})),
             share=share,
             capability=limits,
             past=past,

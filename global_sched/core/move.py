@@ -156,7 +156,7 @@ def _write_division(
         if goal < grant.amounts.pods():
             fewer = Amounts.of({name: goal})
             freed = gang.requests(grant.amounts.minus(fewer))
-            statement.release(workload, grant.cluster, freed)
+            statement.shrink(workload, grant.cluster, freed)
         if 0 < goal <= grant.amounts.pods():
             grants.append(resized(workload, grant, Amounts.of({name: goal})))
     for cluster, share in goals.items():

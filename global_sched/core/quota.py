@@ -34,11 +34,12 @@ class Bound(Protocol):
 class Limit:
     """Amounts of which no more may be held: a queue's capability, a tenant's limits.
 
-    What is set `aside` is for somebody else, however much of it is free, but for what is guaranteed
-    to those `below` the limit, on the path of whoever asks, and idle.
+    What is `leaving` is used until its pods have ended. What is set `aside` is for somebody else,
+    however much of it is free, but for what is guaranteed to those `below` the limit, on the path
+    of whoever asks, and idle.
     """
 
-    __slots__ = ("_aside", "_below", "_held", "_limits", "_reason", "_who")
+    __slots__ = ("_aside", "_below", "_held", "_leaving", "_limits", "_reason", "_who")
 
     def __init__(
         self,
@@ -48,17 +49,19 @@ class Limit:
         reason: Reason = Reason.QUEUE_CAPABILITY,
         aside: Amount | None = None,
         below: Sequence[Node] = (),
+        leaving: Amount | None = None,
     ) -> None:
         self._who, self._limits, self._held, self._reason = who, limits, held, reason
         self._aside: Amount = {} if aside is None else aside
         self._below = below
+        self._leaving: Amount = {} if leaving is None else leaving
 
     def room(self, name: str) -> int | None:
         """How much more of a resource it lets in."""
         limit = self._limits.get(name)
         if limit is None:
             return None
-        free = limit - self._held.get(name, 0)
+        free = limit - self._held.get(name, 0) - self._leaving.get(name, 0)
         aside = self._aside.get(name, 0)
         if aside:
             free = min(free, max(free - aside, _idle(self._below, name)))
@@ -68,15 +71,22 @@ class Limit:
         """Why it is too much. What even an empty holder could not take is `NEVER`.
 
         While something is set aside it is `WAIT`: nobody leaves for what another one is to have.
+        Nor for what comes free by itself, when the pods that are leaving have ended.
         """
         limit, has, aside = self._limits[name], self._held.get(name, 0), self._aside.get(name, 0)
+        leaving = self._leaving.get(name, 0)
         shown = [format_quantity(value, name) for value in (amount, has, limit)]
         text = f"{self._who}: {name} {shown[0]} asked, {shown[1]} of {shown[2]} in use"
         code = Code.NEVER if amount > limit else Code.NO_FIT
         if aside and code == Code.NO_FIT:
             code = Code.WAIT
             text += _KEPT
-        missing = has + aside + amount - limit
+        if leaving:
+            shown_leaving = format_quantity(leaving, name)
+            text += f", and {shown_leaving} by pods that are leaving and have not ended"
+            if has + aside + amount <= limit:
+                code = Code.WAIT
+        missing = has + leaving + aside + amount - limit
         return Verdict(code=code, reason=self._reason, detail=text, missing=missing)
 
 
@@ -133,6 +143,9 @@ class Reserve:
         if code == Code.NO_FIT and self._root.aside.get(name):
             code = Code.WAIT
             text += _KEPT
+        elif code == Code.NO_FIT and self._root.leaving.get(name):
+            code = Code.WAIT
+            text += "; pods that are leaving have not ended"
         return Verdict(
             code=code, reason=Reason.GUARANTEE_RESERVED, detail=text, missing=amount - room
         )
@@ -149,6 +162,7 @@ def queue_limits(node: Node) -> list[Bound]:
             one.capability,
             one.held,
             aside=one.aside,
+            leaving=one.leaving,
             below=_guaranteed_below(node, one),
         )
         for one in node.limits
@@ -164,6 +178,7 @@ def cluster_limits(node: Node, cluster: ClusterName) -> list[Bound]:
             one.cluster_capability[cluster],
             one.cluster_held.setdefault(cluster, {}),
             aside=one.cluster_aside.setdefault(cluster, {}),
+            leaving=one.cluster_leaving.setdefault(cluster, {}),
             below=_guaranteed_below(node, one),
         )
         for one in node.limits

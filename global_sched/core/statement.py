@@ -4,8 +4,8 @@ Everything that a cycle changes is in here: the clusters' room, what queues and 
 the actions. `mark` and `rollback` undo a trial; `plan` is the committed statement.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from global_sched.core.deciding import new_decision, reduced
@@ -18,7 +18,7 @@ from global_sched.core.rooms import Rooms, RoomsMark
 from global_sched.core.sharing import Ratio
 from global_sched.core.standing import Standing, Standings
 from global_sched.core.waiting import Waiting, kinds_of
-from global_sched.shared.model.decision import Backoff, Decision, Grant
+from global_sched.shared.model.decision import Backoff, Decision, Grant, Left
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
@@ -49,6 +49,7 @@ class Mark:
     withdrawals: int
     charges: int
     asides: int
+    leaves: int
     order: int
 
 
@@ -70,6 +71,7 @@ class Statement:
         self.decided: set[WorkloadKey] = set()
         self._charges: list[tuple[Charge, int]] = []
         self._asides: list[tuple[Charge, int]] = []
+        self._leaves: list[Charge] = []
         self._order = 0
         self._doubts = Doubts()
 
@@ -143,6 +145,7 @@ class Statement:
             withdrawals=len(self.withdrawals),
             charges=len(self._charges),
             asides=len(self._asides),
+            leaves=len(self._leaves),
             order=self._order,
         )
 
@@ -154,6 +157,9 @@ class Statement:
         for charge, times in reversed(self._asides[mark.asides :]):
             self.ledger.set_aside(charge, -times)
         del self._asides[mark.asides :]
+        for charge in reversed(self._leaves[mark.leaves :]):
+            self.ledger.leave(charge, -1)
+        del self._leaves[mark.leaves :]
         undone = [one.workload for one in self.admissions[mark.admissions :]]
         undone += [one.workload for one in self.withdrawals[mark.withdrawals :]]
         self.decided.difference_update(undone)
@@ -221,8 +227,13 @@ class Statement:
     ) -> None:
         """Plan to take the workload back from one cluster; the decision says what stays.
 
-        `others` are further clusters that it leaves with the same write.
+        `others` are further clusters that it leaves with the same write. What it held there counts
+        against the limits, for everything that comes after, until the members show that it is gone.
         """
+        left = tuple(one for gone in (grant, *others) for one in self._left(workload, gone))
+        names = {one.cluster for one in left}
+        kept = (one for one in decision.left if one.cluster not in names)
+        decision = replace(decision, left=tuple(sorted((*kept, *left))))
         self.withdrawals.append(
             Withdrawal(
                 workload=workload.key,
@@ -239,6 +250,16 @@ class Statement:
             )
         )
         self.decided.add(workload.key)
+
+    def _left(self, workload: Workload, grant: Grant) -> Iterator[Left]:
+        """The cluster that it leaves, as its decision has it from now on; none where it is gone."""
+        at, gang = self.rooms.position.get(grant.cluster), workload.demand.gang
+        if at is None:
+            return
+        held = Resources() if gang is None else gang.requests(workload.held(grant))
+        self.leave(workload, grant.cluster, held)
+        uid = self.rooms.rooms[at].cluster.uid
+        yield Left(cluster=grant.cluster, at=self.now, uid=uid, held=held)
 
     def confirm(self, workload: Workload, *, scheduled_now: bool) -> None:
         """Plan to bring the status up to date."""
@@ -260,6 +281,17 @@ class Statement:
     def release(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
         """It holds that much less quota from now on; room of this cycle is made by `make_room`."""
         self._book(Charge(workload.queue, workload.tenant, cluster, amount), -1)
+
+    def shrink(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
+        """It holds that much less, and the limits count it still: its pods have not ended yet."""
+        self.release(workload, cluster, amount)
+        self.leave(workload, cluster, amount)
+
+    def leave(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
+        """Limits count that much more for the rest of the cycle: pods of it that have to end."""
+        charge = Charge(workload.queue, workload.tenant, cluster, amount)
+        self._leaves.append(charge)
+        self.ledger.leave(charge)
 
     def set_aside(
         self, workload: Workload, cluster: ClusterName, amount: Resources, times: int = 1

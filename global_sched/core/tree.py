@@ -27,6 +27,7 @@ class Node:
         "cluster_aside",
         "cluster_capability",
         "cluster_held",
+        "cluster_leaving",
         "depth",
         "exists",
         "frozen",
@@ -34,6 +35,7 @@ class Node:
         "held",
         "inner",
         "kept",
+        "leaving",
         "named",
         "notice",
         "occupied",
@@ -73,9 +75,13 @@ class Node:
         """What is kept for gangs below it that wait: it counts in no share (`set_aside`)."""
         self.cluster_aside: dict[ClusterName, Amount] = {}
         """The same in the clusters where it has a limit."""
+        self.leaving: Amount = {}
+        """What pods still use that were withdrawn or given up: it counts in no share (`leave`)."""
+        self.cluster_leaving: dict[ClusterName, Amount] = {}
+        """The same in the clusters where it has a limit."""
         self.inner: Amount = {}
-        """What its children occupy, what it holds itself and what is set aside, kept while
-        guarantees count."""
+        """What its children occupy, what it holds itself, what is set aside and what is leaving,
+        kept while guarantees count."""
         self.promised: Amount = {}
         """What of that is kept for its children while nobody holds anything."""
         self.occupied: Amount = {}
@@ -167,6 +173,14 @@ class Tree:
             add(one.aside, amount, times)
             if cluster is not None and cluster in one.cluster_capability:
                 add(one.cluster_aside.setdefault(cluster, {}), amount, times)
+        self._occupy_more(node, amount, times)
+
+    def leave(self, node: Node, cluster: ClusterName | None, amount: Resources, times: int) -> None:
+        """So much more is used by pods that are to end."""
+        for one in node.path:
+            add(one.leaving, amount, times)
+            if cluster is not None and cluster in one.cluster_capability:
+                add(one.cluster_leaving.setdefault(cluster, {}), amount, times)
         self._occupy_more(node, amount, times)
 
     def _occupy_more(self, node: Node, amount: Resources, times: int) -> None:

@@ -4,7 +4,8 @@ Merge patches: `spec.clusters`, `gracefulEvictionTasks` and `status.conditions` 
 each is sent whole. Every body carries the resourceVersion that it was decided on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from global_sched.shared.api.base import Condition
 from global_sched.shared.api.names import APPLIED_PLACEMENT, DECISION, GLOBAL_SCHEDULER
 from global_sched.shared.api.reasons import ConditionType, KarmadaReason
+from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.instant import Instant, format_instant
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
@@ -55,6 +57,27 @@ def withdrawal_patch(withdrawal: Withdrawal, tasks: list[Body]) -> Body:
     }
 
 
+def left_patch(
+    version: str, tasks: list[Body], decision: Decision | None, gone: Collection[str]
+) -> Body:
+    """Nothing is left in these clusters: our eviction tasks end, and nothing is held there."""
+    kept = [one for one in tasks if one.get("fromCluster") not in gone or not ours(one)]
+    body: Body = {
+        "metadata": {"resourceVersion": version},
+        "spec": {"gracefulEvictionTasks": kept or None},
+    }
+    if decision is not None:
+        left = tuple(one for one in decision.left if one.cluster not in gone)
+        text = render_decision(replace(decision, left=left))
+        body["metadata"]["annotations"] = {DECISION: text}
+    return body
+
+
+def ours(task: Body) -> bool:
+    """Whether an eviction task is one of a withdrawal of ours."""
+    return task.get("producer") == GLOBAL_SCHEDULER and task.get("purgeMode") == "Directly"
+
+
 def _task(withdrawal: Withdrawal, target: Target) -> Body:
     task: Body = {
         "fromCluster": target.cluster,
@@ -62,6 +85,7 @@ def _task(withdrawal: Withdrawal, target: Target) -> Body:
         "reason": withdrawal.reason[:_REASON_LIMIT],
         "message": withdrawal.message[:_MESSAGE_LIMIT],
         "producer": GLOBAL_SCHEDULER,
+        "suppressDeletion": True,  # ended by us, when the member shows that nothing is left
     }
     if target.replicas:
         task["replicas"] = target.replicas

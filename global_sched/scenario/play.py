@@ -11,6 +11,7 @@ from global_sched.dispatch.patches import (
     admission_patch,
     claiming_patch,
     generation_status,
+    left_patch,
     withdrawal_patch,
 )
 from global_sched.scenario.lies import Lies
@@ -50,8 +51,13 @@ class Play(Stage):
         return self.state.snapshot()
 
     def report(self) -> None:
-        """Every agent reports, with everything admitted so far bound."""
+        """Every agent reports: what is admitted is bound, what was withdrawn is gone."""
         self.state.settle()
+        for one in self.state.workloads():
+            if one.left:
+                gone = {left.cluster for left in one.left}
+                tasks = self._objects[one.key]["spec"].get("gracefulEvictionTasks") or []
+                self._patch(one.key, left_patch("", tasks, one.decision, gone))
         workloads = [one for one in self.state.workloads() if one.admitted()]
         keys = {
             key
@@ -76,7 +82,6 @@ class Play(Stage):
         for withdrawal in plan.withdrawals:
             self.evicted.setdefault(withdrawal.workload, withdrawal.reason)
             self._patch(withdrawal.workload, withdrawal_patch(withdrawal, []))
-            self._patch(withdrawal.workload, {"spec": {"gracefulEvictionTasks": None}})
         for claiming in plan.claims:
             self._patch(claiming.workload, claiming_patch(claiming))
         for confirmation in plan.confirmations:

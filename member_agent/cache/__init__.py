@@ -7,6 +7,7 @@ aside with a sentence (`ClusterCache.problems`) and never stops the rest.
 Read `state.ClusterCache` first, then `units.units_of`.
 """
 
+from member_agent.cache.gone import gone
 from member_agent.cache.live_room import Asked, LiveRoom, live_room
 from member_agent.cache.pods import Kind
 from member_agent.cache.read_owners import OwnerObject
@@ -52,6 +53,7 @@ __all__ = [
     "count_pods",
     "find_root",
     "gang_minimum",
+    "gone",
     "last_first",
     "live_room",
     "owner_key",

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from global_sched.shared.api.base import KubeObject
 from global_sched.shared.api.core import Node
-from global_sched.shared.api.federation import Directive
+from global_sched.shared.api.federation import Directive, LeftBinding
 from global_sched.shared.api.volcano import HyperNode, PodGroup
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.quantity import QuantityError, parse_quantity
@@ -54,6 +54,7 @@ class ClusterCache(PodTable):
         self._directives: dict[Key, tuple[Directed, ...]] = {}
         self._label_keys: dict[Key, tuple[str, ...]] = {}
         self._demands: dict[Key, tuple[Wanted, ...]] = {}
+        self._left: dict[Key, tuple[LeftBinding, ...]] = {}
         self._owner_uids: dict[Key, str] = {}
         self._entries: dict[BindingId, Directed] | None = None
         self._tree: LiveTree | None = None
@@ -175,6 +176,7 @@ class ClusterCache(PodTable):
                 errors.append(str(error))
         self._directives[key] = tuple(entries)
         self._label_keys[key] = tuple(spec.label_keys or ())
+        self._left[key] = tuple(spec.left or ())
         try:
             self._demands[key] = read_demand(spec.demand)
         except DemandError as error:
@@ -190,6 +192,7 @@ class ClusterCache(PodTable):
         self._directives.pop(key, None)
         self._label_keys.pop(key, None)
         self._demands.pop(key, None)
+        self._left.pop(key, None)
         self.problems.pop((Kind.DIRECTIVE, key), None)
 
     def entries(self) -> Mapping[BindingId, Directed]:
@@ -205,6 +208,10 @@ class ClusterCache(PodTable):
     def asked_label_keys(self) -> tuple[str, ...]:
         """The node label keys that the Directive lists, ascending."""
         return tuple(sorted({key for keys in self._label_keys.values() for key in keys}))
+
+    def asked_left(self) -> frozenset[LeftBinding]:
+        """The withdrawals that the Directive asks for."""
+        return frozenset(one for slice_ in self._left.values() for one in slice_)
 
     def demand(self, keys: Collection[str]) -> tuple[Wanted, ...]:
         """What to place by: the mix that the leader placed by; without one, what pods here ask for.

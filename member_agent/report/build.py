@@ -9,6 +9,7 @@ import msgspec
 from global_sched.shared.api.core import TaintWire
 from global_sched.shared.api.federation import (
     CapacityReportSpec,
+    LeftBinding,
     ReportClass,
     ReportDomain,
     ReportNodes,
@@ -31,6 +32,8 @@ AMOUNT_LIMIT: Final = 2**60
 AXIS_LIMIT: Final = 256
 """Resources in a report; names beyond are left out, so that no pod that asks for them fits."""
 _FIRST_ON_AXIS: Final = ("cpu", "memory", "pods", "ephemeral-storage")
+GONE_LIMIT: Final = 500
+"""Withdrawals that one report shows to be gone; the next one shows more."""
 SLICES_LIMIT: Final = 1024
 """The wire type's bound; a report that needs more is refused as a whole."""
 
@@ -58,6 +61,7 @@ class Observation:
     nodes: ReportNodes = ReportNodes()
     workloads: tuple[ReportWorkload, ...] = ()
     omitted: tuple[ReportOmission, ...] = ()
+    gone: tuple[LeftBinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +110,13 @@ def slices_of(seen: Observation, limits: Limits) -> list[CapacityReportSpec]:
     )
     left_out = _bounded([*seen.omitted, *omitted, *dropped, *_problems(topology)])
     told = tell_demand(topology.demand)
-    first = msgspec.structs.replace(head, nodes=seen.nodes, omitted=left_out or None, demand=told)
+    first = msgspec.structs.replace(
+        head,
+        nodes=seen.nodes,
+        omitted=left_out or None,
+        demand=told,
+        left=list(seen.gone[:GONE_LIMIT]) or None,
+    )
     parts = list(_fill(topology, seen.workloads, (_size(first), _size(head)), limits.slice_bytes))
     if len(parts) > SLICES_LIMIT:
         raise ReportTooLarge(

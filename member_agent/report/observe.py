@@ -9,7 +9,7 @@ from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import demand_of, histogram
-from member_agent.cache import ClusterCache, Directed, Unit, room_of
+from member_agent.cache import ClusterCache, Directed, Unit, gone, room_of
 from member_agent.report.build import AMOUNT_LIMIT, AXIS_LIMIT, Observation
 
 NOT_MADE = "its pods have not been made yet"
@@ -26,6 +26,8 @@ class Facts:
     volcano_topology: bool = False
     label_keys: tuple[str, ...] = ()
     label_keys_limit: int = 128
+    unwatched: frozenset[tuple[str, str]] = frozenset()
+    """(apiVersion, kind) of owners that cannot be watched here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,7 @@ def observe(
         nodes=_totals(cache),
         workloads=tuple(_workloads(cache, units, placing)),
         omitted=tuple(_omissions(cache, dropped)),
+        gone=tuple(gone(cache, facts.unwatched)),
     )
 
 

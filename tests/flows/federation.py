@@ -11,6 +11,8 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from aiohttp import web
+
 from global_sched.cli.apply import apply_manifest
 from global_sched.embedded.federation import Federation, MemberSpec
 from global_sched.embedded.members.racks import rack_plan
@@ -155,6 +157,20 @@ class Whole(Programs):
         """The entries of a member's Directive."""
         listing = await self.admin.list(kinds.DIRECTIVES, namespace=execution_namespace(cluster))
         return [one for item in listing.items for one in item["spec"].get("entries") or ()]
+
+    async def silence(self, cluster: str) -> None:
+        """The member's API server does not answer from now on; its nodes and pods go on."""
+        server = self.federation.members[cluster]
+        assert server._runner is not None
+        await server._runner.cleanup()
+
+    async def answer(self, cluster: str) -> None:
+        """It answers again, at the same address."""
+        server = self.federation.members[cluster]
+        handler = web.Server(server._serve, handler_cancellation=True, access_log=None)
+        server._runner = web.ServerRunner(handler, shutdown_timeout=2.0)
+        await server._runner.setup()
+        await web.TCPSite(server._runner, server.host, server.port).start()
 
     async def cordon(self, cluster: str, names: Iterable[str], *, on: bool = True) -> None:
         """What `kubectl cordon` does."""

@@ -137,6 +137,18 @@ class ReportOmission(Wire, frozen=True):
     reason: str = ""
 
 
+class LeftBinding(Wire, frozen=True):
+    """A withdrawal that is to be shown: the Directive asks, and the report answers in its words."""
+
+    binding: str = ""
+    at: str = ""
+    """When it was withdrawn: two withdrawals of one binding are told apart by it."""
+    namespace: str = ""
+    kind: str = ""
+    name: str = ""
+    """The object, by which its pods are known where the agent cannot watch its kind."""
+
+
 class CapacityReportSpec(Wire, frozen=True):
     """What a member can still hold. Slices of one generation belong together."""
 
@@ -170,6 +182,8 @@ class CapacityReportSpec(Wire, frozen=True):
     """What most pods there ask for, in the first slice: by it scarce nodes are left to those who
     need them."""
     omitted: list[ReportOmission] | None = None
+    left: list[LeftBinding] | None = None
+    """In the first slice the withdrawals of the Directive of which nothing is left here."""
 
 
 class CapacityReportStatus(Wire, frozen=True):
@@ -235,6 +249,9 @@ class DirectiveSpec(Wire, frozen=True):
     size: Count | None = None
     """How many entries this slice has, for people; 0 is written, too."""
     entries: list[DirectiveEntry] | None = None
+    left: list[LeftBinding] | None = None
+    """In the first slice what was withdrawn from here: the report lists those of which no object
+    and no pod, not even a Terminating one, is there any more."""
 
 
 class Directive(Wire, frozen=True):
@@ -297,6 +314,16 @@ class GiveUpRecord(Wire, frozen=True):
     amounts: dict[str, Count] | None = None
 
 
+class LeftRecord(Wire, frozen=True):
+    """A cluster that it was withdrawn from, and where pods may still run."""
+
+    cluster: str = ""
+    at: str = ""
+    uid: str = ""
+    held: dict[str, Count] | None = None
+    """What it held there, by resource in base units."""
+
+
 class DecisionRecord(Wire, frozen=True):
     """The JSON of the annotation `decision.global-sched.io/decision`."""
 
@@ -313,3 +340,4 @@ class DecisionRecord(Wire, frozen=True):
     priority: Annotated[int, Limits(ge=-(2**31), lt=2**31)] | None = None
     claimed: str = ""
     evictions: Count = 0
+    left: list[LeftRecord] | None = None

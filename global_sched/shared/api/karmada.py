@@ -121,6 +121,7 @@ class GracefulEvictionTask(Wire, frozen=True):
     purge_mode: str = ""
     reason: str = ""
     producer: str = ""
+    creation_timestamp: str | None = None
 
 
 class Suspension(Wire, frozen=True):

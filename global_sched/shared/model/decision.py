@@ -8,6 +8,7 @@ from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId, DomainId
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.resources import Resources
 
 MOST_EVICTIONS: Final = 3
 """A hold doubles with each eviction up to so many: eight times is the longest."""
@@ -70,6 +71,21 @@ class Claim:
     order: int = 0
 
 
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Left:
+    """A cluster that a workload was withdrawn from at an instant, and where pods may still run.
+
+    It stands until the member shows that nothing is left there. Until then `held` counts against
+    the limits of queue and tenant.
+    """
+
+    cluster: ClusterName
+    at: Instant
+    uid: str = ""
+    """Of the Cluster object: another member of the same name is another one."""
+    held: Resources = Resources()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """One decision about one workload.
@@ -103,6 +119,8 @@ class Decision:
     evictions: int = 0
     """How often it had to leave for other workloads, up to `MOST_EVICTIONS`: each doubles its hold.
     Forgotten after it ran undisturbed for twice the longest hold."""
+    left: tuple[Left, ...] = ()
+    """Clusters that it was withdrawn from and that have not shown yet that nothing is left."""
 
     def grant(self, cluster: ClusterName) -> Grant | None:
         """What was admitted in that cluster."""

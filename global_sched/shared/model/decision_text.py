@@ -9,6 +9,7 @@ from global_sched.shared.api.federation import (
     GiveUpRecord,
     GrantRecord,
     LeaverRecord,
+    LeftRecord,
 )
 from global_sched.shared.model.decision import (
     MOST_EVICTIONS,
@@ -17,6 +18,7 @@ from global_sched.shared.model.decision import (
     Decision,
     Grant,
     Leaver,
+    Left,
     growth_check,
 )
 from global_sched.shared.model.gang import Amounts
@@ -28,6 +30,7 @@ from global_sched.shared.model.ids import (
     PodSetName,
 )
 from global_sched.shared.model.instant import InstantError, format_micro, parse_instant
+from global_sched.shared.model.resources import Resources
 
 _DECODER = msgspec.json.Decoder(DecisionRecord)
 _LONGEST = 256 * 1024
@@ -66,6 +69,7 @@ def render_decision(decision: Decision) -> str:
         priority=decision.priority,
         claimed="" if decision.claimed is None else format_micro(decision.claimed),
         evictions=decision.evictions,
+        left=[_left_record(one) for one in decision.left] or None,
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -118,6 +122,7 @@ def parse_decision(text: str) -> Decision:
         at = parse_instant(record.at)
         backoffs = tuple(_backoff(one) for one in record.backoffs or ())
         claim = None if record.claim is None else _claim(record, record.claim)
+        left = tuple(_left(one) for one in record.left or ())
         evicted = parse_instant(record.evicted) if record.evicted else None
         claimed = parse_instant(record.claimed) if record.claimed else None
     except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
@@ -140,6 +145,7 @@ def parse_decision(text: str) -> Decision:
         priority=record.priority,
         claimed=claimed,
         evictions=min(record.evictions, MOST_EVICTIONS),
+        left=left,
     )
 
 
@@ -156,6 +162,24 @@ def _grant(record: GrantRecord) -> Grant:
         domain=DomainId(record.domain) if record.domain else None,
         tier=record.tier,
         tier_name=record.tier_name,
+    )
+
+
+def _left_record(left: Left) -> LeftRecord:
+    return LeftRecord(
+        cluster=left.cluster,
+        at=format_micro(left.at),
+        uid=left.uid,
+        held=dict(left.held.entries) or None,
+    )
+
+
+def _left(record: LeftRecord) -> Left:
+    return Left(
+        cluster=ClusterName(record.cluster),
+        at=parse_instant(record.at),
+        uid=record.uid,
+        held=Resources.of(record.held or {}),
     )
 
 

@@ -50,6 +50,8 @@ class Holding:
     """What of `held` nobody uses yet: room that is kept for those who wait with a claim."""
     aside: Resources = Resources()
     """What is kept beside it for gangs that waited longer than their patience."""
+    leaving: Resources = Resources()
+    """What pods still use that were withdrawn or given up: limits count it, the share does not."""
     deserved: Resources = Resources()
     unused: Resources = Resources()
     borrowed: Resources = Resources()

@@ -49,6 +49,8 @@ class Snapshot:
     queues: tuple[Queue, ...] = ()
     tenants: tuple[Tenant, ...] = ()
     usage: tuple[Usage, ...] = ()
+    leaving: tuple[Usage, ...] = ()
+    """What was withdrawn and may still run: it counts against limits, and in no share."""
     pending: tuple[Bucket, ...] = ()
     unsettled: tuple[Workload, ...] = ()
     running: tuple[Running, ...] = ()

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from global_sched.shared.api.pod_kinds import KNOWN, group_kind
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.decision import Decision, Grant
+from global_sched.shared.model.decision import Decision, Grant, Left
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import (
     BindingId,
@@ -146,7 +146,10 @@ class Workload:
     was not made on what has been decided since."""
     targets: tuple[Target, ...] = ()
     leaving: tuple[ClusterName, ...] = ()
-    """Clusters in `gracefulEvictionTasks`: never chosen while they are there."""
+    """Clusters in `gracefulEvictionTasks` and in `left`: never chosen while they are there."""
+    left: tuple[Left, ...] = ()
+    """Clusters that we withdrew it from, where something of it may still run. A gang goes nowhere
+    before it has left."""
     placement_json: str = ""
     """`spec.placement` as stored, compact: the text for the applied-placement annotation."""
     placement_applied: bool = False
@@ -224,6 +227,15 @@ class Workload:
         wanted = self.lacking()
         left = {name: pods for name, pods in beyond.entries if not wanted.get(name)}
         return grant.amounts.plus(Amounts.of(left))
+
+    def giving_up(self, grant: Grant) -> Amounts:
+        """The surplus pods that it had to give up in that cluster and that run there still."""
+        progress = self.progress_in(grant.cluster)
+        told = () if self.decision is None else self.decision.give_up
+        leaves = next((amounts for at, amounts in told if at == grant.cluster), None)
+        if progress is None or leaves is None:
+            return Amounts()
+        return progress.bound.minus(grant.amounts).within(leaves)
 
     def lacking(self) -> Amounts:
         """What its template asks for and no grant gives: growth that is not admitted.

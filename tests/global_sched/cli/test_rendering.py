@@ -157,7 +157,8 @@ def test_room_that_is_made_for_growth(capsys):
             "the room is kept until 2026-01-31T12:05:02Z"
         ),
         (
-            "queue     q: weight 1, holds cpu 3, cpu 1 of it kept for jobs that wait; dominant "
+            "queue     q: weight 1, holds cpu 3, cpu 1 of it kept for jobs that wait, cpu 2 more "
+            "used by pods that are leaving; dominant "
             "share 75.00% (cpu)"
         ),
         "leaving   all 2 pods of jobs/low in m, queue q, priority 0: of lower priority",

@@ -179,7 +179,7 @@ def test_a_victim_evicts_nobody_for_a_while():
 
 
 def test_a_quota_that_a_brother_borrows_is_taken_back():
-    """Free room but no quota: a brother's borrower leaves, wherever it runs."""
+    """Free room but no quota: a brother's borrower leaves, and its quota is free once it is."""
     queues = [
         Queue(name=QueueName("top"), capability=(("cpu", 2000),)),
         Queue(name=QueueName("a"), parent=QueueName("top"), deserved=(("cpu", 1000), ("pods", 1))),
@@ -192,6 +192,8 @@ def test_a_quota_that_a_brother_borrows_is_taken_back():
     town.execute(plan, linger=True)
 
     assert ids(plan.withdrawals) == ["b2"]
+    assert cycle(town).empty()
+    town.leave()
     assert ids(cycle(town).admissions) == ["a1"]
 
 

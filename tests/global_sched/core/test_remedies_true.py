@@ -216,6 +216,7 @@ def test_too_many_that_wait_with_one_that_others_left_for():
     there.run(workload("low", cpu=1, queue="q"), policy=QUIET)
     there.add(workload("high", cpu=1, queue="q", priority=9, created=100))
     there.execute(run_cycle(there.snapshot(), QUIET, there.now), linger=True)
+    there.leave()
     limited = (Tenant(name=TenantName("team"), pending_limit=1),)
 
     found = told(replace(there.snapshot(), tenants=limited), "low", now=there.now)

@@ -130,15 +130,19 @@ def test_withdrawn_goes_elsewhere_next():
     assert run_cycle(after(later, plan), POLICY, NOW).empty()
 
 
-def test_quota_of_a_withdrawn_one_is_free_in_the_same_cycle():
-    """What is taken back frees its queue at once; the room only when the member says so."""
+def test_quota_of_a_withdrawn_one_is_not_free_before_its_pods_have_ended():
+    """What is taken back counts against its queue until the member shows that it is gone."""
     plan = cycle(
         late(),
         queues=[queue("default", gpus=2)],
         pending=[workload("k", pods=2, gpus=1)],
     )
 
-    assert [a.workload for a in plan.admissions] == ["jobs/k"]
+    (taken,) = plan.withdrawals
+    assert [one.cluster for one in taken.decision.left] == ["c1"]
+    assert plan.admissions == ()
+    told = next(one.verdict for one in plan.outcomes if one.workload == "jobs/k")
+    assert (told.code, told.reason) == (Code.WAIT, Reason.QUEUE_CAPABILITY)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ def test_withdrawal():
         "message": "x" * 1024,
         "producer": "global-sched",
         "replicas": 2,
+        "suppressDeletion": True,
     }
 
 

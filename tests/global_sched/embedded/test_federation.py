@@ -97,13 +97,13 @@ async def test_everybody_may_do_what_deploy_says_and_no_more():
 
         await agent.list(DIRECTIVES, namespace="karmada-es-east")
         await leader.list(CAPACITY_REPORTS)
+        await leader.list(WORKS)
         await person.list(RESOURCE_BINDINGS, namespace="team-a")
         await world.member_client("east", agent=True).list(NODES)
         for client, resource, namespace in (
             (agent, DIRECTIVES, "karmada-es-west"),
             (agent, WORKS, "karmada-es-east"),
             (leader, SECRETS, "karmada-cluster"),
-            (leader, WORKS, None),
             (person, RESOURCE_BINDINGS, "default"),
             (world.member_client("east", agent=True), SECRETS, "kube-system"),
         ):

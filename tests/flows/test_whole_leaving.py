@@ -1,0 +1,161 @@
+"""A workload has left a member when the member shows it, and not when Karmada was asked."""
+
+import asyncio
+
+import click
+import pytest
+
+from global_sched.cli.left import end
+from global_sched.cli.where import Where
+from global_sched.shared.api import resource as kinds
+from tests.flows.federation import gang, member, whole
+from tests.flows.test_whole_reclaim import two_classes
+from tests.virtual_time import virtual_time
+from tests.wire import placement, queue, stripped
+
+ORDERED = {
+    "clusterAffinities": [
+        {"affinityName": "a", "clusterNames": ["m1"]},
+        {"affinityName": "b", "clusterNames": ["m2"]},
+    ]
+}
+
+
+async def scheduled(world, name):
+    """What the condition of a binding says."""
+    binding = await world.binding(name)
+    return next(
+        (c["message"] for c in binding["status"]["conditions"] if c["type"] == "Scheduled"), ""
+    )
+
+
+async def tasks(world, name):
+    """The clusters that a binding is leaving."""
+    spec = (await world.binding(name))["spec"]
+    return [one["fromCluster"] for one in spec.get("gracefulEvictionTasks") or ()]
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_victim_in_a_member_that_does_not_answer_runs_nowhere_else(tmp_path):
+    """Its pods run on there for ever; once the member answers they end, and it goes elsewhere."""
+    async with whole(tmp_path, member("m1"), member("m2")) as world:
+        await two_classes(world, ("m1", "m2"))
+        low = gang("low", seconds=9999, spec={"priorityClassName": "low"})
+        await world.submit(low, where=ORDERED)
+        await world.until_phase("low", "Running")
+        await world.silence("m1")
+        high = gang("high", seconds=9999, spec={"priorityClassName": "high"})
+        await world.submit(high, where=placement("m1"))
+        for _ in range(30):
+            await asyncio.sleep(60)
+            assert await world.clusters("low") == []
+            assert await world.clusters("high") == []
+            assert await world.pods("m2") == []
+        assert await tasks(world, "low") == ["m1"]
+        assert "leaving m1" in await scheduled(world, "low")
+
+        await world.answer("m1")
+        await world.until_phase("high", "Running", seconds=300)
+        await world.until_phase("low", "Running", seconds=300)
+        assert (await world.clusters("low"), await tasks(world, "low")) == (["m2"], [])
+        assert "left" not in await world.decision("low")
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_quota_is_not_free_before_the_pods_have_ended(tmp_path):
+    """The queue holds what is leaving, although there is room for another gang elsewhere."""
+    async with whole(tmp_path, member("m1"), member("m2")) as world:
+        await world.apply(queue("capped", capability={"nvidia.com/gpu": "32"}))
+        await two_classes(world, ("m1", "m2"))
+        for name in ("m1", "m2"):
+            client = world.federation.member_client(name)
+            await client.create(kinds.QUEUES, stripped(queue("capped")))
+            await client.close()
+        job = {"queue": "capped"}
+        low = gang("low", seconds=9999, spec=job | {"priorityClassName": "low"})
+        await world.submit(low, where=placement("m1"))
+        await world.until_phase("low", "Running")
+        await world.silence("m1")
+        high = gang("high", seconds=9999, spec=job | {"priorityClassName": "high"})
+        await world.submit(high, where=placement("m2"))
+        await asyncio.sleep(1800)
+        assert await world.clusters("high") == []
+        assert await tasks(world, "low") == ["m1"]
+
+        await world.answer("m1")
+        await world.until_phase("high", "Running", seconds=300)
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_an_operator_says_that_nothing_is_left(tmp_path):
+    """`gsched left` ends the withdrawal from a member that never answers again, and no other."""
+    async with whole(tmp_path, member("m1"), member("m2")) as world:
+        await two_classes(world, ("m1", "m2"))
+        low = gang("low", seconds=9999, spec={"priorityClassName": "low"})
+        await world.submit(low, where=ORDERED)
+        await world.until_phase("low", "Running")
+        await world.silence("m1")
+        high = gang("high", seconds=9999, spec={"priorityClassName": "high"})
+        await world.submit(high, where=placement("m1"))
+        await asyncio.sleep(60)
+
+        async def said(cluster):
+            asked = {"job": "low", "namespace": None, "at": cluster, "yes": True}
+            return await end(Where(), world.admin, world.clock, **asked)
+
+        with pytest.raises(click.ClickException, match="not leaving m2; it is leaving m1"):
+            await said("m2")
+        assert await said("m1") == "team-a/low-job has left m1"
+        await world.until_phase("low", "Running", seconds=300)
+        assert await world.clusters("low") == ["m2"]
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_no_victim_is_chosen_in_a_member_that_has_not_reported_for_long(tmp_path):
+    """What is not known to end is not asked to leave: the claimant waits, and nothing changes."""
+    async with whole(tmp_path, member("m1")) as world:
+        await two_classes(world)
+        low = gang("low", seconds=9999, spec={"priorityClassName": "low"})
+        await world.submit(low)
+        await world.until_phase("low", "Running")
+        await world.silence("m1")
+        await asyncio.sleep(300)
+        await world.submit(gang("high", spec={"priorityClassName": "high"}))
+        await asyncio.sleep(300)
+
+        assert (await world.clusters("low"), await tasks(world, "low")) == (["m1"], [])
+        assert await world.clusters("high") == []
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_cluster_that_is_gone_is_left_without_a_proof(tmp_path):
+    """Nothing can show it any more: the workload is placed again, and an Event says so."""
+    async with whole(tmp_path, member("m1"), member("m2")) as world:
+        await two_classes(world, ("m1", "m2"))
+        low = gang("low", seconds=9999, spec={"priorityClassName": "low"})
+        await world.submit(low, where=ORDERED)
+        await world.until_phase("low", "Running")
+        await world.silence("m1")
+        high = gang("high", seconds=9999, spec={"priorityClassName": "high"})
+        await world.submit(high, where=placement("m1"))
+        await asyncio.sleep(30)
+        assert await tasks(world, "low") == ["m1"]
+        await world.admin.patch(
+            kinds.CLUSTERS, "m1", {"metadata": {"finalizers": None, "deletionTimestamp": None}}
+        )
+        await world.admin.delete(kinds.CLUSTERS, "m1")
+        await world.until_phase("low", "Running", seconds=600)
+
+        assert await world.clusters("low") == ["m2"]
+        notes = [
+            one["note"]
+            for one in (await world.admin.list(kinds.EVENTS)).items
+            if one["reason"] == "LeftUnproved"
+        ]
+        assert len(notes) == 1
+        assert notes[0].startswith("cluster m1 is gone or another one")
