@@ -112,7 +112,7 @@ def _bodies(job):
     spec = read_spec(job)
     config, service = companions(job, spec)
     return [
-        (kinds.POD_GROUPS, make_group(job, group_spec(spec, [spec.tasks[0].name]))),
+        (kinds.POD_GROUPS, make_group(job, group_spec(spec, [spec.tasks[0].name], {}))),
         (kinds.PODS, make_pod(job, spec, spec.tasks[0], 0, default_scheduler="member-agent")),
         (kinds.CONFIGMAPS, config),
         (kinds.SERVICES, service),
