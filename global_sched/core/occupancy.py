@@ -89,17 +89,21 @@ class Occupancy:
         """Where a gang with this constraint may lie: disjoint domains, as large as allowed."""
         found = self._tops.get(constraint)
         if found is None:
-            found = self._tops[constraint] = self._make_tops(limit_of(self.index, constraint))
+            found = self._tops[constraint] = self._make_tops(constraint)
         return found
 
-    def _make_tops(self, limit: object) -> Tops:
+    def _make_tops(self, constraint: TopologyConstraint | None) -> Tops:
+        limit, index = limit_of(self.index, constraint), self.index
+        name = "" if constraint is None else constraint.highest_tier_name
+        meant = index.ambiguous.get(name, {})
         positions: list[int] = []
         if isinstance(limit, Limit) and limit.tier is None:
             positions = [self.index.root]
         elif isinstance(limit, Limit) and limit.tier is not None:
-            for at, parent in enumerate(self.index.parent[: self.index.root]):
-                above = self.index.tier[parent] > limit.tier or parent == self.index.root
-                if self.index.tier[at] <= limit.tier and above:
+            for at, parent in enumerate(index.parent[: index.root]):
+                highest = meant.get(index.tree_of(at), limit.tier)
+                above = index.tier[parent] > highest or parent == index.root
+                if index.tier[at] <= highest and above:
                     positions.append(at)
         ranges = [self.range_of[at] for at in positions]
         return Tops(

@@ -65,7 +65,15 @@ _KINS: "WeakValueDictionary[tuple[object, ...], Kin]" = WeakValueDictionary()
 
 def _kin(topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]) -> Kin:
     tiers = tuple(dict.fromkeys((domain.tier, domain.tier_name) for domain in index.domains))
-    key = (topology.axis, classes, topology.label_keys, not topology.leaves, tiers, index.faults)
+    key = (
+        topology.axis,
+        classes,
+        topology.label_keys,
+        not topology.leaves,
+        tiers,
+        index.faults,
+        tuple(sorted(index.ambiguous)),
+    )
     found = _KINS.get(key)
     if found is None:
         found = _KINS[key] = Kin(

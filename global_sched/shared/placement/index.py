@@ -1,6 +1,6 @@
 """A topology's domain tree with everything about it that room does not change."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -45,6 +45,8 @@ class TreeIndex:
     """`height` to index with arrays."""
     faults: str = ""
     """What a refusal for want of a domain adds: HyperNodes that contradict each other."""
+    ambiguous: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """Tier names that mean different tiers in different trees: by root position the tier there."""
     _under: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
     _below: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     _cuts: dict[int, "Cut"] = field(default_factory=dict)
@@ -74,8 +76,15 @@ class TreeIndex:
         return 0
 
     def tier_of_name(self, name: str) -> int | None:
-        """The tier of a tier name: the lowest one, should a name be used for several."""
+        """The tier of a tier name: the lowest one, should a name be used for several.
+
+        Where trees differ in it, `tier_names` tells what it means in each.
+        """
         return next((d.tier for d in self.domains if d.tier_name == name), None)
+
+    def tree_of(self, position: int) -> int:
+        """The topmost domain around a position; the root for itself."""
+        return self.root if position == self.root else self.chain[position][-2]
 
     def under(self, position: int) -> NDArray[np.bool_]:
         """Which positions lie in a domain, itself included."""
@@ -252,8 +261,19 @@ def tree_index(domains: Sequence[Domain], problems: Sequence[str] = ()) -> TreeI
         slices=_slices(ordered),
         parents=np.array([*parent, root], dtype=np.int64),
         heights_of=np.array(heights, dtype=np.int64),
+        ambiguous=_ambiguous(ordered, chain),
         faults=_faults([one for one in problems if one.startswith("HyperNode ")]),
     )
+
+
+def _ambiguous(
+    ordered: Sequence[Domain], chain: Sequence[tuple[int, ...]]
+) -> Mapping[str, Mapping[int, int]]:
+    found: dict[str, dict[int, int]] = {}
+    for at, domain in enumerate(ordered):
+        if domain.tier_name:
+            found.setdefault(domain.tier_name, {}).setdefault(chain[at][-2], domain.tier)
+    return {name: tiers for name, tiers in found.items() if len(set(tiers.values())) > 1}
 
 
 def _faults(problems: Sequence[str]) -> str:

@@ -175,6 +175,8 @@ def _nearest(
     if not after:
         return None, 0
     bound = holding.upper[:after]
+    if scope.within != index.root:
+        bound = np.where(index.under(scope.within)[:after], bound, -1)
     order = np.argsort(-bound, kind="stable").tolist()
     best, most = order[0], -1
     for at in order:

@@ -40,16 +40,19 @@ class Solver:
         """For several units or groups; what it may spend is for all scopes together."""
         return Several(self.plain, self._limit)
 
-    def solve(self, prefer: int | None, around: int | None, *, nearby: bool) -> Draft | Unsolved:
+    def solve(
+        self, prefer: int | None, around: int | None, *, nearby: bool, within: int | None = None
+    ) -> Draft | Unsolved:
         """The placement, applied to the rows as a draft.
 
         `prefer` is tried first; then, when it is to be `nearby`, the domains around that, upwards.
-        Who has no constraint is scattered, wherever pods of it run.
+        Who has no constraint is scattered, wherever pods of it run. `within`: in that domain only.
         """
         limit = self.task.limit
+        within = self.index.root if within is None else within
         if limit.scatter:
             around = None
-        scopes = [Scope(limit=limit, within=self.index.root, around=around)]
+        scopes = [Scope(limit=limit, within=within, around=around)]
         if prefer is not None and around is None:
             chain = self.index.chain[prefer]
             first = chain[:-1] if nearby else (prefer,)

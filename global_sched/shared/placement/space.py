@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
+from typing import NamedTuple
 
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, DomainId
@@ -25,11 +26,20 @@ from global_sched.shared.placement.rows import Rows
 from global_sched.shared.placement.solve import Solver
 from global_sched.shared.placement.table import Table
 from global_sched.shared.placement.tables import Tables
+from global_sched.shared.placement.tier_names import readings
 from global_sched.shared.placement.units import Limit, Task, compile_task, one_shape
 from global_sched.shared.placement.vacate import all_free, per_tenant
 
 _MOST_GANGS = 4096
 _MOST_MARKS = 64
+
+
+class _Where(NamedTuple):
+    """A position to try first, one around pods that run, and whether to look near the first."""
+
+    preferred: int | None
+    around: int | None
+    nearby: bool
 
 
 class Space:
@@ -147,14 +157,51 @@ class Space:
             at = index.at(domain)
             around = at if around is None else index.common(around, at)
         preferred = index.position.get(prefer) if prefer is not None else None
-        tables = self._tables.of_task(task)
-        solver = Solver(self._rows, tables, task, self._search_limit)
-        draft = solver.solve(preferred, around, nearby=nearby)
+        where = _Where(preferred, around, nearby)
+        found: list[NotPlaced] = []
+        for one, tree in self._read(gang, task, ask, where):
+            answer = self._solved(gang, one, where, tree)
+            if isinstance(answer, Placed):
+                return answer
+            found.append(answer)
+        return max(found, key=lambda one: (not one.proven, one.verdict.holds or 0))
+
+    def _read(
+        self, gang: Gang, task: Task, ask: Ask, where: "_Where"
+    ) -> list[tuple[Task, int | None]]:
+        """The ways to read its tier names: for all trees, and for those where one means more.
+
+        What is to be tried first goes by its own tree; so do pods beside others that run.
+        """
+        _, amounts, minimum, _, _, binding, joins, _ = ask
+        index = self._rows.index
+        found: list[tuple[Task, int | None]] = [(task, None)]
+        for reading, tree in readings(index, gang):
+            there = self._task(reading, amounts, minimum, binding, joins)
+            if isinstance(there, Verdict):
+                continue
+            if where.around is not None and index.tree_of(where.around) != tree:
+                continue
+            first = where.preferred is not None and index.tree_of(where.preferred) == tree
+            found.insert(0 if first else len(found), (there, tree))
+        return found
+
+    def _solved(
+        self, gang: Gang, task: Task, where: "_Where", tree: int | None
+    ) -> Placed | NotPlaced:
+        """The task placed, in one tree or anywhere; or why it is not."""
+        index = self._rows.index
+        preferred, around = where.preferred, where.around
+        if tree is not None and preferred is not None and index.tree_of(preferred) != tree:
+            preferred = None
+        solver = Solver(self._rows, self._tables.of_task(task), task, self._search_limit)
+        draft = solver.solve(preferred, around, nearby=where.nearby, within=tree)
         if isinstance(draft, Draft):
             placed = placed_of(self._rows, self._ledger, draft, gang, around, exact=solver.exact)
             draft.undo()
             return placed
-        scope = Scope(limit=task.limit, within=index.root, around=around)
+        within = index.root if tree is None else tree
+        scope = Scope(limit=task.limit, within=within, around=around)
         tables = self._tables.of_task(task)
         return NotPlaced(
             not_now(self._rows, task, tables, scope, proven=draft.proven), draft.proven
@@ -354,7 +401,19 @@ class Space:
         if isinstance(task, Verdict):
             return ()
         tables = self._tables.of_task(task)
-        return domain_verdicts(self._rows, task, tables) if tables else ()
+        found = domain_verdicts(self._rows, task, tables) if tables else ()
+        index = self._rows.index
+        for reading, tree in readings(index, gang):
+            there = self._task(reading, None, minimum)
+            if isinstance(there, Verdict):
+                continue
+            inside = index.under(tree)
+            more = domain_verdicts(self._rows, there, self._tables.of_task(there))
+            found = (
+                *(one for one in found if not inside[index.at(one.domain)]),
+                *(one for one in more if inside[index.at(one.domain)]),
+            )
+        return tuple(sorted(found, key=lambda one: (-one.holds, one.tier, one.domain)))
 
     def free(self) -> Resources:
         """All free room, on nodes that take pods or not."""

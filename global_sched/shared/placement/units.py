@@ -10,6 +10,7 @@ from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.placement.ground import TableKey
 from global_sched.shared.placement.index import TreeIndex
 from global_sched.shared.placement.placed import Join
+from global_sched.shared.placement.tier_names import is_ambiguous
 
 NOWHERE = -1
 """The anchor of a group whose running pods already break its constraint."""
@@ -79,6 +80,8 @@ class Task:
     limit: Limit
     any_number: bool
     """Nothing is required: as many as fit."""
+    by_tree: bool = False
+    """Whether a tier name of it means another tier in another tree (`tier_names`)."""
     least: int = field(init=False)
     """Pods that must be placed."""
     most: int = field(init=False)
@@ -139,7 +142,10 @@ def compile_task(
                 at=at, key=key, sets=sets, size=size, tier=tier, anchor=anchor, family=shared
             )
     return Task(
-        units=tuple(units.values()), limit=limit, any_number=not any(n for _, n in minimum.entries)
+        units=tuple(units.values()),
+        limit=limit,
+        any_number=not any(n for _, n in minimum.entries),
+        by_tree=is_ambiguous(index, gang),
     )
 
 
@@ -305,7 +311,7 @@ def _pieces(pod_set: PodSet, tier: int | None, least: int, most: int) -> list[_P
 
 def one_shape(task: Task) -> Unit | None:
     """The unit of a task that counting one shape can answer; None for all others."""
-    if len(task.units) != 1 or task.any_number:
+    if len(task.units) != 1 or task.any_number or task.by_tree:
         return None
     unit = task.units[0]
     return None if unit.tier is not None or unit.size > 1 else unit

@@ -176,8 +176,8 @@ def test_tier_names():
     assert isinstance(space.place(workers(2, constraint=hard(name="rack"))), NotPlaced)
 
 
-def test_a_tier_name_of_two_tiers_is_the_lower_one():
-    """A name means one tier, whichever tree it is used in; which one is no matter of order."""
+def test_a_tier_name_of_two_tiers_is_the_lower_one_of_its_tree():
+    """A name means one tier in each tree; which one is no matter of order."""
     domains = [
         domain("s", 2, tier_name="rack"),
         domain("r", 1, "s", tier_name="rack"),
@@ -191,9 +191,46 @@ def test_a_tier_name_of_two_tiers_is_the_lower_one():
     for listed in (domains, domains[::-1]):
         space = Space(topology(listed, leaves))
         assert space.place(workers(1, constraint=hard(name="rack"))).domain == "r"
-        refused = space.place(workers(2, constraint=hard(name="rack")))
+        assert space.place(workers(2, constraint=hard(name="rack"))).domain == "q"
+        refused = space.place(workers(10, constraint=hard(name="rack")))
         assert isinstance(refused, NotPlaced)
-        assert refused.verdict.detail == "largest free tier-1 domain r holds 1 of 2"
+        assert refused.verdict.detail == "largest free tier-3 domain q holds 9 of 10"
+
+
+def test_a_tier_name_beside_pods_that_run():
+    """It means what it means in the tree where they are, and so does the domain tried first."""
+    domains = [
+        domain("s", 2, tier_name="spine"),
+        domain("r", 1, "s", tier_name="rack"),
+        domain("q", 2, tier_name="rack"),
+        domain("b", 1, "q", tier_name="blade"),
+    ]
+    leaves = [
+        leaf("r", free(2), node="a"),
+        leaf("s", free(9), node="b"),
+        leaf("b", free(1), node="c"),
+        leaf("q", free(9), node="d"),
+    ]
+    space = Space(topology(domains, leaves))
+    gang = workers(3, constraint=hard(name="rack"))
+
+    assert space.place(gang, bound=("b",)).domain == "q"
+    assert isinstance(space.place(gang, bound=("r",)), NotPlaced)
+    two = workers(2, constraint=hard(name="rack"))
+    assert space.place(two).domain == "r"
+    assert space.place(two, prefer="q").domain == "q"
+    assert [one.domain for one in space.explain(gang)] == ["q", "r", "b"]
+
+
+def test_clusters_with_equal_tiers_read_a_name_each_by_itself():
+    """What one cluster's tree means says nothing about another's with the same tiers and names."""
+    leaves = [leaf("r", free(1), node="a"), leaf("q", free(2), node="b")]
+    one_tree = [domain("q", 2, tier_name="rack"), domain("r", 1, "q", tier_name="rack")]
+    two_trees = [domain("q", 2, tier_name="rack"), domain("r", 1, tier_name="rack")]
+    gang = workers(2, constraint=hard(name="rack"))
+
+    assert isinstance(Space(topology(one_tree, leaves)).place(gang), NotPlaced)
+    assert Space(topology(two_trees, leaves)).place(gang).domain == "q"
 
 
 def test_pods_without_devices_leave_devices_alone():
