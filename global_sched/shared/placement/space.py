@@ -27,7 +27,7 @@ from global_sched.shared.placement.solve import Solver
 from global_sched.shared.placement.table import Table
 from global_sched.shared.placement.tables import Tables
 from global_sched.shared.placement.tier_names import readings
-from global_sched.shared.placement.units import Limit, Task, compile_task, one_shape
+from global_sched.shared.placement.units import Limit, Task, compile_task, one_shape, only_shape
 from global_sched.shared.placement.vacate import all_free, per_tenant
 
 _MOST_GANGS = 4096
@@ -158,13 +158,17 @@ class Space:
             around = at if around is None else index.common(around, at)
         preferred = index.position.get(prefer) if prefer is not None else None
         where = _Where(preferred, around, nearby)
-        found: list[NotPlaced] = []
+        refused: list[NotPlaced] = []
+        most: Placed | None = None
         for one, tree in self._read(gang, task, ask, where):
             answer = self._solved(gang, one, where, tree)
-            if isinstance(answer, Placed):
+            if isinstance(answer, NotPlaced):
+                refused.append(answer)
+            elif not task.any_number or answer.amounts.pods() == task.most:
                 return answer
-            found.append(answer)
-        return max(found, key=lambda one: (not one.proven, one.verdict.holds or 0))
+            elif most is None or answer.amounts.pods() > most.amounts.pods():
+                most = answer
+        return most or max(refused, key=lambda one: (not one.proven, one.verdict.holds or 0))
 
     def _read(
         self, gang: Gang, task: Task, ask: Ask, where: "_Where"
@@ -180,7 +184,9 @@ class Space:
             there = self._task(reading, amounts, minimum, binding, joins)
             if isinstance(there, Verdict):
                 continue
-            if where.around is not None and index.tree_of(where.around) != tree:
+            if where.around is not None:
+                if index.tree_of(where.around) == tree:
+                    return [(there, tree)]
                 continue
             first = where.preferred is not None and index.tree_of(where.preferred) == tree
             found.insert(0 if first else len(found), (there, tree))
@@ -379,14 +385,20 @@ class Space:
 
         beside:  domains of pods that run: only what is allowed around those counts.
         """
-        task = self._task(gang, None, None)
-        unit = None if isinstance(task, Verdict) else one_shape(task)
-        if unit is None or isinstance(task, Verdict):
-            return 0
         index = self._rows.index
         around = reduce(index.common, [index.at(one) for one in beside]) if beside else None
-        table = self._tables.of_task(task)[unit.at]
-        return room_in(index, table, Scope(limit=task.limit, within=index.root, around=around))
+        most = 0
+        for reading, tree in ((gang, index.root), *readings(index, gang)):
+            task = self._task(reading, None, None)
+            unit = None if isinstance(task, Verdict) else only_shape(task)
+            if unit is None or isinstance(task, Verdict):
+                continue
+            if around is not None and tree not in (index.root, index.tree_of(around)):
+                continue
+            table = self._tables.of_task(task)[unit.at]
+            scope = Scope(limit=task.limit, within=tree, around=around)
+            most = max(most, room_in(index, table, scope))
+        return most
 
     def remaining(self) -> Topology:
         """The topology as it is now. Counted leaves are split and merged in canonical order."""

@@ -311,7 +311,12 @@ def _pieces(pod_set: PodSet, tier: int | None, least: int, most: int) -> list[_P
 
 def one_shape(task: Task) -> Unit | None:
     """The unit of a task that counting one shape can answer; None for all others."""
-    if len(task.units) != 1 or task.any_number or task.by_tree:
+    return None if task.by_tree else only_shape(task)
+
+
+def only_shape(task: Task) -> Unit | None:
+    """The same where trees may have to be counted one by one."""
+    if len(task.units) != 1 or task.any_number:
         return None
     unit = task.units[0]
     return None if unit.tier is not None or unit.size > 1 else unit

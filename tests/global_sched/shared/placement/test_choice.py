@@ -2,6 +2,7 @@
 
 import pytest
 
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.pods import Operator, Requirement, Toleration
 from global_sched.shared.placement import NotPlaced, Placed, Space
 from tests.global_sched.shared.placement.worlds import (
@@ -216,6 +217,9 @@ def test_a_tier_name_beside_pods_that_run():
 
     assert space.place(gang, bound=("b",)).domain == "q"
     assert isinstance(space.place(gang, bound=("r",)), NotPlaced)
+    assert space.place(gang, minimum=Amounts(), bound=("b",)).amounts.pods() == 3
+    assert space.place(gang, minimum=Amounts()).domain == "q"
+    assert (space.room(gang), space.room(gang, ("r",)), space.room(gang, ("b",))) == (10, 2, 10)
     two = workers(2, constraint=hard(name="rack"))
     assert space.place(two).domain == "r"
     assert space.place(two, prefer="q").domain == "q"
