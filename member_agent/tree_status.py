@@ -14,6 +14,7 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError
 from global_sched.shared.model.instant import format_instant
+from global_sched.shared.model.printable import printable
 from global_sched.shared.telemetry.logs import get_logger
 from member_agent.cache import ClusterCache
 
@@ -57,7 +58,7 @@ class TreeStatus:
         due: list[tuple[HyperNode, str]] = []
         for name, hyper_node in sorted(self._cache.hyper_nodes.items()):
             told = condition(hyper_node.status.conditions, ConditionType.TREE_VALID)
-            message = problems.get(name, "")[:MESSAGE_LIMIT]
+            message = printable(problems.get(name, ""))[:MESSAGE_LIMIT]
             if message and (told is None or told.status != "False" or told.message != message):
                 due.append((hyper_node, message))
             elif not message and told is not None and told.status == "False":

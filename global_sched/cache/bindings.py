@@ -9,7 +9,7 @@ from global_sched.cache.decisions import authentic, within_time
 from global_sched.cache.finished import is_finished
 from global_sched.cache.placements import Placement, canonical_json, read_placement
 from global_sched.cache.readers.generic import read_binding
-from global_sched.cache.readers.reading import Reading, RefusedError, refused
+from global_sched.cache.readers.reading import Reading, RefusedError, checked, refused
 from global_sched.cache.readers.registry import READERS
 from global_sched.shared.api import names
 from global_sched.shared.api.base import Condition, condition
@@ -234,7 +234,8 @@ def _why_not(binding: ResourceBinding, *, placed: bool) -> str:
 
 def _own(spec: BindingSpec) -> Reading | None:
     try:
-        return read_binding(spec)
+        found = read_binding(spec)
+        return None if found is None else checked(found)
     except RefusedError as error:
         return refused(spec.resource.api_version, spec.resource.kind, f"the binding's {error}")
 

@@ -26,6 +26,7 @@ from global_sched.shared.model.ids import (
     PodSetName,
 )
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
+from global_sched.shared.model.printable import is_dns_name, printable
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import (
     Domain,
@@ -116,7 +117,7 @@ def assemble(
             leaves=tuple(leaves),
             label_keys=tuple(sorted(set(head.label_keys or ()))),
             problems=tuple(
-                f"{one.what[:300]}: {one.reason[:300]}"
+                printable(f"{one.what[:300]}: {one.reason[:300]}")
                 for part in slices
                 for one in (part.omitted or ())[:100]
             ),
@@ -172,8 +173,8 @@ def _domains(wires: list[ReportDomain]) -> tuple[Domain, ...]:
         raise ReportError("spec.tree: lists a domain twice")
     domains = []
     for one in sorted(wires, key=lambda wire: wire.name):
-        if not one.name or not 0 <= one.tier < 2**31:
-            raise ReportError(f"spec.tree: domain {one.name[:60]!r} has no name or no valid tier")
+        if not is_dns_name(one.name) or not 0 <= one.tier < 2**31:
+            raise ReportError(f"spec.tree: domain {one.name[:60]!r} has no valid name or tier")
         if one.parent and tiers.get(one.parent, -1) <= one.tier:
             raise ReportError(
                 f"spec.tree: domain {one.name[:60]!r} (tier {one.tier}) has the parent "
@@ -183,7 +184,7 @@ def _domains(wires: list[ReportDomain]) -> tuple[Domain, ...]:
             Domain(
                 name=DomainId(intern(one.name)),
                 tier=one.tier,
-                tier_name=one.tier_name,
+                tier_name=printable(one.tier_name),
                 parent=DomainId(intern(one.parent)) if one.parent else None,
             )
         )
@@ -290,7 +291,7 @@ def _progress(
                 bound=amounts_of(one.bound),
                 minimum_reached=one.minimum_reached,
                 decision=DecisionId(one.decision),
-                reason=one.reason[:1024],
+                reason=printable(one.reason[:1024]),
             )
     return found
 

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-import click
 import msgspec
 
 from global_sched.cli.find import find_job
 from global_sched.cli.jobs import state_of
-from global_sched.cli.output import Column, duration, percent, show_rows, show_value
+from global_sched.cli.output import Column, duration, echo, percent, show_rows, show_value
 from global_sched.cli.own import explain_own
 from global_sched.cli.view import View, look, with_client
 from global_sched.cli.where import Where
@@ -75,20 +74,20 @@ def print_explanation(
 ) -> None:
     """The text form."""
     for line in _head(workload, view):
-        click.echo(line)
+        echo(line)
     if found is None:
-        click.echo(f"\n({view.policy_note})")
+        echo(f"\n({view.policy_note})")
         return
     for line in standing(found):
-        click.echo(line)
+        echo(line)
     print_clusters(found, every_domain=every_domain)
-    click.echo(f"\n({view.policy_note})")
+    echo(f"\n({view.policy_note})")
 
 
 def print_clusters(found: Explanation, *, every_domain: bool = False) -> None:
     """What every cluster answered, then the domains of those without room."""
     if found.outcome.clusters:
-        click.echo()
+        echo()
         show_rows(
             [
                 {
@@ -107,7 +106,7 @@ def print_clusters(found: Explanation, *, every_domain: bool = False) -> None:
         if not cluster.domains:
             continue
         shown = cluster.domains if every_domain else cluster.domains[:_SHOWN_DOMAINS]
-        click.echo(f"\nDomains of {cluster.cluster}, nearest first:")
+        echo(f"\nDomains of {cluster.cluster}, nearest first:")
         show_rows(
             [
                 {
@@ -122,7 +121,7 @@ def print_clusters(found: Explanation, *, every_domain: bool = False) -> None:
             "table",
         )
         if more := len(cluster.domains) - len(shown):
-            click.echo(f"  … {more} more with -o wide")
+            echo(f"  … {more} more with -o wide")
 
 
 def _head(workload: Workload, view: View) -> Iterator[str]:

@@ -1,12 +1,14 @@
 """Rows as a table, JSON or YAML; the same rows in every form."""
 
 import json
-import sys
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
+
+from global_sched.shared.model.printable import printable, printable_lines
 
 FORMATS = ("table", "wide", "json", "yaml")
 Row = dict[str, Any]
@@ -30,6 +32,11 @@ class Column:
         return _text(self.text(row) if self.text is not None else row.get(self.field))
 
 
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print lines for people: no text of other writers reaches the terminal as it is."""
+    click.echo(printable_lines(text), err=err)
+
+
 def show_rows(
     rows: Sequence[Row], columns: Sequence[Column], output: str, *, nothing: str = "Nothing found."
 ) -> None:
@@ -38,7 +45,7 @@ def show_rows(
         show_value(list(rows), output)
         return
     if not rows:
-        click.echo(nothing, err=True)
+        echo(nothing, err=True)
         return
     shown = [column for column in columns if output == "wide" or not column.wide]
     cells = [[column.cell(row) for column in shown] for row in rows]
@@ -50,25 +57,33 @@ def show_rows(
             text.rjust(width) if column.right else text.ljust(width)
             for text, width, column in zip(line, widths, shown, strict=True)
         ]
-        click.echo("   ".join(parts).rstrip())
+        echo("   ".join(parts).rstrip())
 
 
 def show_value(value: Any, output: str) -> None:
     """Print any value as JSON or YAML."""
     if output == "json":
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        echo(_UNSAFE.sub(_escape, json.dumps(value, indent=2, ensure_ascii=False)))
         return
     import yaml  # noqa: PLC0415 - only where it is used
 
-    yaml.safe_dump(value, sys.stdout, sort_keys=False, allow_unicode=True, width=100)
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)
+    echo(_UNSAFE.sub(_escape, text).removesuffix("\n"))
 
 
 def _text(value: Any) -> str:
     if value is None or value == "":
         return "-"
     if isinstance(value, list | tuple):
-        return ",".join(str(part) for part in value) or "-"
-    return str(value)
+        return printable(",".join(str(part) for part in value)) or "-"
+    return printable(str(value))
+
+
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
 
 
 def amounts(quantities: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from global_sched.cache import READERS
-from global_sched.cli.output import Column, show_rows, show_value
+from global_sched.cli.output import Column, echo, show_rows, show_value
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE
@@ -39,7 +39,7 @@ async def jobs_own(client: Client, *, namespace: str, output: str, denied: Forbi
     """
     rows = [_own(one) for one in await _bindings(client, namespace)]
     show_rows(rows, OWN_COLUMNS, output, nothing=f"No jobs found in namespace {namespace}.")
-    click.echo(f"not shown: queue, share and place in line; {denied.message}", err=True)
+    echo(f"not shown: queue, share and place in line; {denied.message}", err=True)
 
 
 async def explain_own(
@@ -66,7 +66,7 @@ async def explain_own(
         return
     for name, text in value.items():
         if text:
-            click.echo(f"{name.replace('_', ' '):<10}{text}")
+            echo(f"{name.replace('_', ' '):<10}{text}")
 
 
 async def _bindings(client: Client, namespace: str) -> Sequence[ResourceBinding]:

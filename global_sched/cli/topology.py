@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from global_sched.cli.output import Column, Row, amounts, show_rows
+from global_sched.cli.output import Column, Row, amounts, echo, show_rows
 from global_sched.cli.view import View, live
 from global_sched.cli.where import Where
 from global_sched.shared.model.ids import DomainId
@@ -32,7 +32,7 @@ def show(where: Where, *, cluster: str, output: str) -> None:
             del row["shown"]
     show_rows(rows, COLUMNS, output)
     for problem in _topology(view, cluster).problems:
-        click.echo(f"set aside: {problem}", err=True)
+        echo(f"set aside: {problem}", err=True)
 
 
 def _topology(view: View, name: str) -> Topology:

@@ -11,7 +11,7 @@ import yaml
 
 from global_sched.cli.explain import print_clusters, standing
 from global_sched.cli.jobs import COLUMNS, row_of
-from global_sched.cli.output import Row, show_rows, show_value
+from global_sched.cli.output import Row, echo, show_rows, show_value
 from global_sched.cli.trial import tried
 from global_sched.cli.view import View, look_whole, with_client
 from global_sched.cli.where import Where
@@ -73,16 +73,16 @@ def _show_scenario(file: Path, text: str, output: str) -> None:
         }
         show_value(value, output)
     else:
-        click.echo(f"{report.scenario}\n")
+        echo(f"{report.scenario}\n")
         show_rows(rows, COLUMNS, output)
         for name, one in _explained(report).items() if output == "wide" else ():
             _show_standing(name, one)
-        click.echo()
+        echo()
         show_unproven(report.unproven)
         for failure in report.failures:
-            click.echo(f"not as expected: {failure}")
+            echo(f"not as expected: {failure}")
         if not report.failures:
-            click.echo("everything is as the file expects")
+            echo("everything is as the file expects")
     sys.exit(1 if report.failures else 0)
 
 
@@ -103,15 +103,15 @@ def _waits(workload: Workload) -> bool:
 
 def _show_standing(name: str, found: Explanation) -> None:
     """The lines of `gsched explain` about a job that waits."""
-    click.echo(f"\n{name}")
+    echo(f"\n{name}")
     for line in standing(found):
-        click.echo(f"  {line}")
+        echo(f"  {line}")
 
 
 def show_unproven(jobs: Sequence[str]) -> None:
     """Which jobs' answers the search limit ended before they were certain; nothing for none."""
     if jobs:
-        click.echo(f"not proven within placementSearchLimit: {', '.join(jobs)}")
+        echo(f"not proven within placementSearchLimit: {', '.join(jobs)}")
 
 
 def report_rows(report: Report) -> list[Row]:
@@ -144,14 +144,14 @@ def _show_manifests(where: Where, *, text: str, file: Path, output: str) -> None
         value |= {"policy": view.policy_note, "unproven": list(plan.unproven)}
         show_value(value, output)
         return
-    click.echo(f"tried against the live federation ({view.policy_note}); nothing was written\n")
+    echo(f"tried against the live federation ({view.policy_note}); nothing was written\n")
     show_rows(rows, COLUMNS, output)
     for name, one in found.items():
         if one is not None and one.outcome.verdict.code != Code.FIT:
             _show_standing(name, one)
             print_clusters(one, every_domain=output == "wide")
     for key in moved:
-        click.echo(f"\n{key} would have to wait instead")
+        echo(f"\n{key} would have to wait instead")
     show_unproven(plan.unproven)
 
 

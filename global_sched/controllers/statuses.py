@@ -23,6 +23,7 @@ from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.past_text import render_past
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.printable import printable
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.telemetry.logs import get_logger
@@ -225,7 +226,8 @@ def _merged(conditions: list[Body], new: Body, now: str) -> list[Body]:
     old = next((one for one in conditions if one.get("type") == new["type"]), None)
     same = old is not None and old.get("status") == new["status"]
     since = (old or {}).get("lastTransitionTime") if same else now
-    whole = {**new, "lastTransitionTime": since or now}
+    text = printable(str(new.get("message", "")))
+    whole = {**new, "message": text, "lastTransitionTime": since or now}
     if old is None:
         return [*conditions, whole]
     return [whole if one is old else one for one in conditions]

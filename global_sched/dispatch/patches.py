@@ -17,6 +17,7 @@ from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.instant import Instant, format_instant
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
+from global_sched.shared.model.printable import printable
 from global_sched.shared.model.scheduled_text import SUCCESS
 from global_sched.shared.model.workload import Target
 
@@ -83,7 +84,7 @@ def _task(withdrawal: Withdrawal, target: Target) -> Body:
         "fromCluster": target.cluster,
         "purgeMode": "Directly",
         "reason": withdrawal.reason[:_REASON_LIMIT],
-        "message": withdrawal.message[:_MESSAGE_LIMIT],
+        "message": printable(withdrawal.message)[:_MESSAGE_LIMIT],
         "producer": GLOBAL_SCHEDULER,
         "suppressDeletion": True,  # ended by us, when the member shows that nothing is left
     }
@@ -230,21 +231,21 @@ def with_scheduled(conditions: Iterable[Condition], new: Condition, now: Instant
     for one in conditions:
         if one.type == new.type:
             kept = one.last_transition_time if one.status == new.status else None
-            found.append(_render(new, kept or format_instant(now)))
+            found.append(_render(new, kept or format_instant(now), ours=True))
             placed = True
         else:
             found.append(_render(one, one.last_transition_time))
     if not placed:
-        found.append(_render(new, format_instant(now)))
+        found.append(_render(new, format_instant(now), ours=True))
     return found
 
 
-def _render(condition: Condition, since: str | None) -> Body:
+def _render(condition: Condition, since: str | None, *, ours: bool = False) -> Body:
     body: Body = {
         "type": condition.type,
         "status": condition.status,
         "reason": condition.reason,
-        "message": condition.message,
+        "message": printable(condition.message) if ours else condition.message,
     }
     if since:
         body["lastTransitionTime"] = since

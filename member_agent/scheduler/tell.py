@@ -14,6 +14,7 @@ from global_sched.shared.kube.errors import ApiError, Conflict, NotFound
 from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.kube.ratelimit import TokenBucket
 from global_sched.shared.model.instant import format_instant
+from global_sched.shared.model.printable import printable
 from global_sched.shared.telemetry.logs import get_logger
 from member_agent.cache import ClusterCache, Holder, PodRecord, PodUid
 from member_agent.scheduler.round import Wait
@@ -135,7 +136,7 @@ def _patch(pod: Pod, message: str, now: str) -> dict[str, object]:
         type="PodScheduled",
         status="False",
         reason="Unschedulable",
-        message=message,
+        message=printable(message),
         last_transition_time=since,
     )
     return {

@@ -11,6 +11,7 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import PodSet, TopologyConstraint
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.printable import is_dns_name, is_label_key, is_label_value
 from global_sched.shared.model.quantity import QuantityError
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.placement import SpecError, check_devices, shape_of
@@ -108,6 +109,44 @@ def held(api_version: str, kind: str, text: str) -> Reading:
     """The reading of a template whose owner holds it back."""
     verdict = Verdict(code=Code.WAIT, reason=Reason.SUSPENDED, detail=text, missing=1)
     return Reading(api_version=api_version, kind=kind, problem=verdict)
+
+
+def checked(reading: Reading) -> Reading:
+    """The reading, when all names in it may be names.
+
+    No API server checks the templates of custom resources, and these names are shown, compared and
+    asked for. Raises RefusedError.
+    """
+    for field, name in (("queue", reading.queue), ("priorityClassName", reading.priority_class)):
+        if name and not is_dns_name(name):
+            raise RefusedError(field, f"{name[:_SHOWN]!r} is no DNS name", _DNS_REMEDY)
+    for one in (*reading.scheduling.fields, reading.scheduling.fallback):
+        if one is not None and one.value and not is_label_key(one.value):
+            raise RefusedError(one.path, f"{one.value[:_SHOWN]!r} is no name", _LABEL_REMEDY)
+    for pod_set in reading.pod_sets:
+        if pod_set.name and not is_label_value(pod_set.name):
+            raise RefusedError("pod set", f"{pod_set.name[:_SHOWN]!r} is no name", _LABEL_REMEDY)
+        _check_shape(pod_set.shape, f"pod set {pod_set.name}")
+    return reading
+
+
+def _check_shape(shape: PodShape, where: str) -> None:
+    """Keys and values of its selectors and tolerations."""
+    keys = [*shape.label_keys(), *(one.key for one in shape.tolerations if one.key)]
+    values = [value for _, value in shape.selector]
+    values += [v for term in shape.affinity for one in term for v in one.values]
+    values += [one.value for one in shape.tolerations]
+    for key in keys:
+        if not is_label_key(key):
+            raise RefusedError(where, f"{key[:_SHOWN]!r} is no label key", _LABEL_REMEDY)
+    for value in values:
+        if not is_label_value(value):
+            raise RefusedError(where, f"{value[:_SHOWN]!r} is no label value", _LABEL_REMEDY)
+
+
+_SHOWN: Final = 60
+_DNS_REMEDY: Final = "use lower-case letters, digits, '-' and '.', at most 253 characters"
+_LABEL_REMEDY: Final = "use letters, digits, '-', '_' and '.', at most 63 characters"
 
 
 def whole_number(value: int | None, field: str, *, default: int, least: int = 0) -> int:

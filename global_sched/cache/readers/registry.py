@@ -9,7 +9,14 @@ import msgspec
 from global_sched.cache.readers.leader_worker_set import read_leader_worker_set
 from global_sched.cache.readers.pod_templates import read_batch_job, read_replicated
 from global_sched.cache.readers.pytorch_job import read_pytorch_job
-from global_sched.cache.readers.reading import HeldError, Reading, RefusedError, held, refused
+from global_sched.cache.readers.reading import (
+    HeldError,
+    Reading,
+    RefusedError,
+    checked,
+    held,
+    refused,
+)
 from global_sched.cache.readers.volcano_job import read_volcano_job
 from global_sched.shared.api.names import (
     LAST_CHECKPOINT,
@@ -75,7 +82,7 @@ class KindReader:
         resource = self.resource
         where = f"{resource.group_kind} {obj.metadata.namespace}/{obj.metadata.name}"
         try:
-            return self.read(obj)
+            return checked(self.read(obj))
         except RefusedError as error:
             return refused(resource.api_version, resource.kind, f"{where}: {error}")
         except HeldError as error:

@@ -23,6 +23,7 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
 from global_sched.shared.kube.ratelimit import TokenBucket
 from global_sched.shared.model.instant import Instant, format_micro
+from global_sched.shared.model.printable import printable
 from global_sched.shared.telemetry.logs import get_logger
 
 NOTE_LIMIT: Final = 1024
@@ -140,6 +141,7 @@ class EventRecorder:
         `reason` and `action` are CamelCase words, `note` a sentence with the numbers.
         """
         self.stats.recorded += 1
+        note = printable(note)
         key = _Key(regarding, kind, reason, action)
         now, at = self._clock.now(), self._clock.monotonic()
         series = self._series.get(key)

@@ -7,6 +7,7 @@ from global_sched.shared.api.base import Condition
 from global_sched.shared.api.reasons import KarmadaReason, Reason
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.plan import Outcome
+from global_sched.shared.model.printable import printable
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Reported
 
@@ -22,7 +23,7 @@ def render_reason(outcome: Outcome) -> str:
     verdict = outcome.verdict
     nearest = f", nearest {outcome.nearest}" if outcome.nearest else ""
     detail = (verdict.detail or "no detail").removeprefix(f"{outcome.nearest} is nearest: ")
-    text = f"{verdict.code} {verdict.reason}{nearest}: {detail}"
+    text = printable(f"{verdict.code} {verdict.reason}{nearest}: {detail}")
     return text if len(text) <= _LIMIT else text[: _LIMIT - 1] + "…"
 
 

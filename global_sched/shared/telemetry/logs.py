@@ -4,6 +4,7 @@ Lines of the standard library's loggers (aiohttp, kubernetes) pass through the s
 Values under keys that name a secret are replaced, whoever logs them.
 """
 
+import io
 import logging
 import re
 import sys
@@ -17,6 +18,7 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor
 
 from global_sched.shared.clock import Clock, SystemClock
 from global_sched.shared.model.instant import format_micro
+from global_sched.shared.model.printable import printable, printable_lines
 
 
 class LogFormat(StrEnum):
@@ -28,6 +30,7 @@ class LogFormat(StrEnum):
 
 _SECRET_KEY = re.compile(r"(?i)authorization|token|password|passwd|secret|credential|private_?key")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
+_UNSAFE_IN_JSON: Final = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _HIDDEN: Final = "[hidden]"
 
 
@@ -87,6 +90,7 @@ def _shared_processors(clock: Clock) -> list[Processor]:
         structlog.stdlib.add_logger_name,
         stamp,
         hide_secrets,
+        spell_out,
     ]
 
 
@@ -96,7 +100,7 @@ def _renderers(format_: LogFormat, *, colors: bool) -> list[Processor]:
             structlog.dev.ConsoleRenderer(
                 colors=colors,
                 timestamp_key="time",
-                exception_formatter=structlog.dev.plain_traceback,
+                exception_formatter=_safe_traceback,
             )
         ]
     # Without locals: they hold whole objects, and now and then a credential.
@@ -108,7 +112,27 @@ def _renderers(format_: LogFormat, *, colors: bool) -> list[Processor]:
 
 
 def _encode(event: Mapping[str, Any], **_: Any) -> str:
-    return msgspec.json.encode(event, enc_hook=str, order=None).decode()
+    text = msgspec.json.encode(event, enc_hook=str, order=None).decode()
+    # JSON spells out what is below a space; the rest is inside of strings as well.
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def _safe_traceback(stream: TextIO, info: Any) -> None:
+    held = io.StringIO()
+    structlog.dev.plain_traceback(held, info)
+    stream.write(printable_lines(held.getvalue()))
+
+
+def spell_out(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """Texts of other writers must not steer the terminal that shows a line."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = printable(value)
+        elif isinstance(value, list | tuple):
+            event[key] = [printable(one) if isinstance(one, str) else one for one in value]
+    return event
 
 
 def hide_secrets(

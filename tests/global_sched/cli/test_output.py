@@ -122,3 +122,14 @@ def test_a_full_disk_is_one_line():
 
     assert done.returncode == 1
     assert done.stderr == "Error: the answer cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml"])
+def test_no_cell_steers_the_terminal(capsys, output):
+    """A queue name with escapes is shown in letters, whatever the form."""
+    bad = "q\x1b]0;title\x07\x1b[2J\x9b2J\x7f\u202e"
+    show_rows([{"queue": bad, "all": [bad]}], [Column(head="QUEUE", field="queue")], output)
+
+    written = capsys.readouterr().out
+    assert not {"\x1b", "\x07", "\x9b", "\x7f", "\u202e"} & set(written)
+    assert "title" in written

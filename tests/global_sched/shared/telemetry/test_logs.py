@@ -131,3 +131,19 @@ def test_tracebacks_are_plain(stream, format_):
     assert "test_logs.py" in stream.getvalue()
     assert in_a_local not in stream.getvalue()
     assert "locals" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("format_", LogFormat)
+def test_no_text_steers_the_terminal_that_shows_a_line(stream, format_):
+    """Escapes of other writers are spelt out: in values, in lists, in the text of an exception."""
+    configure(stream=stream, clock=FixedClock(), format_=format_)
+    bad = "q\x1b]0;title\x07\x9b2J\x7f"
+    get_logger("room").info("placed", queue=bad, clusters=[bad, 3])
+    try:
+        int(bad)
+    except ValueError as error:
+        get_logger("room").exception("broken", error=str(error))
+
+    written = stream.getvalue()
+    assert not {"\x1b", "\x07", "\x9b", "\x7f"} & set(written)
+    assert "title" in written
