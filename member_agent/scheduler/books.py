@@ -7,7 +7,7 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId
 from global_sched.shared.placement import SpecError
 from member_agent.cache import ClusterCache, Directed, PodRecord, Unit, count_pods
-from member_agent.scheduler.demand import Demand, allowed_pods, directed_demand
+from member_agent.scheduler.demand import Begun, Demand, allowed_pods, directed_demand
 from member_agent.scheduler.ground import Ground
 from member_agent.scheduler.holding import closed_nodes, draining_for, holds_of
 from member_agent.scheduler.memory import (
@@ -31,6 +31,7 @@ from member_agent.scheduler.round import (
     Wait,
     Where,
 )
+from member_agent.scheduler.subgroups import Key, key_of
 
 UNMANAGED = DecisionId("-")
 """Stands for the decision on units that did not come through Karmada."""
@@ -125,7 +126,9 @@ class Books:
         planned = [pod for pod in unit.waiting if plan.node_of(pod.uid)]
         entry = self.entry(unit)
         if unit.binding is not None:
-            planned = allowed_pods(planned, self.left(entry)) if entry else []
+            planned = (
+                allowed_pods(unit, planned, self.left(entry), self.begun(unit)) if entry else []
+            )
         pinned: dict[str, str] = {}
         for pod in planned:
             node = plan.node_of(pod.uid)
@@ -324,6 +327,15 @@ class Books:
             left = left.minus(count_pods(p for p, _ in flying if not self.cache.node_of(p)))
         return left
 
+    def begun(self, unit: Unit) -> Begun:
+        """The subgroups of which pods are bound, being bound, or have a node by an earlier plan."""
+        if not unit.subgroups:
+            return frozenset()
+        pins = self.pins.get(unit.key, {})
+        pods = [pod for pod, _ in self.situation.flying.get(unit.key, ())]
+        pods += [*unit.staying(), *(pod for pod in unit.waiting if pod.uid in pins)]
+        return frozenset((unit.key, key) for pod in pods if (key := key_of(unit, pod)))
+
     def demand(self, entry: Directed) -> Demand | None:
         """What room the workload still needs beside bound, flying and pinned pods."""
         if entry.binding not in self._demands:
@@ -341,7 +353,8 @@ class Books:
             waiting = (p for p in unit.waiting if p.uid not in flying and p.uid not in pins)
             rest.append(replace(unit, waiting=tuple(waiting)))
         try:
-            return directed_demand(entry, rest, taken)
+            begun = frozenset[tuple[str, Key]]().union(*(self.begun(unit) for unit in units))
+            return directed_demand(entry, rest, taken, begun)
         except SpecError as error:
             for unit in units:
                 self.wait(unit, unit.waiting, str(error))

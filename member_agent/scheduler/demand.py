@@ -1,5 +1,6 @@
 """What a unit asks for now: its waiting pods by equal shape, and how many make its minimum."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,9 @@ from member_agent.scheduler.subgroups import (
     rank_of,
     size_of,
 )
+
+Begun = frozenset[tuple[str, Key]]
+"""Subgroups of units (by unit key) of which pods are bound, being bound, or have a node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +226,9 @@ def spread_over_lots(least: Amounts, lots: Sequence[Lot]) -> Amounts:
 # --- directed demand ------------------------------------------------------------------------
 
 
-def directed_demand(entry: Directed, units: Sequence[Unit], taken: Amounts) -> Demand | None:
+def directed_demand(
+    entry: Directed, units: Sequence[Unit], taken: Amounts, begun: Begun = frozenset()
+) -> Demand | None:
     """What room a directed workload still needs here: admitted pods less `taken`, arrived or not.
 
     Pods that are here ask for themselves; those that are not here yet ask for what the Directive
@@ -233,7 +239,7 @@ def directed_demand(entry: Directed, units: Sequence[Unit], taken: Amounts) -> D
     left = entry.admitted.minus(taken)
     here: list[Lot] = []
     for unit in units:
-        pods = allowed_pods(unit.waiting, left.minus(_counted(here)))
+        pods = allowed_pods(unit, unit.waiting, left.minus(_counted(here)), begun)
         here.extend(lots_of(unit, pods))
     shapes = {p.name: p for p in entry.gang.pod_sets} if entry.gang else {}
     lots: list[Lot] = []
@@ -305,12 +311,45 @@ def _directed_least(entry: Directed, units: Sequence[Unit], taken: Amounts) -> A
     return admitted.minus(taken).minus(succeeded)
 
 
-def allowed_pods(pods: Iterable[PodRecord], left: Amounts) -> list[PodRecord]:
-    """The first pods of each pod set, at most so many."""
-    counts: dict[PodSetName, int] = {}
-    allowed: list[PodRecord] = []
+def allowed_pods(
+    unit: Unit, pods: Iterable[PodRecord], left: Amounts, begun: Begun = frozenset()
+) -> list[PodRecord]:
+    """The first of these pods of each pod set, at most so many; of new subgroups all or none.
+
+    What subgroups that have begun lack comes first: those of which pods are bound, or in `begun`.
+    """
+    pods = list(pods)
+    grouped = bool(unit.subgroups)
+    keys: dict[str, Key] = {pod.uid: key_of(unit, pod) for pod in pods} if grouped else {}
+    started = {key_of(unit, pod) for pod in unit.staying()} if grouped else set()
+    started |= {key for name, key in begun if name == unit.key}
+    room = dict(left.entries)
+    allowed: set[str] = set()
+    fresh: dict[Key, list[PodRecord]] = {}
     for pod in pods:
-        if counts.get(pod.pod_set, 0) < left.get(pod.pod_set):
-            counts[pod.pod_set] = counts.get(pod.pod_set, 0) + 1
-            allowed.append(pod)
-    return allowed
+        key = keys.get(pod.uid, ())
+        if key and key not in started:
+            fresh.setdefault(key, []).append(pod)
+        elif room.get(pod.pod_set, 0) > 0:
+            room[pod.pod_set] -= 1
+            allowed.add(pod.uid)
+    for group in fresh.values():
+        needs = _whole_group(unit, group)
+        if all(room.get(name, 0) >= number for name, number in needs.items()):
+            allowed.update(pod.uid for pod in group)
+            room.update({name: room[name] - number for name, number in needs.items()})
+    return [pod for pod in pods if pod.uid in allowed]
+
+
+def _whole_group(unit: Unit, pods: Sequence[PodRecord]) -> dict[PodSetName, int]:
+    """How many pods of each pod set make a subgroup whole of which these wait and none runs.
+
+    Those that are still to come count, too, but where some of the pod set have succeeded.
+    """
+    sets = Counter(pod.pod_set for pod in pods)
+    for pod in pods:
+        policy = policy_of(unit.subgroups, pod)
+        own = {p.pod_set for p in pods if policy_of(unit.subgroups, p) is policy}
+        if policy is not None and len(own) == 1 and not unit.succeeded.get(pod.pod_set):
+            sets[pod.pod_set] = max(sets[pod.pod_set], size_of(policy))
+    return sets

@@ -1,6 +1,6 @@
 """Workloads that the Directive names: places are reserved first, then pods start on them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from global_sched.shared.model.gang import Amounts
@@ -266,13 +266,14 @@ def _start(books: Books, entry: Directed, unit: Unit, why: str) -> None:
         books.say(unit, f"its pods are bound by {' and '.join(unit.others)}, not by the agent")
     reservation = books.reservations.get(entry.binding)
     pins = books.pins.get(unit.key, {})
-    free = [pod for pod in unit.waiting if pod.uid not in pins]
+    allowed = allowed_pods(unit, unit.waiting, books.left(entry), books.begun(unit))
+    free = [pod for pod in allowed if pod.uid not in pins]
     seated, used = seat(free, reservation.slots if reservation else ())
     nodes = {**pins, **seated}
     pods = [pod for pod in unit.waiting if pod.uid in nodes]
     least = lacking(unit, pods)
     if isinstance(least, str):
-        over = unit.waiting and not allowed_pods(unit.waiting, books.left(entry))
+        over = unit.waiting and not allowed
         books.hold_back(unit, _cap_text(entry, unit.waiting) if over else why or least)
         return
     origin = Origin(where=Where.DIRECTED)
@@ -286,13 +287,18 @@ def _start(books: Books, entry: Directed, unit: Unit, why: str) -> None:
     if pods and books.emit(unit, pods, nodes, origin) and reservation is not None:
         slots = tuple(slot for slot in reservation.slots if slot not in used)
         books.reservations[entry.binding] = replace(reservation, slots=slots)
-    _wait_surplus(books, entry, unit, [pod for pod in unit.waiting if pod.uid not in nodes], why)
+    late = [pod for pod in unit.waiting if pod.uid not in nodes]
+    _wait_surplus(books, entry, unit, late, {pod.uid for pod in allowed}, why)
 
 
 def _wait_surplus(
-    books: Books, entry: Directed, unit: Unit, late: Sequence[PodRecord], why: str
+    books: Books,
+    entry: Directed,
+    unit: Unit,
+    late: Sequence[PodRecord],
+    allowed: Collection[str],
+    why: str,
 ) -> None:
-    allowed = {pod.uid for pod in allowed_pods(unit.waiting, books.left(entry))}
     room = [pod for pod in late if pod.uid in allowed]
     over = [pod for pod in late if pod.uid not in allowed]
     books.wait(unit, room, why or "admitted, but there is no room for it now")
