@@ -5,7 +5,7 @@ program ended stays true. Volcano's status has no field for it, so that it stand
 `controlledResources`, the only map of free words that Volcano's schema keeps, beside the plugins
 that Volcano notes there: `succeeded-worker: "0-3,7"`, `failed-worker: "5"`, and
 `evictions: "2 2026-01-31T12:00:00Z"`. One PATCH writes it together with phase and version, so that
-a restart forgets the ends of the attempt before it in the same instant. Nobody but the controller
+a restart forgets the ends of the attempt before it in the same instant. Only the controller
 writes a Job's status, and Karmada carries none into a member.
 """
 

@@ -78,6 +78,8 @@ class Draft:
     def _merge(self) -> None:
         """Let facts that are there twice count once, and look again."""
         good = [name for name in self.objects if not self.forest.error(name)]
+        # The oldest first: one that is written later moves no nodes to another domain.
+        good.sort(key=lambda name: (self.objects[name].metadata.creation_timestamp or "", name))
         merged = merge_twins({name: self.forest.tier[name] for name in good}, self.listed)
         self.listed, self.same = dict(merged.listed), merged.same
         for name in good:

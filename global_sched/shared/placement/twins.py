@@ -1,8 +1,8 @@
-"""HyperNodes that have the same nodes: one says again what another says, and contradicts nobody.
+"""HyperNodes that have the same nodes: a fact that is written twice is no contradiction.
 
 Two tools may both write a rack, or a spine may list its racks' nodes a second time itself. All
 HyperNodes with exactly the same nodes below them, however they list them, are one group. Of each
-tier the first by name stands for the others, and those of higher tiers lie around the lower ones,
+tier the oldest one stands for the others, and those of higher tiers lie around the lower ones,
 as in a tree that was written once. What lists any of a group lists its outermost one below itself.
 
 Facts that differ by a single node are left as they are: which of them is right is not known.
@@ -34,7 +34,7 @@ class _Group:
         self.names = names
         self.firsts: dict[int, str] = {}
         """By tier, ascending, the one that stands for those of its tier."""
-        for name in sorted(names, key=lambda name: (tiers[name], name)):
+        for name in sorted(names, key=lambda name: tiers[name]):
             self.firsts.setdefault(tiers[name], name)
 
     def below(self, tier: int) -> str:
@@ -59,10 +59,15 @@ class _Group:
 
 
 def merge_twins(tiers: Mapping[str, int], listed: Mapping[str, Listed]) -> Twins:
-    """Read HyperNodes (by name; bad ones left out of `tiers`) so that redundant facts are one."""
+    """Read HyperNodes so that redundant facts are one.
+
+    tiers:   of the good ones, in the order in which they stand for others of their tier.
+    """
+    contents = _contents(tiers, listed)
     by_nodes: dict[frozenset[str], list[str]] = {}
-    for name, nodes in _contents(tiers, listed).items():
-        by_nodes.setdefault(nodes, []).append(name)
+    for name in tiers:
+        if name in contents:
+            by_nodes.setdefault(contents[name], []).append(name)
     groups = [_Group(names, tiers) for names in by_nodes.values() if len(names) > 1]
     group_of = {name: group for group in groups for name in group.names}
     same = {

@@ -131,6 +131,48 @@ async def test_a_restart_of_the_agent_counts_nothing_twice():
 
 
 @virtual_time
+@pytest.mark.parametrize("away", [False, True], ids=["it sees them go", "it is down meanwhile"])
+async def test_ended_pods_that_are_collected(away):
+    """Pod garbage collection takes the ended ones: no task runs twice, and the Job completes.
+
+    The status survives the API server's schema, where unknown fields are cut off.
+    """
+    async with member() as one:
+        async with controlled(one):
+            await submit(
+                one,
+                running_task("first", 2, seconds=2),
+                running_task("worker", 2, seconds=20, dependsOn={"name": ["first"]}),
+            )
+            await asyncio.sleep(8)
+            before = {pod["metadata"]["uid"] for pod in (await one.pods()).values()}
+            if not away:
+                await _collect(one)
+                await asyncio.sleep(3)
+        if away:
+            await _collect(one)
+        async with controlled(one):
+            await asyncio.sleep(5)
+            after = await one.pods()
+            middle = await one.get(VOLCANO_JOBS, "train")
+            await asyncio.sleep(20)
+            job = await one.get(VOLCANO_JOBS, "train")
+
+    assert sorted(after) == ["train-worker-0", "train-worker-1"]
+    assert {pod["metadata"]["uid"] for pod in after.values()} <= before
+    assert middle["status"]["state"]["phase"] == "Running"
+    assert middle["status"]["taskStatusCount"]["first"] == {"phase": {"Succeeded": 2}}
+    assert (job["status"]["state"]["phase"], job["status"]["succeeded"]) == ("Completed", 4)
+
+
+async def _collect(one):
+    """Delete the pods that succeeded."""
+    for name, pod in (await one.pods()).items():
+        if pod["status"]["phase"] == "Succeeded":
+            await one.client.delete(PODS, name, namespace=TEAM)
+
+
+@virtual_time
 async def test_an_eviction_while_the_pod_runs():
     """A pod that somebody deletes is the event PodEvicted; its neighbours start again, too."""
     async with member() as one, controlled(one):

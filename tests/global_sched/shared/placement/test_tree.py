@@ -2,6 +2,7 @@
 
 import random
 
+import msgspec
 import pytest
 
 from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement, Meta
@@ -331,6 +332,19 @@ def test_a_node_more_is_a_contradiction():
         "x": "node n0 is left out of it, since r0 lists it, too",
     }
     assert (tree.leaf_of["n0"], tree.leaf_of["n4"]) == (None, "x")
+
+
+def test_the_oldest_twin_has_the_nodes():
+    """One that is written later moves no nodes, whatever its name."""
+    old, new = (
+        msgspec.structs.replace(one, metadata=Meta(name=name, creation_timestamp=at))
+        for one, name, at in (
+            (GOOD[1], "r0", "2026-01-01T00:00:00Z"),
+            (GOOD[1], "a0", "2026-02-01T00:00:00Z"),
+        )
+    )
+
+    assert build_tree([old, new], NODES).leaf_of["n0"] == "r0"
 
 
 def test_twins_are_noted():
