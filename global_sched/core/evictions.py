@@ -6,7 +6,7 @@ from dataclasses import replace
 from global_sched.core.deciding import evicted
 from global_sched.core.divided import resized
 from global_sched.core.leaving import Unit
-from global_sched.core.occupancy import Holder
+from global_sched.core.occupancy import Holder, may_ever_leave, priority_of
 from global_sched.core.outcomes import outcome_of
 from global_sched.core.search import Found
 from global_sched.core.statement import Statement
@@ -80,6 +80,8 @@ def let_leave(
         return False
     if victim.demand.division == Division.WHOLE and len(decision.grants) != 1:
         return False
+    if any(one.whole for one in leavers) and not _could_leave(victim, claimant, statement):
+        return False  # the Policy has changed since, or another writer named it
     reclaim = victim.queue != claimant.queue
     units: list[Unit] = []
     for leaver in leavers:
@@ -88,6 +90,18 @@ def let_leave(
             units += _units(victim, grant, leaver, reclaim=reclaim)
     evict(units, claimant, statement)
     return bool(units)
+
+
+def _could_leave(victim: Workload, claimant: Workload, statement: Statement) -> bool:
+    """Whether all of a workload may leave for another one at all, whatever the amounts.
+
+    A claim's own proof is not made again; what no proof could have chosen stays.
+    """
+    if not may_ever_leave(victim):
+        return False
+    if victim.queue == claimant.queue:
+        return priority_of(victim) < claimant.priority
+    return statement.ledger.node(victim.queue).queue.reclaimable
 
 
 def _units(victim: Workload, grant: Grant, leaver: Leaver, *, reclaim: bool) -> list[Unit]:

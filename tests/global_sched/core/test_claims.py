@@ -51,6 +51,30 @@ def test_a_new_leader_goes_on():
     assert not again.claims
 
 
+@pytest.mark.parametrize(
+    ("now", "want"),
+    [
+        pytest.param({}, ["low"], id="as it was chosen"),
+        pytest.param({"preemptable": False}, [], id="one that says it may not leave"),
+        pytest.param({"priority_class": "system-node-critical"}, [], id="one of the system"),
+        pytest.param({"queue": QueueName("c")}, [], id="one of a queue that gives nothing"),
+    ],
+)
+def test_a_claim_makes_nothing_leave_that_no_proof_could_have_chosen(now, want):
+    """Whatever a claim names: another writer may have made it."""
+    shut = Queue(name=QueueName("c"), reclaimable=False)
+    town = town_of(job("low", 4), queues=("a", "b", shut))
+    town.add(job("high", 2, priority=10))
+    plan = cycle(town)
+    town.execute(replace(plan, withdrawals=()))
+    [low] = [one for one in town.workloads.values() if one.name == "low"]
+    town.workloads[low.key] = replace(low, **now)
+
+    again = cycle(town, replace(POLICY, searches_per_cycle=0))
+
+    assert ids(again.withdrawals) == want
+
+
 @pytest.mark.parametrize(("more", "want"), [(0, ["low"]), (1, [])])
 def test_no_wave_lasts_longer_than_the_policy_lets_one_last(more, want):
     """A claim with a later end was written by another program, and makes nothing leave."""
