@@ -24,18 +24,22 @@ CONFIG = {
     "metadata": meta("config", namespace=TEAM),
     "data": {"a": "b"},
 }
-POLICY = {
-    "apiVersion": "policy.karmada.io/v1alpha1",
-    "kind": "PropagationPolicy",
-    "metadata": {"name": "all", "namespace": TEAM},
-    "spec": {
-        "schedulerName": "global-sched",
-        "resourceSelectors": [
-            {"apiVersion": one["apiVersion"], "kind": one["kind"]} for one in (CRON, CONFIG)
-        ],
-        "placement": placement(),
-    },
-}
+
+
+def policy_of(*objects):
+    """The policy that propagates all objects of these kinds."""
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {"name": "all", "namespace": TEAM},
+        "spec": {
+            "schedulerName": "global-sched",
+            "resourceSelectors": [
+                {"apiVersion": one["apiVersion"], "kind": one["kind"]} for one in objects
+            ],
+            "placement": placement(),
+        },
+    }
 
 
 @pytest.mark.slow
@@ -55,7 +59,7 @@ async def test_a_cron_job_reaches_no_cluster(tmp_path):
             return next((one for one in found if one["type"] == "Scheduled"), None)
 
         await world.admin.create(kinds.NAMESPACES, {"metadata": {"name": TEAM}})
-        await world.apply(POLICY)
+        await world.apply(policy_of(CRON, CONFIG))
         await world.admin.create(CRON_JOBS, stripped(CRON), namespace=TEAM)
         await world.admin.create(kinds.CONFIGMAPS, stripped(CONFIG), namespace=TEAM)
         await world.until(lambda: scheduled("config-configmap"), "the ConfigMap is copied")
@@ -73,3 +77,39 @@ async def test_a_cron_job_reaches_no_cluster(tmp_path):
             "Pending",
             "KindNotCounted",
         )
+
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": meta("lone", namespace=TEAM),
+    "spec": {
+        "schedulerName": "member-agent",
+        "containers": [{"name": "c", "image": "busybox", "resources": {"requests": {"cpu": "1"}}}],
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}],
+    },
+}
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_what_only_the_member_sees_comes_back_with_its_reason(tmp_path):
+    """A bare Pod's claims are not on its binding: the agent refuses it, the condition says so."""
+    async with whole(tmp_path, member("m1")) as world:
+
+        async def message():
+            try:
+                found = await world.admin.get(kinds.RESOURCE_BINDINGS, "lone-pod", namespace=TEAM)
+            except NotFound:
+                return ""
+            conditions = found.get("status", {}).get("conditions") or ()
+            texts = [one["message"] for one in conditions if one["type"] == "Scheduled"]
+            return "resourceClaims" in "".join(texts) and "".join(texts)
+
+        await world.admin.create(kinds.NAMESPACES, {"metadata": {"name": TEAM}})
+        await world.apply(policy_of(POD))
+        await world.admin.create(kinds.PODS, stripped(POD), namespace=TEAM)
+        await world.until(message, "the agent's reason is in the condition", seconds=200)
+
+        assert "resource claims (DRA) are neither counted nor allocated here" in await message()
+        assert [pod["spec"].get("nodeName") for pod in await world.pods("m1")] in ([], [None])

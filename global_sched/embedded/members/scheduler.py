@@ -20,6 +20,7 @@ from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import NodeClass
+from global_sched.shared.placement.devices import check_devices
 from global_sched.shared.placement.nodes import allocatable, node_class, usable
 from global_sched.shared.placement.shapes import SpecError, shape_of
 from global_sched.shared.placement.takes import class_problem
@@ -117,7 +118,9 @@ class DefaultScheduler:
             self._waiting.discard(key)
             return None
         try:
-            shape = shape_of(msgspec.convert(pod["spec"], PodSpec))
+            spec = msgspec.convert(pod["spec"], PodSpec)
+            check_devices(spec, None)
+            shape = shape_of(spec)
         except (SpecError, msgspec.ValidationError) as error:
             await self._refuse(pod, str(error))
             return None

@@ -147,3 +147,35 @@ def test_shares_of_surplus(apart):
     shares = [then.workload(name).decision.grants[0].amounts.get("main") for name in "jk"]
     assert [share % 3 for share in shares] == [0, 0]
     assert sorted(shares) == [6, 9]
+
+
+def test_what_a_queue_deserves_ends_inside_a_group():
+    """While a brother lacks something, surplus is given up to what is deserved, in whole groups."""
+    elastic = job(groups(total=5), name="j", queue="q")
+    rigid = workload("k", pods=8, gpus=1, queue="r", created=1)
+    world = snapshot([cluster("a", gpus=16, nodes=1)], pending=[elastic, rigid])
+    then = after(world, run_cycle(world, POLICY, NOW))
+
+    held = {name: then.workload(name).decision.grants[0].amounts.pods() for name in "jk"}
+    assert held == {"j": 6, "k": 8}
+    assert run_cycle(then, POLICY, NOW).admissions == ()
+
+
+@pytest.mark.parametrize(
+    ("gpus", "want"),
+    [
+        pytest.param(8, {"a": 6}, id="more of what it needs, up to the limit"),
+        pytest.param(9, {"a": 9}, id="all that it needs"),
+        pytest.param(5, {"a": 3}, id="not a part of the next group"),
+    ],
+)
+def test_growth_of_a_gang_that_runs(gpus, want):
+    """What is admitted in addition are whole groups, too."""
+    gone = job(groups(total=3), on="a", admitted=3)
+    world = snapshot(TWO, [queue("default", gpus=gpus)], running=[gone])
+
+    then = after(world, run_cycle(world, POLICY, NOW))
+
+    grants = then.workload("j").decision.grants
+    assert {one.cluster: one.amounts.pods() for one in grants} == want
+    assert run_cycle(then, POLICY, NOW).admissions == ()

@@ -30,6 +30,9 @@ TOLERATES = [{"key": "gpu", "operator": "Exists"}]
         pytest.param({"nodeSelector": {"zone": "y"}}, "1", "b", id="the one that is selected"),
         pytest.param({"tolerations": TOLERATES}, "32", "c", id="a tainted one that is tolerated"),
         pytest.param({}, "32", None, id="none"),
+        pytest.param(
+            {"resourceClaims": [{"name": "gpu"}]}, "1", None, id="no claims are allocated there"
+        ),
     ],
 )
 async def test_where_a_pod_goes(spec, cpus, want):
