@@ -8,6 +8,7 @@
 #   KARMADA_SERVER       the Karmada API server as pods reach it (default: as in KARMADA_KUBECONFIG)
 #   IMAGE                the image of both programs (default: global-sched:0.1.0)
 #   VOLCANO_KINDS=1      also install the kinds of Volcano, where Volcano does not
+#   RUN_VOLCANO_JOBS=1   the agents run Volcano Jobs themselves, and get the rights for that; not where Volcano does
 #
 # Every step may be repeated: what is there already stays or is brought up to date.
 set -euo pipefail
@@ -28,8 +29,12 @@ host() { "$kubectl" --kubeconfig "$HOST_KUBECONFIG" "$@"; }
 apply=(apply --server-side --force-conflicts --field-manager=global-sched-install)
 say() { printf '%s\n' "$*"; }
 
-# A manifest with the image and a member's name filled in.
-filled() { sed -e "s|image: global-sched:0.1.0|image: $image|" -e "s|MEMBER|${1:-MEMBER}|g"; }
+# A manifest with the image, a member's name and, where asked for, the setting for Volcano Jobs filled in.
+jobs=${RUN_VOLCANO_JOBS:+true}
+filled() {
+  sed -e "s|image: global-sched:0.1.0|image: $image|" -e "s|MEMBER|${1:-MEMBER}|g" \
+    -e "s|^    in_cluster: true\$|&${jobs:+\n    run_volcano_jobs: true}|"
+}
 
 # A kubeconfig on standard output: the Karmada API server as one of its ServiceAccounts.
 # Its token lives in a Secret until that is deleted; delete it to take the access away.
@@ -102,6 +107,11 @@ for pair in "$@"; do
   [[ -z ${VOLCANO_KINDS:-} ]] || volcano_kinds "$member"
   space "$member" global-sched
   credential "karmada-es-$name" member-agent | keep "$member" global-sched member-agent-control-plane
+  if [[ -n $jobs ]]; then
+    "$kubectl" --kubeconfig "$member" "${apply[@]}" -k "$here/member-agent/jobs"
+  else # an earlier version bound them everywhere
+    "$kubectl" --kubeconfig "$member" delete --ignore-not-found -k "$here/member-agent/jobs"
+  fi
   "$kubectl" kustomize "$here/member-agent" | filled "$name" |
     "$kubectl" --kubeconfig "$member" "${apply[@]}" -f -
 done

@@ -113,8 +113,9 @@ class Settings(BaseSettings):
     many seconds before the agent ends with one line."""
     metrics_port: Annotated[int, Field(ge=0, le=65535)] = 0
     """Port of /metrics and the probes; 0 serves none."""
-    metrics_host: str = "0.0.0.0"  # noqa: S104 - probes come from outside the pod
-    """Address of /metrics and the probes."""
+    metrics_host: str = "127.0.0.1"
+    """Address of /metrics and the probes, which ask for no credentials. Scrapes and probes of a
+    pod need another one: the Deployments of deploy/ set `0.0.0.0`."""
     log_level: str = "info"
     """debug, info, warning or error."""
     log_format: str = "json"

@@ -28,9 +28,8 @@ _POD: Final = {
     "priorityClassName": "{{ .Values.priorityClass.name }}",
 }
 _PORTS: Final = {
-    "[{port: 443, protocol: TCP}, {port: 5443, protocol: TCP}, {port: 6443, protocol: TCP}]": (
-        "{{ toJson .Values.networkPolicy.serverPorts }}"
-    ),
+    "[{port: 443, protocol: TCP}, {port: 5443, protocol: TCP}, {port: 6443, protocol: TCP}, "
+    "{port: 32443, protocol: TCP}]": ("{{ toJson .Values.networkPolicy.serverPorts }}"),
     "[{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]": (
         "{{ toJson .Values.networkPolicy.metricsFrom }}"
     ),
@@ -139,7 +138,12 @@ def _program(folder: str, namespace: str, secret: str) -> dict[str, Template]:
         ),
         "deployment.yaml": template(
             "deployment",
-            words={f"secretName: {secret}": "secretName: {{ .Values.kubeconfigSecret }}"},
+            words={
+                f"secretName: {secret}": "secretName: {{ .Values.kubeconfigSecret }}",
+                "value: 0.0.0.0": (
+                    'value: {{ .Values.settings.metrics_host | default "0.0.0.0" | quote }}'
+                ),
+            },
             lines=_POD,
         ),
         "service.yaml": template("service"),
@@ -177,11 +181,12 @@ def _member() -> dict[str, Template]:
         "rbac.yaml": Template(
             source=f"{folder}/member.yaml",
             words=own,
-            documents={
-                "Namespace/global-sched": NEVER,
-                "ClusterRole/member-agent-jobs": ".Values.volcanoJobs.rights",
-                "ClusterRoleBinding/member-agent-jobs": ".Values.volcanoJobs.rights",
-            },
+            documents={"Namespace/global-sched": NEVER},
+        ),
+        "jobs.yaml": Template(
+            source=f"{folder}/jobs/rbac.yaml",
+            words=own,
+            when=".Values.settings.run_volcano_jobs",
         ),
         "settings.yaml": Template(
             source=f"{folder}/settings.yaml",

@@ -64,7 +64,7 @@ arguments=()
 for i in $(seq "$members"); do arguments+=("member$i=$state/member$i.kubeconfig"); done
 for name in gs-host $(seq -f 'gs-member%g' "$members"); do kind load docker-image "$image" --name "$name"; done
 
-KARMADA_KUBECONFIG=$karmada HOST_KUBECONFIG=$state/host.kubeconfig IMAGE=$image VOLCANO_KINDS=1 \
+KARMADA_KUBECONFIG=$karmada HOST_KUBECONFIG=$state/host.kubeconfig IMAGE=$image VOLCANO_KINDS=1 RUN_VOLCANO_JOBS=1 \
   "$root/deploy/install.sh" "${arguments[@]}"
 kubectl --kubeconfig "$state/host.kubeconfig" -n karmada-system rollout status deployment/global-sched --timeout=120s
 for i in $(seq "$members"); do

@@ -20,6 +20,7 @@ Obj = dict[str, Any]
 GLOBAL_SCHED: Final = DEPLOY / "global-sched" / "rbac.yaml"
 AGENT_CONTROL_PLANE: Final = DEPLOY / "member-agent" / "control-plane" / "access.yaml"
 AGENT_MEMBER: Final = DEPLOY / "member-agent" / "member.yaml"
+AGENT_JOBS: Final = DEPLOY / "member-agent" / "jobs" / "rbac.yaml"
 _KINDS: Final = (
     "Namespace",
     "ServiceAccount",
@@ -54,9 +55,12 @@ async def grant_control_plane(site: Site, members: Sequence[str]) -> None:
     await objects.apply(site, CONTROL_PLANE, given)
 
 
-async def grant_member(site: Site, member: str) -> None:
-    """The rights of an agent in its member."""
-    await objects.apply(site, member, rights(AGENT_MEMBER, member))
+async def grant_member(site: Site, member: str, *, jobs: bool) -> None:
+    """The rights of an agent in its member; those for Volcano Jobs only where it runs them."""
+    given = rights(AGENT_MEMBER)
+    if jobs:
+        given += rights(AGENT_JOBS)
+    await objects.apply(site, member, given)
 
 
 def expected(site: Site, members: Sequence[str]) -> Kubeconfigs:

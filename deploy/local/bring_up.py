@@ -114,7 +114,7 @@ async def _member(site: Site, plan: MemberPlan, found: volcano.Volcano, clock: C
     await joining.prepare(site, plan, clock)
     if found.definitions is not None:
         await volcano.define(site, name, found)
-    await access.grant_member(site, name)
+    await access.grant_member(site, name, jobs=not found.runs_jobs)
     await _run(
         site,
         clock,

@@ -96,8 +96,7 @@ class Programs:
     async def _start(self, name: str, module: str, flags: Sequence[str]) -> None:
         ledger = self._federation.ledger
         port = ledger.port(f"{name}/metrics")
-        shown = ("--metrics-host", "127.0.0.1", "--metrics-port", str(port))
-        argv = (sys.executable, "-m", module, "run", *flags, *shown)
+        argv = (sys.executable, "-m", module, "run", *flags, "--metrics-port", str(port))
         health = f"http://127.0.0.1:{port}/livez"
         ledger.start(Program(name=name, argv=argv, log=ledger.log(name), health=health))
         await until_healthy(ledger, name, clock=self._federation.clock)

@@ -264,9 +264,9 @@ class Federation:
 
     async def _fill_member(self, spec: MemberSpec) -> None:
         admin = self.member_client(spec.name)
-        await grant(
-            admin, manifests(DEPLOY / "member-agent" / "member.yaml", {"MEMBER": spec.name})
-        )
+        # No Volcano runs in these members: their agents run the Jobs.
+        for file in ("member.yaml", "jobs/rbac.yaml"):
+            await grant(admin, manifests(DEPLOY / "member-agent" / file, {}))
         for obj in spec.objects:
             resource = _START_KINDS.get((str(obj.get("apiVersion")), str(obj.get("kind"))))
             if resource is None:

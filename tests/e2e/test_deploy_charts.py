@@ -124,12 +124,26 @@ def test_settings_reach_the_programs(template):
     ]
 
 
-def test_the_rights_to_run_jobs_can_be_left_out(template):
-    """Where Volcano's controllers run, the agent needs none of them."""
-    found = template(MEMBER, "--set", "volcanoJobs.rights=false")
-    roles = sorted(name for _, kind, _, name in found if kind.startswith("ClusterRole"))
+def test_the_rights_to_run_jobs_are_bound_where_the_agent_runs_them(kubectl, template):
+    """One setting for both; with it the chart has what kustomize has for it."""
+    jobs = by_name(kubectl("kustomize", str(DEPLOY / "member-agent/jobs")))
+    on = template(MEMBER, "--set", "settings.run_volcano_jobs=true")
+    off = template(MEMBER, "--set", "settings.run_volcano_jobs=false")
 
-    assert roles == ["member-agent", "member-agent"]
+    assert {name for _, _, _, name in jobs} == {"member-agent-jobs"}
+    assert on.keys() - off.keys() == jobs.keys()
+    assert {key: on[key] for key in jobs} == jobs
+    assert off.keys() == template(MEMBER).keys()
+
+
+@pytest.mark.parametrize("chart", [HOST, MEMBER])
+def test_metrics_can_be_served_at_another_address(template, chart):
+    """The setting reaches the pod, though a variable of the Deployment wins over settings."""
+    found = template(chart, "--set", "settings.metrics_host=::")
+    (deployment,) = (one for (_, kind, _, _), one in found.items() if kind == "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+
+    assert [one["value"] for one in container["env"]] == ["::"]
 
 
 def test_parts_of_the_control_plane_can_be_left_out(template):

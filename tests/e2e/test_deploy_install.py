@@ -56,10 +56,14 @@ def cleaned(federation, kubectl):
 def test_everything_is_installed_and_the_credentials_work(
     federation, kubectl, install, cleaned, tmp_path
 ):
-    """Twice: the second time nothing is in the way."""
+    """Twice: the second time nothing is in the way.
+
+    The agents run Volcano Jobs, as those of this suite do: without, the rights would be taken away.
+    """
     member = federation.kubeconfigs.members[MEMBER]
+    given = {"IMAGE": "registry.example/gs:9", "VOLCANO_KINDS": "1", "RUN_VOLCANO_JOBS": "1"}
     for _ in range(2):
-        done = install(f"{MEMBER}={member}", IMAGE="registry.example/gs:9", VOLCANO_KINDS="1")
+        done = install(f"{MEMBER}={member}", **given)
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines()[-1].startswith("installed: ")
 
@@ -70,6 +74,15 @@ def test_everything_is_installed_and_the_credentials_work(
         one["metadata"]["name"]: one["spec"]["template"]["spec"]["containers"][0]["image"]
         for one in deployments
     } == {"global-sched": "registry.example/gs:9", "member-agent": "registry.example/gs:9"}
+
+    text = kubectl(
+        *("-n", "global-sched", "get", "configmap", "member-agent-settings"),
+        *("-o", 'go-template={{index .data "settings.yaml"}}'),
+        kubeconfig=member,
+    )
+    assert yaml.safe_load(text)["run_volcano_jobs"] is True
+    bound = ("get", "clusterrolebinding", "member-agent-jobs", "-o", "name")
+    assert kubectl(*bound, kubeconfig=member)
 
     for namespace, name, who in (
         ("karmada-system", "global-sched-kubeconfig", "karmada-system:global-sched"),

@@ -87,7 +87,7 @@ async def _prepared(admin):
     wanted += [
         (kinds.NAMESPACES, {"metadata": {"name": name}}) for name in ("team", "global-sched")
     ]
-    for one in access.rights(access.AGENT_MEMBER, "m1"):
+    for one in (*access.rights(access.AGENT_MEMBER), *access.rights(access.AGENT_JOBS)):
         if one["kind"].startswith("ClusterRole"):
             plural = "clusterroles" if one["kind"] == "ClusterRole" else "clusterrolebindings"
             wanted.append((Resource(_RBAC, "v1", plural, one["kind"], namespaced=False), one))

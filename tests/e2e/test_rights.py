@@ -9,7 +9,13 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from deploy.local.access import AGENT_CONTROL_PLANE, AGENT_MEMBER, GLOBAL_SCHED, rights
+from deploy.local.access import (
+    AGENT_CONTROL_PLANE,
+    AGENT_JOBS,
+    AGENT_MEMBER,
+    GLOBAL_SCHED,
+    rights,
+)
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.kube.client import Client
@@ -20,6 +26,7 @@ FILES = (
     ("global-sched", CONTROL, GLOBAL_SCHED),
     ("member-agent", CONTROL, AGENT_CONTROL_PLANE),
     ("member-agent", MEMBER, AGENT_MEMBER),
+    ("member-agent", MEMBER, AGENT_JOBS),
 )
 
 IDLE = {

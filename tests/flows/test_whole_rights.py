@@ -26,6 +26,7 @@ FILES = (
     "global-sched/rbac.yaml",
     "member-agent/control-plane/access.yaml",
     "member-agent/member.yaml",
+    "member-agent/jobs/rbac.yaml",
 )
 CONTROL, MEMBER = "control-plane", "m1"
 
@@ -51,7 +52,7 @@ def granted():
     """Every right that a manifest gives: account, server, verb, resource with its group."""
     for file in FILES:
         account = "global-sched" if file.startswith("global-sched") else "member-agent"
-        server = MEMBER if file.endswith("member.yaml") else CONTROL
+        server = MEMBER if file.endswith(("member.yaml", "jobs/rbac.yaml")) else CONTROL
         for obj in yaml.safe_load_all((DEPLOY / file).read_text()):
             for rule in obj.get("rules") or ():
                 for group in rule["apiGroups"]:

@@ -26,6 +26,13 @@ SCRIPTS = sorted(DEPLOY.rglob("*.sh"))
 PROGRAMS = {"global-sched": "global-sched/host", "member-agent": "member-agent"}
 PLACEHOLDERS = ("policies", "tenants")
 """Manifests that people copy and fill in, and so belong to no base."""
+SERVERS = {
+    443: "a Service, and most managed control planes",
+    5443: "karmada-apiserver, of karmadactl init, the chart and the operator",
+    6443: "kubeadm and k3s",
+    32443: "the node port at which `karmadactl init` serves the Karmada API server",
+}
+"""Where API servers listen, as they are installed."""
 
 
 def objects(path):
@@ -128,8 +135,16 @@ def test_everything_around_a_pod_finds_it(program):
 
 
 def test_the_mounted_settings_can_be_loaded(tmp_path, monkeypatch):
-    """Both settings files hold settings that exist, with the port that the probes ask."""
+    """Both hold settings that exist; probes and scrapes reach the port at the pod's addresses.
+
+    The address is the Deployment's, as the probes are: a settings file without it, such as the
+    copy of an older example, still gives a pod that can be probed.
+    """
     monkeypatch.chdir(tmp_path)
+    for folder in PROGRAMS.values():
+        pod = only(f"{folder}/deployment.yaml", "Deployment")["spec"]["template"]["spec"]
+        for variable in pod["containers"][0].get("env", ()):
+            monkeypatch.setenv(variable["name"], variable["value"])
     texts = {
         program: only(f"{folder}/settings.yaml", "ConfigMap")["data"]["settings.yaml"]
         for program, folder in PROGRAMS.items()
@@ -141,6 +156,7 @@ def test_the_mounted_settings_can_be_loaded(tmp_path, monkeypatch):
     agent = load_agent(Path("member-agent.yaml"), {})
 
     assert (scheduler.metrics_port, agent.metrics_port) == (8080, 8080)
+    assert (scheduler.metrics_host, agent.metrics_host) == ("0.0.0.0", "0.0.0.0")
     assert scheduler.namespace == SYSTEM_NAMESPACE
     assert (agent.cluster, agent.namespace, agent.in_cluster) == ("m1", "global-sched", True)
 
@@ -228,3 +244,34 @@ def test_the_image_has_what_the_pods_run():
     assert {pod["securityContext"]["runAsUser"] for pod in pods} == {10001}
     assert [pod["containers"][0]["command"] for pod in pods] == [[name] for name in PROGRAMS]
     assert len({pod["containers"][0]["image"] for pod in pods}) == 1
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_network_policy_lets_programs_reach_api_servers_where_they_listen(program):
+    """Names, the ports of API servers, and nothing else; the chart's values are the same."""
+    policy = only(f"{PROGRAMS[program]}/network-policy.yaml", "NetworkPolicy")
+    names, servers = policy["spec"]["egress"]
+    (chart,) = objects(DEPLOY / "charts" / program / "values.yaml")
+
+    assert {one["port"] for one in names["ports"]} == {53}
+    assert servers == {"ports": [{"port": port, "protocol": "TCP"} for port in SERVERS]}
+    assert chart["networkPolicy"]["serverPorts"] == servers["ports"]
+
+
+def test_rights_to_run_volcano_jobs_are_no_part_of_the_agents_own():
+    """The agent runs no Jobs unless a setting says so, and what it needs for that is asked for."""
+    rights = "member-agent/jobs/rbac.yaml"
+    base = DEPLOY / "member-agent"
+    named = yaml.safe_load((base / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    bound = {
+        one["roleRef"]["name"]
+        for name in named
+        for one in objects(base / name)
+        if one["kind"] == "ClusterRoleBinding"
+    }
+
+    assert not load_agent(None, {"cluster": "m1"}).run_volcano_jobs
+    assert bound == {"member-agent"}
+    assert only(rights, "ClusterRoleBinding")["roleRef"]["name"] == "member-agent-jobs"
+    for rule in only(rights, "ClusterRole")["rules"]:
+        assert rule not in only("member-agent/member.yaml", "ClusterRole")["rules"]

@@ -36,6 +36,7 @@ def test_every_user_of_karmada_has_rules():
         pytest.param(access.GLOBAL_SCHED, {"ServiceAccount", "ClusterRole"}, id="global-sched"),
         pytest.param(access.AGENT_CONTROL_PLANE, {"ServiceAccount", "Role"}, id="agent, here"),
         pytest.param(access.AGENT_MEMBER, {"ServiceAccount", "ClusterRole"}, id="agent, there"),
+        pytest.param(access.AGENT_JOBS, {"ClusterRole", "ClusterRoleBinding"}, id="its jobs"),
     ],
 )
 def test_rights_come_from_the_shipped_manifests(path, kinds):

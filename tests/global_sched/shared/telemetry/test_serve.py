@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from global_sched.settings import Settings as GlobalSettings
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connection import Connection
@@ -13,6 +14,7 @@ from global_sched.shared.telemetry import metrics as m
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.serve import LoopWatch, serving
 from global_sched.shared.telemetry.spec import Program
+from member_agent.settings import Settings as AgentSettings
 from tests.virtual_time import virtual_time
 
 
@@ -43,6 +45,36 @@ async def test_paths():
     assert b"gsched_ready 1.0\n" in body
     assert b"gsched_epoch 7.0\n" in body
     assert b"process_resident_memory_bytes" in body
+
+
+@virtual_time
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(GlobalSettings(), id="global-sched"),
+        pytest.param(AgentSettings(cluster="m1"), id="member-agent"),
+    ],
+)
+async def test_other_machines_reach_the_port_only_where_an_address_is_set(settings):
+    """Nothing asks for credentials there, so the default is this machine alone."""
+    reached = []
+    for host in (settings.metrics_host, "0.0.0.0"):
+        async with serving(
+            Metrics(Program.GLOBAL), host=host, port=0, ready=lambda: None, clock=LoopClock()
+        ) as port:
+            for address in ("127.0.0.1", "127.0.0.2"):
+                try:
+                    _, writer = await asyncio.open_connection(address, port)
+                except ConnectionRefusedError:
+                    continue
+                writer.close()
+                reached.append((host, address))
+
+    assert reached == [
+        ("127.0.0.1", "127.0.0.1"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("0.0.0.0", "127.0.0.2"),
+    ]
 
 
 class LateClock(LoopClock):
