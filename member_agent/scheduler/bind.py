@@ -255,12 +255,12 @@ class Binder:
 
     # --- rollback ---------------------------------------------------------------------------
 
-    async def roll_back(self, rollback: Rollback) -> int:
+    async def roll_back(self, rollback: Rollback, outcome: Outcome) -> int:
         """Delete the bound pods (their controller makes new ones), then the plan; how many.
 
         The plan goes last: a crash in between finds it, and decides again.
         """
-        gone = await self.delete_pods(rollback.pods)
+        gone = await self.delete_pods(rollback.pods, outcome)
         if len(gone) < len(rollback.pods):
             return len(gone)
         self._metrics.inc(ROLLBACKS)
@@ -268,8 +268,11 @@ class Binder:
             await self._annotate(rollback.unit.holder, {PLAN: None})
         return len(gone)
 
-    async def delete_pods(self, pods: Sequence[PodRecord]) -> list[PodRecord]:
-        """Delete these very pods, in order; those that are gone now. It ends at the first error."""
+    async def delete_pods(self, pods: Sequence[PodRecord], outcome: Outcome) -> list[PodRecord]:
+        """Delete these very pods, in order; those that are gone now. It ends at the first error.
+
+        A refusal stands in `outcome`.
+        """
         gone: list[PodRecord] = []
         for pod in pods:
             if not self._may_write():
@@ -282,6 +285,7 @@ class Binder:
                 pass  # gone, or another pod has its name by now
             except ApiError as error:
                 log.warning("pod_not_deleted", pod=pod.name, error=str(error))
+                outcome.refused = refusal(error)
                 return gone
             gone.append(pod)
         return gone

@@ -254,9 +254,7 @@ class Scheduler:
             self._quiet.end()
             self._flying.pop(key, None)
             self.poke()
-        self._refused.pop(key, None)
-        if outcome.refused:
-            self._refused[key] = outcome.refused
+        self._note_refusal(key, outcome)
         if outcome.failed or outcome.stopped:
             self._back_off(key)
             log.info("placement_incomplete", unit=key, stopped=outcome.stopped)
@@ -264,6 +262,12 @@ class Scheduler:
             self._units_paused.pop(key, None)
         if outcome.bound:
             self._record_bound(placement, len(outcome.bound))
+
+    def _note_refusal(self, key: str, outcome: Outcome) -> None:
+        """What the API server refused of the unit last, until something of it succeeds."""
+        self._refused.pop(key, None)
+        if outcome.refused:
+            self._refused[key] = outcome.refused
 
     def _back_off(self, key: str) -> None:
         failures = self._units_paused[key].failures + 1 if key in self._units_paused else 1
@@ -291,10 +295,11 @@ class Scheduler:
         )
 
     async def _roll_back(self, rollback: Rollback) -> None:
-        key = rollback.unit.key
+        key, outcome = rollback.unit.key, Outcome()
         try:
-            deleted = await self._binder.roll_back(rollback)
+            deleted = await self._binder.roll_back(rollback, outcome)
         finally:
+            self._note_refusal(key, outcome)
             self._rolling.discard(key)
             self._broken_since.pop(key, None)
             self._back_off(key)
@@ -310,10 +315,11 @@ class Scheduler:
             )
 
     async def _give_up(self, giving: GivingUp) -> None:
-        key = giving.unit.key
+        key, outcome = giving.unit.key, Outcome()
         try:
-            deleted = await self._binder.delete_pods(giving.pods)
+            deleted = await self._binder.delete_pods(giving.pods, outcome)
         finally:
+            self._note_refusal(key, outcome)
             self._rolling.discard(key)
             self.poke()
         if len(deleted) < len(giving.pods):

@@ -86,6 +86,7 @@ def _filled(
     for unit in units:
         books.pin(unit)
         if unit.key in situation.refused:
+            books.say(unit, situation.refused[unit.key])
             books.wait(unit, unit.waiting, situation.refused[unit.key])
     holds = {hold.binding: hold for hold in books.holds}
     entries = sorted(cache.entries().values(), key=lambda entry: entry.turn)

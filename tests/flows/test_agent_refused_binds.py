@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from global_sched.shared.api.resource import PODS
+from global_sched.shared.api.resource import NODES, PODS
 from global_sched.shared.kube.faults import Fault, FaultKind
 from tests.flows.agent_world import agent_world
 from tests.member_agent.directives import directive, entry
@@ -81,3 +81,28 @@ async def test_what_passes_is_no_refusal():
             await asyncio.sleep(60)
 
             assert "refuses" not in (await world.reported("b")).reason
+
+
+@virtual_time
+async def test_pods_that_may_not_be_taken_back():
+    """A gang that was bound by half cannot be completed, and its pods may not be deleted."""
+    objects = [*racks(1, 2), *gang_objects("g", pods=2, tier=1, binding="b")]
+    async with agent_world(objects, DIRECTED) as world:
+        world.faults.add(Fault("create", "pods/binding", kind=FaultKind.HOLD, nth=2, times=9))
+        async with world.agent(binds_at_once=1):
+            await asyncio.sleep(5)
+        world.faults.clear()
+        [bound] = set((await world.nodes_of_pods()).values())
+        [other] = {"r0-0", "r0-1"} - {bound}
+        await world.member.delete(NODES, other)
+        world.faults.add(forever(FaultKind.FORBIDDEN, "delete", "pods"))
+        async with world.agent(rollback_seconds=10):
+            await asyncio.sleep(60)
+            reason = (await world.reported("b")).reason
+            assert reason.startswith("the member refuses it: delete pods team/g-worker-")
+
+            world.faults.clear()
+            await asyncio.sleep(60)
+            await world.end_deleted_pods()
+            await asyncio.sleep(5)
+            assert await world.nodes_of_pods() == {}
