@@ -239,5 +239,7 @@ async def whole(
             await world.close()
     finally:
         await federation.stop()
+    found = world.violations()
+    assert found == [], "\n".join(found)
     assert world.denied() == []
     assert world.hot_objects() == {}

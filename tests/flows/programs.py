@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from global_sched.app import GlobalSched, assembled
+from global_sched.embedded.apiserver.served import Served
 from global_sched.embedded.apiserver.server import RequestRecord
+from global_sched.embedded.apiserver.store import Record
 from global_sched.embedded.federation import Federation
 from global_sched.settings import Settings
 from global_sched.shared.clock import LoopClock
@@ -21,6 +23,7 @@ from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan, FaultyT
 from global_sched.shared.kube.transport import Transport
 from member_agent.app import Agent
 from member_agent.settings import Settings as AgentSettings
+from tests.checker import PLURALS, Seen, violations
 
 SCHEDULER: Final = "global-sched"
 USERS: Final = ("global-sched", "member-agent")
@@ -53,8 +56,34 @@ class Programs:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._stops: dict[str, asyncio.Event] = {}
         self._starts = 0
+        self._states: list[tuple[float, str, str, Record, bool]] = []
+        self._nodes: set[tuple[str, str]] = set()
         for server in (federation.control, *federation.members.values()):
             server.on_request(self._recorder(server.name))
+            server.on_commit(self._keeper(server.name))
+
+    def _keeper(self, server: str) -> Callable[[Served, Record, bool], None]:
+        """Keeps every state that the checker looks at; of a node only the first one."""
+
+        def keep(served: Served, record: Record, removed: bool) -> None:
+            if served.plural not in PLURALS or served.group == "batch":
+                return
+            if served.plural == "nodes":
+                if (server, record.key) in self._nodes:
+                    return
+                self._nodes.add((server, record.key))
+            at = self.clock.monotonic()
+            self._states.append((at, server, served.plural, record, removed))
+
+        return keep
+
+    def violations(self) -> list[str]:
+        """What was wrong in any state until now (tests/checker.py)."""
+        history = (
+            Seen(at, server, plural, record.load(), removed)
+            for at, server, plural, record, removed in self._states
+        )
+        return violations(history, until=self.clock.monotonic())
 
     def _recorder(self, server: str) -> Callable[[RequestRecord], None]:
         def record(one: RequestRecord) -> None:

@@ -65,7 +65,8 @@ class Backend:
         self.registry = Registry()
         # Seeded runs must repeat exactly; nothing here is a secret.
         self.random = random.Random(seed) if seed is not None else random.SystemRandom()  # noqa: S311
-        self.on_commit: list[Callable[[Served, Record], None]] = []
+        self.on_commit: list[Callable[[Served, Record, bool], None]] = []
+        """Called with every new state of an object, at once; True: it was the last one."""
         self._second = -1
         self._second_text = ""
 
@@ -108,6 +109,8 @@ class Backend:
         obj["metadata"]["resourceVersion"] = str(version)
         record = Record(key, obj, version, fields_of(served, obj))
         self.collection(served).put(record)
+        for told in self.on_commit:
+            told(served, record, False)
         return record
 
     def remove(self, served: Served, key: str, obj: Obj) -> Record:
@@ -116,6 +119,8 @@ class Backend:
         obj["metadata"]["resourceVersion"] = str(version)
         record = Record(key, obj, version, fields_of(served, obj))
         self.collection(served).drop(key, record)
+        for told in self.on_commit:
+            told(served, record, True)
         return record
 
 

@@ -27,6 +27,8 @@ from global_sched.embedded.apiserver.impersonating import acting_user
 from global_sched.embedded.apiserver.paths import Paths
 from global_sched.embedded.apiserver.persist import Persistence
 from global_sched.embedded.apiserver.requests import parse_target, verb_of
+from global_sched.embedded.apiserver.served import Served
+from global_sched.embedded.apiserver.store import Record
 from global_sched.shared.clock import Clock, SystemClock
 
 Obj = dict[str, Any]
@@ -90,6 +92,13 @@ class ApiServer:
     def on_request(self, callback: Callable[[RequestRecord], None]) -> None:
         """Call back after every resource request."""
         self._log.append(callback)
+
+    def on_commit(self, callback: Callable[[Served, Record, bool], None]) -> None:
+        """Call back with every state that an object ever has, also one of milliseconds.
+
+        True: the object is gone after it. The callback must be quick and must not write.
+        """
+        self.backend.on_commit.append(callback)
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
         """Load the state and listen; port 0 takes a free one."""
