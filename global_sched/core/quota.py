@@ -237,15 +237,7 @@ def cut(bounds: Bounds, gang: Gang, minimum: Amounts, wanted: Amounts) -> Amount
             room[name] = min(rooms) - floor.get(name)
     found = minimum
     for unit in gang.units():
-        fewest, most = 0, _most(unit, wanted)
-        while fewest < most:
-            middle = (fewest + most) // 2
-            more = gang.requests(_without(unit, middle, minimum, wanted))
-            if all(amount <= room.get(name, amount) for name, amount in more.entries):
-                most = middle
-            else:
-                fewest = middle + 1
-        part = _without(unit, fewest, minimum, wanted)
+        part = _largest(unit, gang, room, wanted.minus(minimum))
         found = found.plus(part)
         for name, amount in gang.requests(part).entries:
             if name in room:
@@ -253,16 +245,29 @@ def cut(bounds: Bounds, gang: Gang, minimum: Amounts, wanted: Amounts) -> Amount
     return found
 
 
-def _without(unit: Amounts, number: int, minimum: Amounts, wanted: Amounts) -> Amounts:
-    """What is wanted beyond the minimum of the pod sets of a unit, without so many such units."""
-    return Amounts.of(
-        {name: wanted.get(name) - number * pods - minimum.get(name) for name, pods in unit.entries}
-    )
+def _largest(unit: Amounts, gang: Gang, room: Mapping[str, int], wanted: Amounts) -> Amounts:
+    """The most of the unit's pod sets that the room holds, where whole units are left out."""
+    members = [(one, unit.get(one.name)) for one in gang.pod_sets if unit.get(one.name)]
+    if len(members) == 1:
+        pod_set, size = members[0]
+        more = wanted.get(pod_set.name)
+        asked = pod_set.shape.requests.entries
+        held = min([more, *(room[name] // amount for name, amount in asked if name in room)])
+        return Amounts.of({pod_set.name: more + (held - more) // size * size})
+    fewest, most = 0, max(-(-wanted.get(one.name) // size) for one, size in members)
+    while fewest < most:
+        middle = (fewest + most) // 2
+        asked = gang.requests(_without(unit, middle, wanted)).entries
+        if all(amount <= room.get(name, amount) for name, amount in asked):
+            most = middle
+        else:
+            fewest = middle + 1
+    return _without(unit, fewest, wanted)
 
 
-def _most(unit: Amounts, wanted: Amounts) -> int:
-    """After so many units nothing is left of it."""
-    return max(-(-wanted.get(name) // pods) for name, pods in unit.entries)
+def _without(unit: Amounts, number: int, wanted: Amounts) -> Amounts:
+    """What is wanted of the pod sets of a unit, without so many such units."""
+    return Amounts.of({name: wanted.get(name) - number * size for name, size in unit.entries})
 
 
 def fits(bounds: Bounds, asked: Resources) -> bool:

@@ -179,3 +179,23 @@ def test_growth_of_a_gang_that_runs(gpus, want):
     grants = then.workload("j").decision.grants
     assert {one.cluster: one.amounts.pods() for one in grants} == want
     assert run_cycle(then, POLICY, NOW).admissions == ()
+
+
+@pytest.mark.parametrize("together", ["", "x"])
+def test_no_more_whole_groups_would_be_within_a_limit(together):
+    """Of all ways to leave out whole groups, the one that leaves out fewest."""
+    sets = [groups(size=2, total=3, together=together)]
+    if together:
+        sets.append(groups("z", size=3, total=3, gpus=2, together=together))
+    one = gang(*sets)
+    for lost in range(3):
+        wanted = one.all_amounts().minus(Amounts.of({"main": lost}))
+        for gpus in range(26):
+            ways = [
+                Amounts.of({p.name: wanted.get(p.name) - n * p.partition.size for p in sets})
+                for n in range(4)
+            ]
+            within = [way for way in ways if one.requests(way).get(GPU) <= gpus]
+            found = cut(capability_of(queue("q", gpus=gpus), {}), one, Amounts(), wanted)
+
+            assert found == within[0], (lost, gpus)
