@@ -1,5 +1,6 @@
 """Terms of leaders: a Lease that is lost, epochs that none gave, and decisions that come late."""
 
+import asyncio
 import json
 from contextlib import suppress
 
@@ -8,6 +9,7 @@ import pytest
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import BINDING_ID, DECISION
 from global_sched.shared.kube.errors import NotFound
+from global_sched.shared.kube.faults import Fault, FaultKind
 from global_sched.shared.model.decision import Decision, Grant, decision_id
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.gang import Amounts
@@ -58,6 +60,11 @@ async def rewrite(world, name, **fields):
 def condition(binding, kind):
     found = (binding.get("status") or {}).get("conditions") or ()
     return next((one for one in found if one["type"] == kind), None)
+
+
+def scraped(world):
+    world.scheduler.metrics.refresh()
+    return world.scheduler.metrics.render().decode()
 
 
 async def events(world, reason):
@@ -162,3 +169,27 @@ async def test_the_late_write_of_an_earlier_leader_is_withdrawn(tmp_path):
         said = [condition(one, "Scheduled")["message"] for one in writes]
         assert any(text.startswith("WAIT LateDecision, nearest m2: ") for text in said)
         assert not writes[-1]["spec"].get("clusters")
+
+
+@virtual_time
+async def test_a_replica_that_cannot_be_elected_is_not_ready_and_says_why(tmp_path):
+    """A Lease that the server refuses: the cause shows, and is over when the Lease is written."""
+    async with whole(tmp_path, member("m1"), start=False) as world:
+        refused = Fault("create", "leases.coordination.k8s.io", kind=FaultKind.FORBIDDEN, times=99)
+        world.plan("global-sched").add(refused)
+        await world.start_scheduler(wait=False)
+
+        async def blocked():
+            return world.scheduler is not None and world.scheduler.not_ready() is not None
+
+        await asyncio.sleep(30)
+        await world.until(blocked, "it is not ready", seconds=5)
+        why = world.scheduler.not_ready()
+        assert why.startswith("cannot be elected: the Lease karmada-system/global-sched: ")
+        assert "403" in why
+        assert "gsched_election_blocked 1.0" in scraped(world)
+
+        world.plan("global-sched").clear()
+        await world.until(lambda: world.scheduler.loop is not None, "it leads", seconds=10)
+        assert world.scheduler.not_ready() is None
+        assert "gsched_election_blocked 0.0" in scraped(world)
