@@ -189,6 +189,7 @@ class GlobalSched:
 
     async def _loops(self, stop: asyncio.Event) -> None:
         settings = self.settings
+        teller = NoticeTeller(self.state, self.recorder, self.metrics)
         dispatcher = Dispatcher(
             BindingWriter(self.client, self.state, clock=self.clock),
             self.state,
@@ -196,9 +197,9 @@ class GlobalSched:
             term=self.term,
             metrics=self.metrics,
             wake=self._again,
+            written=teller.written,
             concurrency=settings.writes_at_once,
         )
-        teller = NoticeTeller(self.state, self.recorder, self.metrics)
         self.loop = SchedulingLoop(
             self.state,
             dispatcher,

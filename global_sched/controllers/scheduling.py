@@ -67,7 +67,7 @@ class SchedulingLoop:
         policy: Policy,
         metrics: Metrics,
         staleness: Callable[[], tuple[float, str]],
-        after_cycle: Callable[[Plan], None] = lambda _: None,
+        after_cycle: Callable[[], None] = lambda: None,
         debounce: float = 0.005,
         budget: float = 0.05,
         max_age: float = 120.0,
@@ -176,7 +176,7 @@ class SchedulingLoop:
             # Their room is given away only when they are written; placements need no such care,
             # because one that fails leaves room behind that was counted as taken.
             await self._committed()
-        self._after_cycle(plan)
+        self._after_cycle()
         self._observe(plan, decided - started, ended - decided)
         again = {Reason.CYCLE_LIMIT}
         if plan.claims:
@@ -258,17 +258,3 @@ class SchedulingLoop:
         for reason, number in reasons.items():
             self._metrics.set(PENDING_REASONS, number, reason=reason)
         self._reasons = set(reasons)
-        for admission in plan.admissions:
-            log.info(
-                "admitted",
-                workload=admission.workload,
-                clusters=[t.cluster for t in admission.targets],
-                decision=admission.decision.id,
-            )
-        for withdrawal in plan.withdrawals:
-            log.info(
-                "withdrawn",
-                workload=withdrawal.workload,
-                cluster=withdrawal.cluster,
-                reason=withdrawal.reason,
-            )

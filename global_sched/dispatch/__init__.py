@@ -11,8 +11,15 @@ that is sent.
 
 from global_sched.dispatch.binding_writer import BindingWriter
 from global_sched.dispatch.directives import DirectiveWriter
-from global_sched.dispatch.dispatcher import Dispatcher
+from global_sched.dispatch.dispatcher import Action, Dispatcher
 from global_sched.dispatch.policy_map import publish_policy
 from global_sched.dispatch.reasons import ReasonBook
 
-__all__ = ["BindingWriter", "DirectiveWriter", "Dispatcher", "ReasonBook", "publish_policy"]
+__all__ = [
+    "Action",
+    "BindingWriter",
+    "DirectiveWriter",
+    "Dispatcher",
+    "ReasonBook",
+    "publish_policy",
+]

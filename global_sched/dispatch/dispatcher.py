@@ -17,7 +17,14 @@ from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.kube.retry import retry
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import SECOND
-from global_sched.shared.model.plan import Admission, Claiming, Confirmation, Plan, Withdrawal
+from global_sched.shared.model.plan import (
+    Admission,
+    Claiming,
+    Confirmation,
+    Outcome,
+    Plan,
+    Withdrawal,
+)
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
@@ -45,7 +52,8 @@ class Dispatcher:
     """Takes plans and writes them with bounded concurrency.
 
     `wake` is called when something happened that no watch event will tell: a write was dropped and
-    has to be decided again.
+    has to be decided again. `written` is called with each action that the server has accepted, and
+    the outcome of its workload: what is said of a decision before that could be untrue.
     """
 
     def __init__(
@@ -57,6 +65,7 @@ class Dispatcher:
         term: Term,
         metrics: Metrics,
         wake: Callable[[], None],
+        written: Callable[[Action, Outcome | None], None],
         concurrency: int = 64,
     ) -> None:
         self._writer = writer
@@ -65,11 +74,14 @@ class Dispatcher:
         self._term = term
         self._metrics = metrics
         self._wake = wake
+        self._written = written
         self._concurrency = concurrency
         self._writes = WriteQueue()
         self._reasons = ReasonBook()
         self._queued_reasons: dict[WorkloadKey, ReasonWrite] = {}
         self._busy: set[WorkloadKey] = set()
+        self._outcomes: dict[WorkloadKey, Outcome] = {}
+        """Of the actions that are queued or under way."""
         self._penalties = Penalties()
         self._missed: set[WorkloadKey] = set()
         self._followers: dict[WorkloadKey, list[Action]] = {}
@@ -86,6 +98,7 @@ class Dispatcher:
         held = self._penalties.held(now)
         actions: tuple[Action, ...] = (*plan.claims, *plan.admissions, *plan.withdrawals)
         fresh = {one.workload for one in plan.claims}
+        outcomes = {one.workload: one for one in plan.outcomes} if actions else {}
         for action in actions:
             claim = _claim_of(action)
             if claim in fresh and claim not in self._followers:
@@ -97,6 +110,8 @@ class Dispatcher:
             if isinstance(action, Admission):
                 self._observe_wait(action)
             self._source.assume(action, self._clock.now())
+            if action.workload in outcomes:
+                self._outcomes[action.workload] = outcomes[action.workload]
             if claim is not None and claim in self._followers:
                 self._follow(claim, action)
                 continue
@@ -252,6 +267,8 @@ class Dispatcher:
             self._let_follow(work, result)
         self._ended(work)
         self._count(work, result)
+        if result is Result.OK:
+            self._say_written(work)
         if result in _AGAIN:
             self._put_off(work, result)
         elif then is not None:
@@ -272,6 +289,10 @@ class Dispatcher:
         elif not isinstance(work, ReasonWrite):
             self._wake()
 
+    def _say_written(self, work: Work) -> None:
+        if isinstance(work, Action):
+            self._written(work, self._outcomes.get(work.workload))
+
     def _ended(self, work: Work) -> None:
         """A placement or withdrawal is not under way any more."""
         if isinstance(work, Action):
@@ -288,6 +309,7 @@ class Dispatcher:
 
     def _release(self, work: Work) -> None:
         self._busy.discard(work.workload)
+        self._outcomes.pop(work.workload, None)
         self._queued_reasons.pop(work.workload, None)
         if isinstance(work, Action):
             self._source.forget(work.workload)
@@ -329,6 +351,8 @@ class Dispatcher:
             await self._look_up(work)
             if isinstance(work, Action):
                 self._source.forget(key)
+                if self._was_written(work):
+                    self._say_written(work)
         await self._clock.sleep(self._penalties.pause(key, _part(work), self._clock.monotonic()))
         if result is Result.CONFLICT and isinstance(work, Action | Confirmation):
             known = self._source.workload(key)
@@ -338,6 +362,16 @@ class Dispatcher:
         self._release(work)
         if not isinstance(work, ReasonWrite):
             self._wake()
+
+    def _was_written(self, work: Action) -> bool:
+        """Whether the binding, as it is known now, carries the decision."""
+        known = self._source.workload(work.workload)
+        return (
+            known is not None
+            and known.decision is not None
+            and known.resource_version != work.resource_version
+            and known.decision.id == work.decision.id
+        )
 
     async def _look_up(self, work: Work) -> None:
         while self._term.valid():

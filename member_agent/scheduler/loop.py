@@ -304,6 +304,8 @@ class Scheduler:
             self._broken_since.pop(key, None)
             self._back_off(key)
             self.poke()
+        if not deleted:
+            return  # the first deletion failed, or every pod had ended: nothing was taken back
         log.warning("rolled_back", unit=key, pods=deleted, reason=rollback.reason)
         if rollback.unit.holder is not None:
             self._recorder.record(

@@ -9,6 +9,7 @@ from global_sched.shared.api import names
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import (
     CAPACITY_REPORTS,
+    EVENTS,
     NODES,
     POD_GROUPS,
     PODS,
@@ -140,6 +141,30 @@ async def test_rollback_deletes_the_bound_pods():
             await asyncio.sleep(40)
             assert {n.split("-")[0] for n in (await world.nodes_of_pods()).values()} == {"r0"}
             assert len(await world.nodes_of_pods()) == 4
+
+
+@virtual_time
+async def test_a_rollback_is_told_when_pods_went():
+    """While the API server refuses the deletions, no Event says that pods were deleted."""
+    async with agent_world(GANG, DIRECTED) as world:
+        await _crash_after(world, 2)
+        await world.member.delete(NODES, "r1-3")
+        world.faults.add(Fault("delete", "pods", kind=FaultKind.FORBIDDEN, times=99))
+        async with world.agent(rollback_seconds=1):
+            await asyncio.sleep(20)
+            assert len(await world.nodes_of_pods()) == 2
+            refused = await _rollbacks(world)
+            world.faults.clear()
+            await asyncio.sleep(60)
+            done = await _rollbacks(world)
+
+    assert refused == []
+    assert [note.partition(",")[0] for note in done] == ["2 bound pods were deleted"]
+
+
+async def _rollbacks(world):
+    found = await world.member.list(EVENTS, namespace="team")
+    return [one["note"] for one in found.items if one["reason"] == "RolledBack"]
 
 
 @virtual_time

@@ -2,11 +2,15 @@
 
 import asyncio
 
+import pytest
+from structlog.testing import capture_logs
+
 from global_sched.shared.api import resource as kinds
+from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan
 from tests.flows.control_plane import control_plane, scheduling
 from tests.flows.test_binding_writes import is_placed
 from tests.virtual_time import virtual_time
-from tests.wire import batch_job, binding, cluster_object, queue, tenant, vcjob
+from tests.wire import batch_job, binding, cluster_object, counted, queue, tenant, vcjob
 
 
 async def events(plane):
@@ -53,3 +57,48 @@ async def test_a_tenant_that_names_what_is_not_there(tmp_path):
     [condition] = found["status"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", "ReferenceMissing")
     assert condition["message"].startswith("Queue gone, PriorityClass no does not exist")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(FaultKind.DELAY, id="a write that hangs"),
+        pytest.param(FaultKind.CONFLICT, id="a conflict"),
+        pytest.param(FaultKind.ERROR, id="a 500"),
+        pytest.param(FaultKind.LOST_AFTER, id="a lost answer"),
+    ],
+)
+@virtual_time
+async def test_a_decision_is_said_once_it_stands(tmp_path, kind):
+    """No log line or Event speaks of a placement or withdrawal that is not written, or twice."""
+    fault = Fault("patch", "resourcebindings.work.karmada.io", kind=kind, seconds=7)
+    plan = FaultPlan(fault)
+    async with control_plane(tmp_path) as plane, scheduling(plane, tmp_path, faults=plan):
+        with capture_logs() as logs:
+            await plane.member("m1")
+            await plane.add(binding(await plane.add(vcjob("train", gpus=8))))
+            await _until_done(plane, logs, "admitted", placed=True)
+            plan.add(fault)
+            await _until_done(plane, logs, "withdrawn", placed=False)
+            await asyncio.sleep(5)
+            found = await events(plane)
+
+    assert len(plan.fired) == 2
+    said = [one["event"] for one in logs if one["event"] in ("admitted", "withdrawn")]
+    assert said == ["admitted", "withdrawn"]
+    assert found == [("PlacementTimeout", "train-job")]
+
+
+async def _until_done(plane, logs, word, *, placed):
+    """Until the binding has its cluster, or has it no more; nothing is said of it before."""
+    waiting = counted("id-train-job", reached=False, reason="node is full")
+    for generation in range(2, 30):
+        await plane.report("m1", generation=generation, workloads=[] if placed else [waiting])
+        for _ in range(100):
+            said = any(one["event"] == word for one in logs) or (not placed and await events(plane))
+            done = bool((await plane.binding("train-job"))["spec"].get("clusters")) == placed
+            assert done or not said
+            if said:
+                return
+            await asyncio.sleep(0.05)
+    raise AssertionError(f"{word} is not said")

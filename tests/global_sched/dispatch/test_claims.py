@@ -7,9 +7,11 @@ from global_sched.dispatch.patches import claiming_patch, eviction_status, succe
 from global_sched.dispatch.results import Result
 from global_sched.shared.api.base import Condition
 from global_sched.shared.api.karmada import ResourceBinding
-from global_sched.shared.model.ids import ClusterName, WorkloadKey
-from global_sched.shared.model.plan import Claiming, Plan, Withdrawal
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.plan import Claiming, Outcome, Plan, Withdrawal
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.verdict import Code, Verdict
 from tests.builders import NOW, decision, workload
 from tests.global_sched.dispatch.test_dispatcher import dispatching
 from tests.virtual_time import virtual_time
@@ -28,6 +30,19 @@ LEAVING = Withdrawal(
     message="m1: a workload of priority 10 in queue a needs the room",
     makes_room_for=X,
 )
+
+MAKING_ROOM = Outcome(
+    workload=X,
+    queue=QueueName("a"),
+    tenant=TenantName(""),
+    verdict=Verdict(code=Code.WAIT, reason=Reason.ROOM_BEING_MADE, detail="in m1", missing=1),
+)
+PLAN = Plan(claims=(CLAIMING,), withdrawals=(LEAVING,), outcomes=(MAKING_ROOM,))
+
+
+def clock():
+    """The virtual time, in seconds."""
+    return asyncio.get_running_loop().time()
 
 
 class Writer:
@@ -49,27 +64,32 @@ class Writer:
 
 @virtual_time
 async def test_the_claim_goes_first():
-    """The victims follow it, and `placed` waits for them."""
-    writer = Writer()
-    async with dispatching(writer) as (dispatcher, _):
-        dispatcher.submit(Plan(claims=(CLAIMING,), withdrawals=(LEAVING,)), Policy())
+    """The victims follow it, and `placed` waits for them; each is reported when it is written."""
+    writer, said = Writer(), []
+    async with dispatching(writer, written=lambda *one: said.append((*one, clock()))) as (
+        dispatcher,
+        _,
+    ):
+        dispatcher.submit(PLAN, Policy())
         await dispatcher.placed()
 
     assert writer.done == ["Claiming", "Withdrawal"]
+    assert said == [(CLAIMING, MAKING_ROOM, 1.0), (LEAVING, None, 2.0)]
 
 
 @virtual_time
 async def test_without_the_claim_nobody_leaves():
-    """A claim that meets another writer is decided again; its victims stay."""
-    writer = Writer(Result.CONFLICT)
-    async with dispatching(writer) as (dispatcher, rung):
-        dispatcher.submit(Plan(claims=(CLAIMING,), withdrawals=(LEAVING,)), Policy())
+    """A claim that meets another writer is decided again; its victims stay, and nothing is said."""
+    writer, said = Writer(Result.CONFLICT), []
+    async with dispatching(writer, written=lambda *one: said.append(one)) as (dispatcher, rung):
+        dispatcher.submit(PLAN, Policy())
         await dispatcher.placed()
         await dispatcher.settle()
         await asyncio.sleep(1)
 
     assert writer.done == ["Claiming"]
     assert rung
+    assert said == []
 
 
 @virtual_time

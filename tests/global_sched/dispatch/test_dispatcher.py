@@ -88,7 +88,7 @@ def admissions(*names):
 
 
 @asynccontextmanager
-async def dispatching(writer, *, concurrency=2):
+async def dispatching(writer, *, concurrency=2, written=lambda *_: None):
     rung = []
     dispatcher = Dispatcher(
         writer,
@@ -97,6 +97,7 @@ async def dispatching(writer, *, concurrency=2):
         term=Always(),
         metrics=Metrics(Program.GLOBAL),
         wake=lambda: rung.append(asyncio.get_running_loop().time()),
+        written=written,
         concurrency=concurrency,
     )
     task = asyncio.create_task(dispatcher.run())

@@ -91,6 +91,7 @@ async def cycles(server, kind, seconds):
         term=Always(),
         metrics=Metrics(Program.GLOBAL),
         wake=rung.set,
+        written=lambda *_: None,
         concurrency=2,
     )
     task = asyncio.create_task(dispatcher.run())
