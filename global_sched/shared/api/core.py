@@ -106,6 +106,8 @@ class PodSpec(Wire, frozen=True):
 
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
+    resources: ResourceRequirements = ResourceRequirements()
+    """Of the whole pod, in place of what its containers say."""
     overhead: dict[str, Quantity] | None = None
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None

@@ -8,6 +8,7 @@ from global_sched.shared.api.core import (
     NodeSelector,
     NodeSelectorTerm,
     PodSpec,
+    ResourceRequirements,
     TolerationWire,
 )
 from global_sched.shared.api.names import HOSTNAME_LABEL
@@ -33,10 +34,12 @@ def pod_requests(spec: PodSpec) -> Resources:
 
     Per resource the larger of the containers' sum and the highest point of the init sequence, plus
     overhead; a sidecar (an init container that restarts always) counts in both from its start on. A
-    limit stands in for a missing request. `pods: 1` is added.
+    limit stands in for a missing request. What the pod says for all of its containers counts in
+    place of what they say. `pods: 1` is added.
 
     Raises:  SpecError naming the field, for a quantity that cannot be read or summed.
-    Source:  Kubernetes KEP-753 (sidecar containers), "Resources calculation".
+    Source:  Kubernetes KEP-753 (sidecar containers), "Resources calculation"; KEP-2837 (resources
+             of the pod).
     """
     main: dict[str, int] = {}
     for position, container in enumerate(spec.containers or ()):
@@ -52,6 +55,7 @@ def pod_requests(spec: PodSpec) -> Resources:
             _raise_to(peak, _sum(sidecars, requests))
     _add(main, sidecars)
     _raise_to(main, peak)
+    main.update(_of_the_whole_pod(spec.resources, main))
     _add(main, _quantities(spec.overhead, "overhead"))
     main[PODS] = 1
     for name, amount in main.items():
@@ -85,6 +89,16 @@ def shape_of(spec: PodSpec) -> PodShape:
         apart=_apart(spec) if anti_affine else "",
         ports=ports,
     )
+
+
+def _of_the_whole_pod(
+    resources: ResourceRequirements, containers: Mapping[str, int]
+) -> dict[str, int]:
+    """The pod's own requests; a limit stands in where neither it nor a container has a request."""
+    limits = _quantities(resources.limits, "resources.limits")
+    requests = {name: limit for name, limit in limits.items() if name not in containers}
+    requests.update(_quantities(resources.requests, "resources.requests"))
+    return requests
 
 
 def _container_requests(container: Container, field: str) -> dict[str, int]:

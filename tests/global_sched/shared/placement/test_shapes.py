@@ -99,6 +99,24 @@ def apart(key):
             {"cpu": 1250, "memory": 1024, "pods": 1},
             id="overhead is added",
         ),
+        pytest.param(
+            spec(
+                container({"cpu": "1", "nvidia.com/gpu": "1"}),
+                resources=ResourceRequirements(requests={"cpu": "4", "memory": "1Gi"}),
+                init_containers=[container({"cpu": "2"})],
+                overhead={"cpu": "250m"},
+            ),
+            {"cpu": 4250, "memory": 2**30, "nvidia.com/gpu": 1, "pods": 1},
+            id="what the pod itself requests stands for its containers",
+        ),
+        pytest.param(
+            spec(
+                container({"cpu": "1"}),
+                resources=ResourceRequirements(limits={"cpu": "4", "memory": "1Gi"}),
+            ),
+            {"cpu": 1000, "memory": 2**30, "pods": 1},
+            id="a limit of the pod does where nothing is requested",
+        ),
         pytest.param(spec(container()), {"pods": 1}, id="no requests: one pod"),
     ],
 )
@@ -133,6 +151,12 @@ def test_effective_requests(pod, want):
             "containers",
             "beyond what any node can have",
             id="a sum that overflows",
+        ),
+        pytest.param(
+            spec(resources=ResourceRequirements(requests={"cpu": "much"})),
+            "resources.requests.cpu",
+            "is not a quantity",
+            id="a request of the pod that is no number",
         ),
         pytest.param(PodSpec(), "containers", "is empty", id="no containers"),
         pytest.param(
