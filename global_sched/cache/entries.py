@@ -59,7 +59,7 @@ class Entry:
         decision = self.facts.decision
         if not term or decision is None or decision.epoch >= term:
             self.late = False
-        elif decision != before:
+        elif before is None or decision.id != before.id:
             self.late = True
 
 

@@ -135,7 +135,8 @@ class Leavings:
                 gone.add(left.cluster)
         if gone or unproved:
             tasks = (raw.get("spec") or {}).get("gracefulEvictionTasks") or []
-            body = left_patch(raw["metadata"]["resourceVersion"], tasks, decision, gone | unproved)
+            version, epoch = raw["metadata"]["resourceVersion"], self._state.epoch
+            body = left_patch(version, tasks, decision, gone | unproved, epoch=epoch)
             await self._client.patch(resource, key.name, body, namespace=key.namespace or None)
             self._metrics.inc(DISPATCH_WRITES, object="binding", verb="patch", outcome="ok")
             log.info("withdrawal_ended", name=str(key), clusters=sorted(gone | unproved))

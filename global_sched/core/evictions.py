@@ -218,6 +218,7 @@ def _evicted(workload: Workload) -> Instant | None:
 
 def write_annotation(workload: Workload, decision: Decision, statement: Statement) -> Workload:
     """Plan to write the decision's annotation only: clusters stay as they are."""
+    decision = statement.of_term(decision)
     statement.claims.append(
         Claiming(
             workload=workload.key,

@@ -204,7 +204,7 @@ class Statement:
             workload=workload.key,
             uid=workload.uid,
             resource_version=workload.resource_version,
-            decision=decision,
+            decision=self.of_term(decision),
             targets=targets_of(decision.grants),
             affinity=affinity,
             makes_room_for=makes_room_for,
@@ -242,7 +242,7 @@ class Statement:
                 cluster=grant.cluster,
                 replicas=grant.replicas,
                 targets=targets_of(decision.grants),
-                decision=decision,
+                decision=self.of_term(decision),
                 reason=reason,
                 message=message,
                 others=targets_of(others),
@@ -331,6 +331,14 @@ class Statement:
             pending=self._pending(workload, grants),
             backoffs=self.backoffs(workload) if backoffs is None else backoffs,
         )
+
+    def of_term(self, decision: Decision) -> Decision:
+        """The decision as it is written: whatever of it is older, the present term writes it.
+
+        One with an earlier epoch would be refused, or judged as a late write.
+        """
+        epoch = self.snapshot.epoch
+        return decision if decision.epoch == epoch else replace(decision, epoch=epoch)
 
     def next_order(self) -> int:
         """The next place in the order in which this cycle gives room."""

@@ -59,9 +59,17 @@ def withdrawal_patch(withdrawal: Withdrawal, tasks: list[Body]) -> Body:
 
 
 def left_patch(
-    version: str, tasks: list[Body], decision: Decision | None, gone: Collection[str]
+    version: str,
+    tasks: list[Body],
+    decision: Decision | None,
+    gone: Collection[str],
+    *,
+    epoch: int | None = None,
 ) -> Body:
-    """Nothing is left in these clusters: our eviction tasks end, and nothing is held there."""
+    """Nothing is left in these clusters: our eviction tasks end, and nothing is held there.
+
+    `epoch` is that of the leader that writes it; None: another program does.
+    """
     kept = [one for one in tasks if one.get("fromCluster") not in gone or not ours(one)]
     body: Body = {
         "metadata": {"resourceVersion": version},
@@ -69,7 +77,9 @@ def left_patch(
     }
     if decision is not None:
         left = tuple(one for one in decision.left if one.cluster not in gone)
-        text = render_decision(replace(decision, left=left))
+        text = render_decision(
+            replace(decision, left=left, epoch=decision.epoch if epoch is None else epoch)
+        )
         body["metadata"]["annotations"] = {DECISION: text}
     return body
 

@@ -262,12 +262,18 @@ class Tally:
         if len(missing) > _FEW and self._stock is not None:
             self._count_all(first, keys, self._stock)
             return
+        fresh: dict[tuple[int, int], Ints] = {}
         for i in missing:
             stock = stock_of((self.grounds[i],), (self.kinds[i],), (self._onto[i],))
             for at, key in enumerate(keys, first):
-                _keep(self.grounds[i], key, self._sums(slice(at, at + 1), stock)[:, :, 0])
+                fresh[i, at] = self._sums(slice(at, at + 1), stock)[:, :, 0]
+                _keep(self.grounds[i], key, fresh[i, at])  # which may forget another one of these
         for at, key in enumerate(keys, first):
-            np.concatenate([g.tallies[key] for g in self.grounds], out=self.table[:, :, at])
+            parts = [
+                fresh[i, at] if (i, at) in fresh else ground.tallies[key]
+                for i, ground in enumerate(self.grounds)
+            ]
+            np.concatenate(parts, out=self.table[:, :, at])
 
     def _count_all(self, first: int, keys: "list[_Key]", stock: Stock) -> None:
         """Count in all clusters at once."""

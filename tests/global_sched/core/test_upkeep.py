@@ -253,6 +253,20 @@ def test_forged_decision_does_not_time_out():
     assert not cycle(late(forged="no id")).withdrawals
 
 
+def test_what_is_written_is_of_the_present_term():
+    """Growth that is noted, a smaller grant, a withdrawal: the epoch is the leader's.
+
+    An earlier one would be refused by the control plane, or taken for a late write.
+    """
+    one = late(reached=True, placement_applied=False)
+    old = replace(one, decision=replace(one.decision, epoch=0))
+
+    (admission,) = cycle(old).admissions
+    (withdrawal,) = cycle(replace(late(), decision=replace(late().decision, epoch=0))).withdrawals
+
+    assert (admission.decision.epoch, withdrawal.decision.epoch) == (1, 1)
+
+
 def test_shrink():
     """Fewer pods in the template are an admission with fewer; the queue is free once they ended."""
     one = workload("j", pods=2, gpus=1, on="c1")

@@ -66,6 +66,16 @@ def test_there_is_no_number_of_clusters_at_which_a_cycle_makes_all_anew():
     assert not len(reader._kept)
 
 
+def test_there_is_no_number_of_shapes_at_which_a_cycle_fails():
+    """Pods of 300 kinds at once: counts of some are forgotten while others are counted."""
+    pending = [workload(f"p{i:03}", cpu=1 + i, gpus=0) for i in range(300)]
+    world = snapshot([cluster("c1", nodes=1, gpus=8)], [queue("default", gpus=8)], pending=pending)
+
+    plan = run_cycle(world, Policy(), NOW)
+
+    assert len(plan.outcomes) == 300
+
+
 def test_nothing_outlives_the_snapshot_that_used_it():
     """A cycle's answers about a report go with it: no answer refers to the report itself."""
     world = snapshot(
