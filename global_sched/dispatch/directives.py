@@ -188,6 +188,8 @@ class DirectiveWriter:
     async def _put(self, key: ObjectKey, content: bytes, version: str | None) -> None:
         if not self._term.valid():
             return
+        if version == "":
+            version = await self._newest(key)
         body = new_object(
             DIRECTIVES,
             key.name,
@@ -215,6 +217,14 @@ class DirectiveWriter:
         self._metrics.inc(
             DISPATCH_WRITES, object="directive", verb="update", outcome=Result.OK.value
         )
+
+    async def _newest(self, key: ObjectKey) -> str | None:
+        """The version of one that could not be read; None: it is gone."""
+        try:
+            found = await self._client.get(DIRECTIVES, key.name, namespace=key.namespace)
+        except NotFound:
+            return None
+        return str(found["metadata"]["resourceVersion"])
 
     async def _remove(self, key: ObjectKey) -> None:
         if not self._term.valid():

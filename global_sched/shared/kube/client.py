@@ -15,7 +15,7 @@ from typing_extensions import TypeVar
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.kube.channel import Body, decoded, target_of, with_kind
 from global_sched.shared.kube.decode import codec
-from global_sched.shared.kube.errors import Target
+from global_sched.shared.kube.errors import DecodeError, Target
 from global_sched.shared.kube.reading import Listing, Reader
 
 __all__ = ["Body", "Client", "Listing", "PatchKind", "Propagation"]
@@ -66,7 +66,7 @@ class Client(Reader):
         path = resource.path(namespace)
         whole = with_kind(body, resource)
         answer = await self._channel.send("POST", path, target, params=params, body=whole)
-        return decoded(answer, codec(type), target)
+        return _stored(decoded(answer, codec(type), target), target)
 
     async def replace(
         self,
@@ -88,7 +88,7 @@ class Client(Reader):
         params = _write_params(dry_run=dry_run)
         whole = with_kind(body, resource)
         answer = await self._channel.send("PUT", path, target, params=params, body=whole)
-        return decoded(answer, codec(type), target)
+        return _stored(decoded(answer, codec(type), target), target)
 
     async def patch(  # noqa: PLR0913 - the parameters are those of the API
         self,
@@ -121,7 +121,7 @@ class Client(Reader):
         answer = await self._channel.send(
             "PATCH", path, target, params=params, body=body, content_type=kind.value
         )
-        return decoded(answer, codec(type), target)
+        return _stored(decoded(answer, codec(type), target), target)
 
     async def delete(
         self,
@@ -180,6 +180,17 @@ class Client(Reader):
     async def close(self) -> None:
         """Close the transport."""
         await self.transport.close()
+
+
+def _stored(found: T, target: Target) -> T:
+    """The answer to a write. Raises DecodeError for an object that no server has stored.
+
+    Its version is what the next write builds on: an empty one would be refused for ever.
+    """
+    meta = getattr(found, "metadata", None)
+    if meta is not None and getattr(meta, "resource_version", None) == "":
+        raise DecodeError("the answer cannot be read: it has no resourceVersion", target=target)
+    return found
 
 
 def _write_params(*, dry_run: bool, field_manager: str | None = None) -> dict[str, str]:

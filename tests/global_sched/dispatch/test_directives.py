@@ -10,6 +10,7 @@ from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan, FaultyTransport
+from global_sched.shared.kube.objects import Malformed, ObjectKey
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.spec import Program
@@ -136,3 +137,30 @@ async def test_entries_never_miss_while_a_directive_grows():
     await asyncio.wait([running])
 
     assert seen == ["abcd", "abbcdd", "abcd"]
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["it is there", "it is gone"])
+@virtual_time
+async def test_a_directive_of_which_no_version_is_known_is_written_all_the_same(there):
+    """What a bad answer left behind must not be sent for ever: the server refuses an empty one."""
+    clock, server = LoopClock(), MemoryTransport()
+    client = Client(server, clock=clock)
+    source = Deciding()
+    writer = DirectiveWriter(
+        client, source, clock=clock, term=Leading(), metrics=Metrics(Program.GLOBAL)
+    )
+    task = asyncio.create_task(writer.run())
+    writer.refresh(Policy())
+    await writer.settle()
+    [path] = [one for one in server.objects if one.endswith("/directives/directive-0")]
+    if not there:
+        del server.objects[path]
+
+    key = ObjectKey("karmada-es-m1", "directive-0")
+    writer.malformed(Malformed(key=key, uid="", resource_version="", error="garbage"))
+    source.epoch = 7
+    await asyncio.sleep(1)
+
+    assert server.objects[path]["spec"]["epoch"] == 7
+    task.cancel()
+    await asyncio.wait([task])

@@ -320,3 +320,15 @@ async def test_the_observer_hears_of_every_request():
         ("patch queues.scheduling.volcano.sh/status q", 409),
     ]
     assert all(seconds >= 0 for _, _, seconds in heard)
+
+
+@pytest.mark.parametrize("answer", [{}, {"metadata": {"name": "a"}}], ids=["empty", "no version"])
+async def test_an_answer_to_a_write_without_a_version_is_not_believed(answer):
+    """No server has stored such an object, and the next write could not build on it."""
+    async with serving(says(answer), says(answer)) as script:
+        client = script.client()
+        with pytest.raises(DecodeError, match="no resourceVersion"):
+            await client.replace(LEASES, "a", {}, namespace="ns", type=Lease)
+        with pytest.raises(DecodeError, match="no resourceVersion"):
+            await client.patch(LEASES, "a", {}, namespace="ns", type=Lease)
+        await client.close()
