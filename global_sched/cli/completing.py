@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -63,7 +64,8 @@ async def _ask(root: Mapping[str, Any], what: str) -> set[str]:
     where = Where(
         kubeconfig=root.get("kubeconfig"), context=root.get("context"), leader_namespace=namespace
     )
-    async with asyncio.timeout(_PATIENCE), opened(where) as (client, _):
+    silent = partial(opened, where, warn=lambda _text: None)  # a line would end up in the prompt
+    async with asyncio.timeout(_PATIENCE), silent() as (client, _):
         if what == "clusters":
             clusters = await client.list(CLUSTERS, type=dict)
             return {one["metadata"]["name"] for one in clusters.items}

@@ -97,11 +97,20 @@ async def _policy(client: Client, leader_namespace: str) -> tuple[Policy, str]:
     return policy, f"policy {str(data.get(HASH_KEY, ''))[:12]}"
 
 
+def show_warning(text: str) -> None:
+    """On standard error: standard output is the answer and nothing else."""
+    click.echo(f"Warning: {text}", err=True)
+
+
 @asynccontextmanager
-async def opened(where: Where) -> AsyncIterator[tuple[Client, Clock]]:
+async def opened(
+    where: Where, *, warn: Callable[[str], None] = show_warning
+) -> AsyncIterator[tuple[Client, Clock]]:
     """A client of the control plane, closed with the block. Raises ConfigError."""
     clock = SystemClock()
-    transport = await connect(kubeconfig=where.kubeconfig, context=where.context, clock=clock)
+    transport = await connect(
+        kubeconfig=where.kubeconfig, context=where.context, clock=clock, warn=warn
+    )
     client = Client(transport, clock=clock, user_agent="gsched")
     try:
         yield client, clock

@@ -2,7 +2,17 @@
 
 import json
 
+import pytest
+import yaml
+from click.testing import CliRunner
+
 from deploy.local.options import Options
+from global_sched.cli.main import cli
+from global_sched.shared.api.resource import RESOURCE_BINDINGS
+from global_sched.shared.clock import LoopClock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.connect import connect
+from global_sched.shared.kube.errors import Forbidden
 from tests.e2e.conftest import VERSION
 
 
@@ -48,3 +58,50 @@ def test_a_person_without_rights_gets_none(federation, kubectl):
     nobody = federation.user("nobody", ("nobodies",))
     said = kubectl("get", "resourcebindings", "-A", kubeconfig=nobody, check=False)
     assert 'User "nobody" cannot list resource "resourcebindings"' in said
+
+
+async def test_a_kubeconfig_that_acts_as_another_user(federation, kubectl, tmp_path):
+    """The server sees the same user as from kubectl, and judges by that user's rights."""
+    content = yaml.safe_load(federation.kubeconfigs.admin.read_text())
+    fields = {
+        "as": "ann",
+        "as-uid": "u-1",
+        "as-groups": ["team-a", "team-b"],
+        "as-user-extra": {"example.org/why": ["audit", "test"]},
+    }
+    for one in content["users"]:
+        one["user"] |= fields
+    path = tmp_path / "acting"
+    path.write_text(yaml.safe_dump(content))
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+
+    clock = LoopClock()
+    client = Client(await connect(kubeconfig=path, clock=clock), clock=clock)
+    try:
+        body = await client.raw("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
+        with pytest.raises(Forbidden, match='User "ann" cannot list resource "resourcebindings"'):
+            await client.list(RESOURCE_BINDINGS)
+    finally:
+        await client.close()
+    said = kubectl("auth", "whoami", "-o", "json", kubeconfig=path)
+
+    seen = json.loads(body)["status"]["userInfo"]
+    assert seen == json.loads(said)["status"]["userInfo"]
+    assert (seen["username"], seen["uid"]) == ("ann", "u-1")
+    assert seen["groups"] == ["team-a", "team-b", "system:authenticated"]
+    assert seen["extra"] == {"example.org/why": ["audit", "test"]}
+
+
+def test_gsched_shows_what_the_user_sees_that_it_acts_as(federation, tmp_path):
+    """An administrator's credentials with `as` show no jobs that the named user may not see."""
+    content = yaml.safe_load(federation.kubeconfigs.admin.read_text())
+    for one in content["users"]:
+        one["user"]["as"] = "ann"
+    path = tmp_path / "acting"
+    path.write_text(yaml.safe_dump(content))
+
+    done = CliRunner().invoke(cli, ["--kubeconfig", str(path), "jobs"])
+
+    assert done.exit_code == 1
+    assert 'User "ann" cannot list resource' in done.stderr
+    assert done.stdout == ""

@@ -1,6 +1,8 @@
-"""Acting as somebody else (`kubectl --as`), for whoever has the right to."""
+"""Acting as another user (`kubectl --as`), for a sender that has the right to."""
 
+from functools import partial
 from typing import Final
+from urllib.parse import unquote
 
 from multidict import CIMultiDictProxy
 
@@ -11,33 +13,60 @@ from global_sched.embedded.apiserver.rbac import Attributes, Rbac, denial
 
 _USER: Final = "Impersonate-User"
 _GROUP: Final = "Impersonate-Group"
+_UID: Final = "Impersonate-Uid"
+_EXTRA: Final = "impersonate-extra-"
 _ACCOUNT: Final = "system:serviceaccount:"
+_Wanted = partial(Attributes, verb="impersonate")
+_WantedOfIdentity = partial(_Wanted, group="authentication.k8s.io")
 
 
 def acting_user(user: User, headers: CIMultiDictProxy[str], rbac: Rbac) -> User:
     """Who a request counts for: its sender, or whom the sender says to act as.
 
-    Raises:  Failure (403) when the sender may not act as that user or group.
+    Raises:  Failure (403) when the sender may not act as that user, or not with that group, UID
+             or extra value.
     """
     name, groups = headers.get(_USER, ""), tuple(headers.getall(_GROUP, ()))
-    if not name and not groups:
+    uid, extra = headers.get(_UID, ""), _extra(headers)
+    if not (name or groups or uid or extra):
         return user
     if not name:
-        text = f"requested groups {list(groups)} without impersonating a user"
-        raise Failure(500, "InternalError", f"Internal error occurred: {text}")
+        text = f"requested groups {list(groups)}, uid {uid!r}, extra {extra}"
+        raise Failure(
+            500,
+            "InternalError",
+            f"Internal error occurred: {text} without impersonating a user",
+        )
+    own: tuple[str, ...] = ()
     if name.startswith(_ACCOUNT) and name.count(":") == 3:
         namespace, short = name.removeprefix(_ACCOUNT).split(":")
-        _check(user, rbac, "serviceaccounts", short, namespace)
-        own = service_account(namespace, short).groups
+        wanted = [_Wanted(resource="serviceaccounts", name=short, namespace=namespace)]
+        own = tuple(service_account(namespace, short).groups)
     else:
-        _check(user, rbac, "users", name)
-        own = ()
-    for group in groups:
-        _check(user, rbac, "groups", group)
-    return User(name=name, groups=tuple(dict.fromkeys((*(groups or own), AUTHENTICATED))))
+        wanted = [_Wanted(resource="users", name=name)]
+    wanted += [_Wanted(resource="groups", name=group) for group in groups]
+    wanted += [
+        _WantedOfIdentity(resource="userextras", subresource=key, name=value)
+        for key, values in extra.items()
+        for value in values
+    ]
+    if uid:
+        wanted.append(_WantedOfIdentity(resource="uids", name=uid))
+    for one in wanted:
+        if not rbac.allowed(user, one):
+            raise failures.forbidden(one.resource, one.group, one.name, denial(user, one))
+    return User(
+        name=name,
+        groups=tuple(dict.fromkeys((*(groups or own), AUTHENTICATED))),
+        uid=uid,
+        extra=extra,
+    )
 
 
-def _check(user: User, rbac: Rbac, resource: str, name: str, namespace: str = "") -> None:
-    wanted = Attributes(verb="impersonate", resource=resource, name=name, namespace=namespace)
-    if not rbac.allowed(user, wanted):
-        raise failures.forbidden(resource, "", name, denial(user, wanted))
+def _extra(headers: CIMultiDictProxy[str]) -> dict[str, list[str]]:
+    """Values by key: header names know no upper case, and spell other characters as `%2f`."""
+    found: dict[str, list[str]] = {}
+    for header, value in headers.items():
+        if header.lower().startswith(_EXTRA):
+            found.setdefault(unquote(header.lower().removeprefix(_EXTRA)), []).append(value)
+    return found

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from global_sched.shared.clock import Clock
-from global_sched.shared.kube.connection import Connection, Source
+from global_sched.shared.kube.connection import Connection, Source, Warn, log_warning
 from global_sched.shared.kube.errors import ConfigError
 from global_sched.shared.kube.transport import AiohttpTransport
 
@@ -22,13 +22,15 @@ async def connect(
     context: str | None = None,
     in_cluster: bool = False,
     clock: Clock,
+    warn: Warn = log_warning,
 ) -> AiohttpTransport:
     """A transport to the API server that the credentials name; they have been loaded once.
 
+    warn:    gets one line when that server need not prove who it is.
     Raises:  ConfigError with one line: what is wrong, and what would help.
     """
     source = find_source(kubeconfig=kubeconfig, context=context, in_cluster=in_cluster, clock=clock)
-    connection = Connection(source, clock=clock)
+    connection = Connection(source, clock=clock, warn=warn)
     await connection.access()
     return AiohttpTransport(connection)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from global_sched.shared.clock import Clock
+from global_sched.shared.kube.acting import Headers
 from global_sched.shared.kube.errors import ConfigError
 from global_sched.shared.telemetry.logs import get_logger
 
@@ -24,9 +25,13 @@ class Access:
     """Scheme, host, port and path prefix, without a slash at the end."""
     authorization: str = ""
     """The Authorization header, empty when a client certificate or nothing speaks for us."""
+    acting: Headers = ()
+    """Headers that name the user to act as."""
     tls: ssl.SSLContext | None = None
     server_hostname: str | None = None
     proxy: str | None = None
+    unverified: str = ""
+    """Why the server need not prove who it is, with what to do; empty when it must."""
     fresh_for: float | None = None
     """Seconds after which the source should be asked again; None = only when refused."""
 
@@ -53,13 +58,27 @@ class FixedSource:
         return self._access
 
 
-class Connection:
-    """The current access to one API server, renewed before it expires and after a refusal."""
+Warn = Callable[[str], None]
+"""Gets what people must know of a connection that works, in one line."""
 
-    def __init__(self, source: Source, *, clock: Clock) -> None:
+
+def log_warning(text: str) -> None:
+    """Into the log, as the programs do it."""
+    log.warning("server_not_verified", text=text)
+
+
+class Connection:
+    """The current access to one API server, renewed before it expires and after a refusal.
+
+    `warn` is called at the start and with each later change when the server is not verified.
+    """
+
+    def __init__(self, source: Source, *, clock: Clock, warn: Warn = log_warning) -> None:
         self._source = source
         self._clock = clock
+        self._warn = warn
         self._access: Access | None = None
+        self._unverified = ""
         self._renew_at: float | None = None
         self._lock = asyncio.Lock()
         self._loads = 0
@@ -112,6 +131,9 @@ class Connection:
             fresh_for = access.fresh_for
             self._renew_at = None if fresh_for is None else self._clock.monotonic() + fresh_for
             if not _same(access, self._access):
+                if access.unverified and access.unverified != self._unverified:
+                    self._warn(access.unverified)
+                self._unverified = access.unverified
                 self._access = access
 
 

@@ -11,6 +11,7 @@ for months. The package's own refresh covers tokens of exec plugins only.
 import asyncio
 import base64
 import ssl
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -23,6 +24,7 @@ from kubernetes.aio.config.exec_provider import ExecProvider
 from kubernetes.aio.config.kube_config import FileOrData, KubeConfigLoader, KubeConfigMerger
 
 from global_sched.shared.clock import Clock
+from global_sched.shared.kube.acting import impersonation
 from global_sched.shared.kube.connection import Access
 from global_sched.shared.kube.errors import ConfigError
 from global_sched.shared.model.instant import SECOND, InstantError, parse_instant
@@ -135,10 +137,13 @@ class KubeconfigSource:
                 raise ConfigError(
                     f"kubeconfig {self._name}: server {cfg.host!r} is not an http(s) address"
                 )
+            user = loader._user  # noqa: SLF001 - the package has no public view of the entries
             return Access(
                 server=_address(cfg.host),
                 authorization=await _authorization(cfg) or _basic(cfg.host),
+                acting=impersonation(user.value) if user else (),
                 tls=self._tls.of(cfg),
+                unverified=self._unverified(loader, cfg),
                 server_hostname=cfg.tls_server_name or None,
                 proxy=cfg.proxy or None,
                 fresh_for=_fresh_for(loader, self._clock),
@@ -146,6 +151,26 @@ class KubeconfigSource:
         except _BROKEN as error:
             text = f"kubeconfig {self._name} cannot be used: {_words(error)}"
             raise ConfigError(f"{text}; check it with `kubectl config view`") from error
+
+    def _unverified(self, loader: _Loader, cfg: Any) -> str:
+        """Why nothing proves that it is the right server that answers."""
+        server = _address(cfg.host)
+        if server.startswith("https"):
+            if cfg.verify_ssl:
+                return ""
+            cause = f"has insecure-skip-tls-verify: the certificate of {server} is not checked"
+            way_out = "certificate-authority or certificate-authority-data instead"
+        else:
+            if _is_loopback(server):
+                return ""
+            cause = f"names {server}: nothing is encrypted"
+            way_out = "an https address"
+        context: Any = loader._current_context  # noqa: SLF001 - as above
+        entry = context["context"]["cluster"]
+        return (
+            f"kubeconfig {self._name}: its cluster entry {entry!r} {cause}, so that any server on "
+            f"the way can take the credentials and answer in its place; give the entry {way_out}"
+        )
 
     def _check_files(self) -> None:
         for path in self._paths:
@@ -215,6 +240,15 @@ def _address(host: str) -> str:
     """The server without the credentials that may stand in its address."""
     parts = urlsplit(host)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
+
+
+def _is_loopback(server: str) -> bool:
+    """Whether it is on this machine, so that nothing is on the way."""
+    name = urlsplit(server).hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
 
 
 def _basic(host: str) -> str:

@@ -140,6 +140,7 @@ class AiohttpTransport:
         headers = CIMultiDict(request.headers)
         if access.authorization:
             headers["Authorization"] = access.authorization
+        headers.extend(access.acting)
         url = URL(access.server + request.path, encoded=True)
         if request.params:
             url = url.update_query(request.params)

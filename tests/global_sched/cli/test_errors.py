@@ -51,6 +51,34 @@ def test_a_server_that_is_away(tmp_path, command, closed_port):
     assert "check the server address of the kubeconfig's context, and that it runs" in result.output
 
 
+def test_a_server_that_is_not_verified_is_said(tmp_path, closed_port, monkeypatch, capsys):
+    """Beside the answer, on standard error; a completion says nothing, and no file no more."""
+    server = {"server": f"https://127.0.0.1:{closed_port}", "insecure-skip-tls-verify": True}
+    path = tmp_path / "kubeconfig"
+    path.write_text(
+        yaml.safe_dump(
+            {
+                "clusters": [{"name": "c", "cluster": server}],
+                "users": [{"name": "u", "user": {"token": "t"}}],
+                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+                "current-context": "x",
+            }
+        )
+    )
+
+    result = CliRunner().invoke(cli, ["--kubeconfig", str(path), "jobs"])
+    monkeypatch.setattr("sys.argv", ["x", "--kubeconfig", str(path), "explain", ""])
+    kubectl_complete()
+
+    warning, error = result.stderr.splitlines()
+    assert warning.startswith(
+        f"Warning: kubeconfig {path}: its cluster entry 'c' has insecure-skip-tls-verify"
+    )
+    assert error.startswith("Error: the control plane cannot be used")
+    assert result.stdout == ""
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("content", "want"),
     [

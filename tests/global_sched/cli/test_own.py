@@ -2,10 +2,11 @@
 
 import click
 import pytest
+import yaml
 
 from global_sched.cli.apply import apply_manifest
 from global_sched.cli.own import explain_own, jobs_own
-from global_sched.cli.view import look, look_whole
+from global_sched.cli.view import look, look_whole, opened
 from global_sched.cli.where import Where
 from global_sched.embedded.federation import Federation, running
 from global_sched.shared.api.resource import RESOURCE_BINDINGS
@@ -126,3 +127,32 @@ async def test_a_tenant_sees_their_own_job_only(capsys):
     assert refused[1].startswith("you may not read namespace team-b: ")
     assert refused[2].startswith("you may not read namespace team-b: ")
     assert refused[3] == "'only-team-b' is not in namespace team-a"
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_an_administrator_who_acts_as_a_tenant_sees_what_the_tenant_sees(capsys, tmp_path):
+    """`as` and `as-groups` of the kubeconfig decide, not the credentials that stand beside them."""
+    clock = LoopClock()
+    federation = Federation([], clock=clock, tenants=["team-a", "team-b"], state=tmp_path)
+    async with running(federation):
+        await federation_of_two(federation, clock)
+        path = federation.kubeconfigs.admin
+        content = yaml.safe_load(path.read_text())
+        [user] = content["users"]
+        user["user"] |= {"as": "ann", "as-groups": ["tenant:team-a"]}
+        path.write_text(yaml.safe_dump(content))
+
+        async with opened(Where(kubeconfig=path)) as (client, _):
+            with pytest.raises(Forbidden, match='User "ann" cannot list') as denied:
+                await look(client, clock)
+            await jobs_own(client, namespace="team-a", output="table", denied=denied.value)
+            shown = capsys.readouterr().out
+            with pytest.raises(click.ClickException, match="you may not read namespace team-b: "):
+                await jobs_own(client, namespace="team-b", output="table", denied=denied.value)
+
+    assert [line.split("   ")[0] for line in shown.splitlines()] == [
+        "JOB",
+        "Job team-a/only-team-a",
+        "Job team-a/train",
+    ]

@@ -333,6 +333,43 @@ async def test_acting_as_somebody_else(guarded):
     assert (alone.code, alone.obj["reason"]) == (500, "InternalError")
 
 
+@pytest.mark.parametrize(
+    ("header", "resource", "right"),
+    [
+        pytest.param({"Impersonate-Group": "g"}, "groups", ("groups", "g", ""), id="a group"),
+        pytest.param(
+            {"Impersonate-Uid": "u-1"}, "uids", ("uids", "u-1", "authentication.k8s.io"), id="a UID"
+        ),
+        pytest.param(
+            {"Impersonate-Extra-Why": "x"},
+            "userextras/why",
+            ("userextras/why", "x", "authentication.k8s.io"),
+            id="an extra value",
+        ),
+    ],
+)
+async def test_each_part_of_an_identity_needs_a_right_of_its_own(guarded, header, resource, right):
+    """Who may act as a user may not give it groups, UIDs or extra values besides."""
+    ann = {"kind": "User", "name": "ann"}
+    headers = {"Impersonate-User": "ann"} | header
+    await grant(guarded["root"], rule("list", "pods"), subject=ann)
+    may = rule("impersonate", "users", resourceNames=["ann"])
+    await grant(guarded["root"], may, subject={"kind": "User", "name": "bob"}, namespace="")
+
+    refused = await guarded["bob"]("GET", PODS, headers=headers)
+    alone = await guarded["root"]("GET", PODS, headers=header)
+    plural, name, group = right
+    more = rule("impersonate", plural, groups=[group], resourceNames=[name])
+    both = {"metadata": {"name": "r"}, "rules": [may, more]}
+    assert (await guarded["root"]("PUT", f"{RBAC}/clusterroles/r", both)).code == 200
+    allowed = await guarded["bob"]("GET", PODS, headers=headers)
+
+    assert refused.code == 403
+    assert f'User "bob" cannot impersonate resource "{resource}"' in refused.obj["message"]
+    assert (alone.code, alone.obj["reason"]) == (500, "InternalError")
+    assert allowed.code == 200
+
+
 async def test_the_right_to_act_as_somebody(guarded):
     """It may be given for one user alone."""
     right = rule("impersonate", "users", resourceNames=["ann"])

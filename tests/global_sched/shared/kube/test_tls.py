@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 import yaml
 from aiohttp import web
+from structlog.testing import capture_logs
 
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
+from global_sched.shared.kube.connection import Connection
+from global_sched.shared.kube.credentials import KubeconfigSource
 from global_sched.shared.kube.errors import ConfigError, Unreachable
+from tests.virtual_time import virtual_time
 
 TLS = Path(__file__).parent / "tls"
 
@@ -23,6 +27,11 @@ def inline(name):
     return base64.b64encode((TLS / name).read_bytes()).decode()
 
 
+NOT_VERIFIED = (
+    "kubeconfig {path}: its cluster entry 'c' has insecure-skip-tls-verify: the certificate of "
+    "{url} is not checked, so that any server on the way can take the credentials and answer in "
+    "its place; give the entry certificate-authority or certificate-authority-data instead"
+)
 CA = {"certificate-authority": str(TLS / "ca.pem"), "tls-server-name": "api.test"}
 CERT = {"client-certificate": str(TLS / "client.pem"), "client-key": str(TLS / "client.key")}
 INLINE_CERT = {
@@ -129,6 +138,72 @@ async def test_tokens_over_tls(kubeconfig, cluster, want):
     """A token travels over a verified connection, or over one that was asked not to be."""
     async with tls_server() as url:
         assert await ask(kubeconfig(url, cluster, {"token": "t"})) == want
+
+
+@pytest.mark.parametrize(
+    ("cluster", "want"),
+    [
+        pytest.param(CA, [], id="a server that is verified"),
+        pytest.param(
+            {"insecure-skip-tls-verify": True},
+            [NOT_VERIFIED],
+            id="one that is not",
+        ),
+        pytest.param(CA | {"insecure-skip-tls-verify": False}, [], id="the field says no"),
+    ],
+)
+async def test_a_server_that_is_not_verified_is_no_secret(kubeconfig, cluster, want):
+    """The programs log a warning when they start: file, entry, what it means, what to do."""
+    async with tls_server() as url:
+        path = kubeconfig(url, cluster, {"token": "t"})
+        with capture_logs() as logs:
+            await ask(path)
+
+    found = [(one["log_level"], one["event"], one["text"]) for one in logs]
+    assert found == [
+        ("warning", "server_not_verified", text.format(path=path, url=url)) for text in want
+    ]
+
+
+@pytest.mark.parametrize(
+    ("server", "warned"),
+    [
+        pytest.param("http://127.0.0.1:8080", False, id="this machine"),
+        pytest.param("http://localhost:8080", False, id="this machine by name"),
+        pytest.param("http://[::1]:8080", False, id="this machine over IPv6"),
+        pytest.param("http://10.0.0.1:8080", True, id="another machine"),
+        pytest.param("http://api.example", True, id="another machine by name"),
+    ],
+)
+async def test_a_connection_without_tls_is_no_secret_either(kubeconfig, server, warned):
+    """Credentials in plain text leave the machine only with a warning."""
+    said = []
+    await connect(
+        kubeconfig=kubeconfig(server, {}, {"token": "t"}), clock=LoopClock(), warn=said.append
+    )
+
+    assert [f"'c' names {server}: nothing is encrypted" in one for one in said] == [True] * warned
+
+
+@virtual_time
+async def test_a_kubeconfig_that_loses_its_ca_is_warned_of_once(kubeconfig, tmp_path):
+    """Credentials are read again; what they say anew is said, and no more than once."""
+    said, token = [], tmp_path / "token"
+    token.write_text("t")
+    user, clock = {"tokenFile": str(token)}, LoopClock()
+    path = kubeconfig("https://127.0.0.1:1", CA, user)
+    connection = Connection(
+        KubeconfigSource((path,), None, clock=clock), clock=clock, warn=said.append
+    )
+    counts = []
+    for cluster in (CA, {"insecure-skip-tls-verify": True}, {"insecure-skip-tls-verify": True}):
+        kubeconfig("https://127.0.0.1:1", cluster, user)
+        await connection.access()
+        counts.append(len(said))
+        await clock.sleep(61)
+        token.write_text("another")
+
+    assert counts == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
