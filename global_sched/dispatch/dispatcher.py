@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -15,7 +16,7 @@ from global_sched.dispatch.write_queue import PLACEMENT, REASON, STATUS, WriteQu
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.kube.retry import retry
-from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.plan import (
     Admission,
@@ -46,6 +47,15 @@ _AGAIN: Final = frozenset({Result.CONFLICT, Result.GONE, Result.FAILED, Result.I
 _OUTCOMES: Final = {Result.OK: "committed", Result.CONFLICT: "conflict"}
 
 log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    """What is to be said of an action once it is written."""
+
+    outcome: Outcome | None
+    wait: tuple[QueueName, float] | None
+    """The queue and the seconds until a first decision."""
 
 
 class Dispatcher:
@@ -80,7 +90,7 @@ class Dispatcher:
         self._reasons = ReasonBook()
         self._queued_reasons: dict[WorkloadKey, ReasonWrite] = {}
         self._busy: set[WorkloadKey] = set()
-        self._outcomes: dict[WorkloadKey, Outcome] = {}
+        self._planned: dict[WorkloadKey, _Planned] = {}
         """Of the actions that are queued or under way."""
         self._penalties = Penalties()
         self._missed: set[WorkloadKey] = set()
@@ -107,11 +117,10 @@ class Dispatcher:
                 self._missed.add(action.workload)
             if held or not self._may_write(action.workload, action.uid, action.resource_version):
                 continue
-            if isinstance(action, Admission):
-                self._observe_wait(action)
+            self._planned[action.workload] = _Planned(
+                outcome=outcomes.get(action.workload), wait=self._wait_of(action)
+            )
             self._source.assume(action, self._clock.now())
-            if action.workload in outcomes:
-                self._outcomes[action.workload] = outcomes[action.workload]
             if claim is not None and claim in self._followers:
                 self._follow(claim, action)
                 continue
@@ -139,13 +148,13 @@ class Dispatcher:
                 self._release(action)
             self._writes.end_placement()
 
-    def _observe_wait(self, action: Admission) -> None:
+    def _wait_of(self, action: Action) -> tuple[QueueName, float] | None:
         """How long a workload waited for its first decision: asked before that is assumed."""
         workload = self._source.workload(action.workload)
-        if workload is None or workload.last_scheduled is not None or not action.targets:
-            return
-        waited = max(0, action.decision.at - workload.created) / SECOND
-        self._metrics.observe(ADMISSION_WAIT, waited, queue=workload.queue)
+        first = isinstance(action, Admission) and bool(action.targets)
+        if workload is None or workload.last_scheduled is not None or not first:
+            return None
+        return workload.queue, max(0, action.decision.at - workload.created) / SECOND
 
     def _may_write(self, key: WorkloadKey, uid: str, version: str) -> bool:
         """False when a write is under way, was refused lately, or the binding moved on."""
@@ -290,8 +299,13 @@ class Dispatcher:
             self._wake()
 
     def _say_written(self, work: Work) -> None:
-        if isinstance(work, Action):
-            self._written(work, self._outcomes.get(work.workload))
+        if not isinstance(work, Action):
+            return
+        planned = self._planned[work.workload]
+        if planned.wait is not None:
+            queue, seconds = planned.wait
+            self._metrics.observe(ADMISSION_WAIT, seconds, queue=queue)
+        self._written(work, planned.outcome)
 
     def _ended(self, work: Work) -> None:
         """A placement or withdrawal is not under way any more."""
@@ -309,7 +323,7 @@ class Dispatcher:
 
     def _release(self, work: Work) -> None:
         self._busy.discard(work.workload)
-        self._outcomes.pop(work.workload, None)
+        self._planned.pop(work.workload, None)
         self._queued_reasons.pop(work.workload, None)
         if isinstance(work, Action):
             self._source.forget(work.workload)

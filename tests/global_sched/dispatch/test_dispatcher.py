@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from global_sched.dispatch.binding_writer import Saying, Written
 from global_sched.dispatch.dispatcher import Dispatcher
@@ -9,13 +10,16 @@ from global_sched.dispatch.results import Result
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.errors import Target, Unreachable
-from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.plan import Admission, Plan
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.workload import Target as Place
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.spec import Program
 from tests.builders import decision, workload
 from tests.virtual_time import virtual_time
+
+ON_M1 = Place(cluster=ClusterName("m1"))
 
 
 class Writer:
@@ -88,14 +92,14 @@ def admissions(*names):
 
 
 @asynccontextmanager
-async def dispatching(writer, *, concurrency=2, written=lambda *_: None):
+async def dispatching(writer, *, concurrency=2, written=lambda *_: None, metrics=None):
     rung = []
     dispatcher = Dispatcher(
         writer,
         Source(),
         clock=LoopClock(),
         term=Always(),
-        metrics=Metrics(Program.GLOBAL),
+        metrics=metrics or Metrics(Program.GLOBAL),
         wake=lambda: rung.append(asyncio.get_running_loop().time()),
         written=written,
         concurrency=concurrency,
@@ -166,6 +170,34 @@ async def test_a_status_that_fails_is_left_to_the_next_cycle():
 
     assert writer.done == ["placement ns/a"]
     assert len(rung) == 1
+
+
+@virtual_time
+async def test_a_wait_is_counted_once_it_is_over():
+    """A first placement that meets another writer ends no wait; the one that stands does."""
+    results = [Result.CONFLICT, Result.OK]
+
+    class Contended(Writer):
+        async def write(self, work):
+            written = await super().write(work)
+            if isinstance(work, Saying):
+                return written
+            result = results.pop(0)
+            return Written(result, written.then if result is Result.OK else None)
+
+    metrics = Metrics(Program.GLOBAL)
+    [admission] = admissions("a").admissions
+    plan = Plan(admissions=(replace(admission, targets=(ON_M1,)),))
+    counts = []
+    async with dispatching(Contended(), metrics=metrics) as (dispatcher, _):
+        for _ in range(2):
+            dispatcher.submit(plan, Policy())
+            await dispatcher.placed()
+            await asyncio.sleep(5)
+            counts.append(metrics.render().count(b"gsched_admission_wait_seconds_count{"))
+
+    assert results == []
+    assert counts == [0, 1]
 
 
 @virtual_time
