@@ -197,12 +197,9 @@ def _look_at(world: _World, since: _Since, job: Job, at: float) -> None:
     if binding is None or template is None or template["metadata"].get("deletionTimestamp"):
         return
     decision = _decision(binding)
-    granted = {
-        one["cluster"]: sum(one["amounts"].values())
-        for one in decision.get("grants") or ()
-        if one.get("amounts")
-    }
-    leaving = {one["cluster"] for one in decision.get("left") or ()}
+    grants = decision.get("grants") or ()
+    granted = {one["cluster"]: sum((one.get("amounts") or {}).values()) for one in grants}
+    leaving = {one["cluster"] for one in grants if one.get("left")}
     for member, pods in _all_members(world, live).items():
         most = granted.get(member, 0)
         text = f"{name} has {len(pods)} live pods in {member}, and {most} are admitted"
@@ -316,13 +313,13 @@ def _held(world: _World, queue: str) -> int:
         if job is None or queue not in _path(world, job["spec"].get("queue") or "default"):
             continue
         decision = _decision(binding)
-        if not _finished(binding):
-            per_pod = _gpus_by_task(job)
-            for grant in decision.get("grants") or ():
+        per_pod = _gpus_by_task(job)
+        for grant in decision.get("grants") or ():
+            if grant.get("left"):
+                total += (grant.get("held") or {}).get(GPU, 0)
+            elif not _finished(binding):
                 amounts = grant.get("amounts") or {}
                 total += sum(per_pod.get(name, 0) * pods for name, pods in amounts.items())
-        for left in decision.get("left") or ():
-            total += (left.get("held") or {}).get(GPU, 0)
     return total
 
 

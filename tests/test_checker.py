@@ -33,8 +33,10 @@ def job(pods=2, *, tier=None, gpus=8, queue="q", name="a"):
 def binding(grants, *, left=(), epoch=1, name="a", message=""):
     decision = {
         "epoch": epoch,
-        "grants": [{"cluster": one, "amounts": {"w": pods}} for one, pods in grants.items()],
-        "left": [{"cluster": one, "held": {GPU: gpus}} for one, gpus in left],
+        "grants": [
+            *({"cluster": one, "amounts": {"w": pods}} for one, pods in grants.items()),
+            *({"cluster": one, "left": "then", "held": {GPU: gpus}} for one, gpus in left),
+        ],
     }
     said = [{"type": "Scheduled", "status": "False", "message": message}] if message else []
     return {

@@ -256,10 +256,11 @@ class Statement:
         at, gang = self.rooms.position.get(grant.cluster), workload.demand.gang
         if at is None:
             return
-        held = Resources() if gang is None else gang.requests(workload.held(grant))
+        amounts = workload.held(grant)
+        held = Resources() if gang is None else gang.requests(amounts)
         self.leave(workload, grant.cluster, held)
         uid = self.rooms.rooms[at].cluster.uid
-        yield Left(cluster=grant.cluster, at=self.now, uid=uid, held=held)
+        yield Left(cluster=grant.cluster, at=self.now, uid=uid, held=held, amounts=amounts)
 
     def confirm(self, workload: Workload, *, scheduled_now: bool) -> None:
         """Plan to bring the status up to date."""

@@ -264,7 +264,7 @@ class Directive(Wire, frozen=True):
 
 
 class GrantRecord(Wire, frozen=True):
-    """What was admitted in one cluster."""
+    """What was admitted in one cluster, or with `left` what it was withdrawn from there."""
 
     cluster: str = ""
     amounts: dict[str, Count] | None = None
@@ -272,6 +272,12 @@ class GrantRecord(Wire, frozen=True):
     domain: str = ""
     tier: int | None = None
     tier_name: str = ""
+    left: str = ""
+    """When it was withdrawn from there."""
+    uid: str = ""
+    """Of the Cluster object that it was withdrawn from."""
+    held: dict[str, Count] | None = None
+    """What it held there, by resource in base units."""
 
 
 class BackoffRecord(Wire, frozen=True):
@@ -314,16 +320,6 @@ class GiveUpRecord(Wire, frozen=True):
     amounts: dict[str, Count] | None = None
 
 
-class LeftRecord(Wire, frozen=True):
-    """A cluster that it was withdrawn from, and where pods may still run."""
-
-    cluster: str = ""
-    at: str = ""
-    uid: str = ""
-    held: dict[str, Count] | None = None
-    """What it held there, by resource in base units."""
-
-
 class DecisionRecord(Wire, frozen=True):
     """The JSON of the annotation `decision.global-sched.io/decision`."""
 
@@ -340,4 +336,3 @@ class DecisionRecord(Wire, frozen=True):
     priority: Annotated[int, Limits(ge=-(2**31), lt=2**31)] | None = None
     claimed: str = ""
     evictions: Count = 0
-    left: list[LeftRecord] | None = None

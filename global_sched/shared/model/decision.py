@@ -84,6 +84,8 @@ class Left:
     uid: str = ""
     """Of the Cluster object: another member of the same name is another one."""
     held: Resources = Resources()
+    amounts: Amounts = Amounts()
+    """Its pods there when it was withdrawn; none where that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from global_sched.shared.api.federation import (
     GiveUpRecord,
     GrantRecord,
     LeaverRecord,
-    LeftRecord,
 )
 from global_sched.shared.model.decision import (
     MOST_EVICTIONS,
@@ -47,7 +46,10 @@ def render_decision(decision: Decision) -> str:
         epoch=decision.epoch,
         at=format_micro(decision.at),
         order=decision.order,
-        grants=[_grant_record(grant) for grant in decision.grants],
+        grants=[
+            *(_grant_record(grant) for grant in decision.grants),
+            *(_left_record(left) for left in decision.left),
+        ],
         pending=amounts_map(decision.pending) or None,
         backoffs=[
             BackoffRecord(
@@ -69,7 +71,6 @@ def render_decision(decision: Decision) -> str:
         priority=decision.priority,
         claimed="" if decision.claimed is None else format_micro(decision.claimed),
         evictions=decision.evictions,
-        left=[_left_record(one) for one in decision.left] or None,
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -122,7 +123,7 @@ def parse_decision(text: str) -> Decision:
         at = parse_instant(record.at)
         backoffs = tuple(_backoff(one) for one in record.backoffs or ())
         claim = None if record.claim is None else _claim(record, record.claim)
-        left = tuple(_left(one) for one in record.left or ())
+        left = tuple(_left(one) for one in record.grants or () if one.left)
         evicted = parse_instant(record.evicted) if record.evicted else None
         claimed = parse_instant(record.claimed) if record.claimed else None
     except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
@@ -134,7 +135,7 @@ def parse_decision(text: str) -> Decision:
         epoch=record.epoch,
         at=at,
         order=record.order,
-        grants=tuple(_grant(one) for one in record.grants or ()),
+        grants=tuple(_grant(one) for one in record.grants or () if not one.left),
         pending=amounts_of(record.pending),
         backoffs=backoffs,
         claim=claim,
@@ -165,21 +166,23 @@ def _grant(record: GrantRecord) -> Grant:
     )
 
 
-def _left_record(left: Left) -> LeftRecord:
-    return LeftRecord(
+def _left_record(left: Left) -> GrantRecord:
+    return GrantRecord(
         cluster=left.cluster,
-        at=format_micro(left.at),
+        amounts=amounts_map(left.amounts),
+        left=format_micro(left.at),
         uid=left.uid,
         held=dict(left.held.entries) or None,
     )
 
 
-def _left(record: LeftRecord) -> Left:
+def _left(record: GrantRecord) -> Left:
     return Left(
         cluster=ClusterName(record.cluster),
-        at=parse_instant(record.at),
+        at=parse_instant(record.left),
         uid=record.uid,
         held=Resources.of(record.held or {}),
+        amounts=amounts_of(record.amounts),
     )
 
 
