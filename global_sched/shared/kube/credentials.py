@@ -138,6 +138,8 @@ class KubeconfigSource:
                     f"kubeconfig {self._name}: server {cfg.host!r} is not an http(s) address"
                 )
             user = loader._user  # noqa: SLF001 - the package has no public view of the entries
+            if user is None:
+                self._check_no_user(loader)
             return Access(
                 server=_address(cfg.host),
                 authorization=await _authorization(cfg) or _basic(cfg.host),
@@ -151,6 +153,17 @@ class KubeconfigSource:
         except _BROKEN as error:
             text = f"kubeconfig {self._name} cannot be used: {_words(error)}"
             raise ConfigError(f"{text}; check it with `kubectl config view`") from error
+
+    def _check_no_user(self, loader: _Loader) -> None:
+        """A context may leave the user out, but not name one that is not there."""
+        context: Any = loader._current_context  # noqa: SLF001 - as above
+        name = context["context"].safe_get("user")
+        if name:
+            raise ConfigError(
+                f"kubeconfig {self._name}: its context {context['name']!r} names the user "
+                f"{name!r}, which has no entry in users: add one with `kubectl config "
+                "set-credentials`, or name another context"
+            )
 
     def _unverified(self, loader: _Loader, cfg: Any) -> str:
         """Why nothing proves that it is the right server that answers."""

@@ -118,6 +118,12 @@ def test_no_credentials(home, monkeypatch, options, env, want):
             id="a missing cluster",
         ),
         pytest.param(
+            "current-context: y\ncontexts: [{name: y, context: {cluster: c, user: u}}]\n"
+            "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: v}]",
+            "its context 'y' names the user 'u', which has no entry in users",
+            id="a missing user",
+        ),
+        pytest.param(
             "current-context: y\ncontexts: [{name: y, context: {cluster: c}}]\n"
             "clusters: [{name: c, cluster: {server: 'ftp://x'}}]",
             "not an http",
