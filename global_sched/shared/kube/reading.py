@@ -12,7 +12,7 @@ from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.channel import Channel, Observer, decoded, target_of
 from global_sched.shared.kube.decode import Codec, Page, WatchEvent, codec
-from global_sched.shared.kube.errors import DecodeError, TooLarge
+from global_sched.shared.kube.errors import DecodeError, Target, TooLarge
 from global_sched.shared.kube.objects import Malformed
 from global_sched.shared.kube.salvage import SalvageError
 from global_sched.shared.kube.transport import Request, Transport
@@ -76,7 +76,7 @@ class Reader:
         """
         target = target_of("get", resource, namespace, name, subresource)
         body = await self._channel.send("GET", resource.path(namespace, name, subresource), target)
-        return decoded(body, codec(type), target)
+        return _asked_for(decoded(body, codec(type), target), name, target)
 
     async def list(
         self,
@@ -220,3 +220,13 @@ async def _one_by_one(
         async for batch in source:
             for event in batch:
                 yield event
+
+
+def _asked_for(found: T, name: str, target: Target) -> T:
+    """The answer to a read. Raises DecodeError for a list in place of the object.
+
+    An object without its fields would be believed to have none of them.
+    """
+    if isinstance(found, dict) and "items" in found and "name" not in (found.get("metadata") or {}):
+        raise DecodeError(f"the answer cannot be read: a list, and not {name!r}", target=target)
+    return found

@@ -332,3 +332,12 @@ async def test_an_answer_to_a_write_without_a_version_is_not_believed(answer):
         with pytest.raises(DecodeError, match="no resourceVersion"):
             await client.patch(LEASES, "a", {}, namespace="ns", type=Lease)
         await client.close()
+
+
+async def test_a_list_in_place_of_an_object_is_not_believed():
+    """An object without its fields would be believed to have none of them."""
+    async with serving(says({"metadata": {"resourceVersion": "1"}, "items": []})) as script:
+        client = script.client()
+        with pytest.raises(DecodeError, match="a list, and not 'a'"):
+            await client.get(CONFIGMAPS, "a", namespace="ns")
+        await client.close()
