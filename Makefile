@@ -9,7 +9,7 @@ WORKERS ?= 6
 MEMBERS ?= 3
 
 .PHONY: demo test test-deep scenarios check gen fix bench bench-peers clean help \
-	karmada-up karmada-down karmada-status e2e
+	karmada-up karmada-down karmada-status e2e faults
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -67,6 +67,9 @@ karmada-status: $(DEV) ## Its processes, and whether they work
 e2e: $(DEV) ## The end-to-end suite on a real Karmada (KARMADA=1.17.1 for the older one)
 	$(BIN)/python -m deploy.local build
 	$(BIN)/python -m tools.e2e $(ARGS)
+
+faults: $(DEV) ## Real processes killed, stopped, cut off and lied to, judged in every state
+	$(BIN)/pytest tests/faults -m faults -p no:randomly -p no:cacheprovider --durations=0 $(ARGS)
 
 clean: ## Remove what was built, the environment included
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
