@@ -7,9 +7,11 @@ second on.
 
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.deep import DEEP
@@ -40,6 +42,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """All properties look at more examples in `make test-deep`."""
     if item.path.is_relative_to(FOLDER / "properties"):
         item.add_marker("deep")
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_at_first() -> Iterator[None]:
+    """A program that a test ran has set level and form of the logs; the next test begins anew."""
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()
 
 
 @pytest.hookimpl(trylast=True)

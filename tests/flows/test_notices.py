@@ -94,11 +94,11 @@ async def _until_done(plane, logs, word, *, placed):
     waiting = counted("id-train-job", reached=False, reason="node is full")
     for generation in range(2, 30):
         await plane.report("m1", generation=generation, workloads=[] if placed else [waiting])
-        for _ in range(100):
+        for _ in range(20):
             said = any(one["event"] == word for one in logs) or (not placed and await events(plane))
             done = bool((await plane.binding("train-job"))["spec"].get("clusters")) == placed
             assert done or not said
             if said:
                 return
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.25)
     raise AssertionError(f"{word} is not said")
