@@ -72,7 +72,7 @@ def _shared(town, known):
         town.workloads[key] = replace(one, demand=demand)
 
 
-@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 100)  # twice four cycles each
+@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 60)  # twice four cycles each
 @given(towns(), policies, copies("a"), copies("b"), st.data())
 def test_together_or_one_by_one(town, policy, first, second, data):
     """Searches, reservations, limits on what waits and ageing tell the same to each of them."""

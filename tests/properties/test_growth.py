@@ -3,12 +3,13 @@
 from collections import Counter
 from dataclasses import replace
 
-from hypothesis import event, given, note
+from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
 from global_sched.core import run_cycle
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.workload import Division
+from tests.deep import DEEP
 from tests.properties.test_reclaim import COMMON, POLICY, check_victims, shown, towns
 
 
@@ -28,7 +29,7 @@ def has(town, key, amounts):
     return bool(one.targets) and one.decision.grants[0].amounts.covers(amounts)
 
 
-@COMMON
+@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 80)
 @given(towns(), st.data())
 def test_growth(town, data):
     """Growth takes from whom it may, keeps what it has, comes whole, and then all is quiet."""

@@ -10,6 +10,7 @@ from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.queue import Queue
 from tests.builders import workload
+from tests.deep import DEEP
 from tests.properties.test_reclaim import COMMON, NO_CLAIMS, POLICY, shown
 from tests.towns import Member, Town
 
@@ -45,7 +46,7 @@ def towns(draw):
     return town
 
 
-@settings(COMMON)
+@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 50)
 @given(towns())
 def test_what_leaves_leaves_once(town):
     """One world is planned for once; both rules below begin with that plan."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import event, given, note
+from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
 from global_sched.core import run_cycle
@@ -10,6 +10,7 @@ from global_sched.core.ledger import Ledger
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from tests.builders import workload
+from tests.deep import DEEP
 from tests.properties.test_reclaim import COMMON, LEAVES, POLICY, shown, trees
 from tests.towns import Member, Town
 
@@ -49,7 +50,7 @@ def _rest(town):
     raise AssertionError("it never ends")
 
 
-@COMMON
+@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 80)
 @given(crowds())
 def test_surplus_that_is_deserved(town):
     """At rest no queue lacks surplus that it deserves while another holds surplus over its own.
