@@ -50,6 +50,8 @@ PERIOD: Final = 1.0
 """Seconds between two looks at what is being left."""
 LEAST_AGE: Final = 2
 """Seconds that a withdrawal stands at least: Karmada may be writing a very young copy."""
+GONE_SECONDS: Final = 15
+"""So long a withdrawal stands after its Cluster object is gone: pods of an unjoined member end."""
 UNPROVED: Final = "LeftUnproved"
 
 log = get_logger(__name__)
@@ -79,6 +81,8 @@ class Leavings:
         self._keys: set[ObjectKey] = set()
         self._accepted: dict[Seen, Instant] = {}
         """When a withdrawal was first read from the API server: it was accepted by then."""
+        self._replaced_since: dict[Seen, Instant] = {}
+        """When it was first found that a Cluster object is gone."""
         self._some = asyncio.Event()
 
     def seen(self, wire: ResourceBinding) -> None:
@@ -99,6 +103,7 @@ class Leavings:
         while True:
             if not self._keys:
                 self._accepted.clear()
+                self._replaced_since.clear()
                 self._some.clear()
                 await self._some.wait()
             await self._clock.sleep(PERIOD)
@@ -128,7 +133,9 @@ class Leavings:
             now = self._clock.now()
             accepted = self._accepted.setdefault((key, left.cluster, left.at), now)
             if self._replaced(left):
-                unproved.add(left.cluster)
+                since = self._replaced_since.setdefault((key, left.cluster, left.at), now)
+                if now - since >= GONE_SECONDS * SECOND:
+                    unproved.add(left.cluster)
             elif now - left.at >= LEAST_AGE * SECOND and await self._is_gone(
                 binding, left, accepted, resource
             ):
