@@ -38,7 +38,7 @@ class BindingBook:
         return len(self._entries)
 
     def offer(self, wire: ResourceBinding, now: Instant | None) -> None:
-        """Put a version down that came `now`; it is reduced when somebody looks."""
+        """Keep a version that arrived `now`; it is reduced at the next reading."""
         meta = wire.metadata
         self._incoming[WorkloadKey(f"{meta.namespace}/{meta.name}")] = (wire, now)
         if len(self._incoming) >= INCOMING_LIMIT:

@@ -56,7 +56,8 @@ UNPROVED: Final = "LeftUnproved"
 
 log = get_logger(__name__)
 Body = dict[str, Any]
-Seen = tuple[ObjectKey, ClusterName, Instant]
+Fact = tuple[str, ClusterName, Instant]
+"""`accepted` or `cluster gone`, the cluster that is left, and when it was withdrawn from there."""
 
 
 class Leavings:
@@ -78,42 +79,37 @@ class Leavings:
         self._term = term
         self._metrics = metrics
         self._recorder = recorder
-        self._keys: set[ObjectKey] = set()
-        self._accepted: dict[Seen, Instant] = {}
-        """When a withdrawal was first read from the API server: it was accepted by then."""
-        self._replaced_since: dict[Seen, Instant] = {}
-        """When it was first found that a Cluster object is gone."""
+        self._first: dict[ObjectKey, dict[Fact, Instant]] = {}
+        """The bindings that are leaving, with when each fact about a withdrawal was first seen."""
         self._some = asyncio.Event()
 
     def seen(self, wire: ResourceBinding) -> None:
         """A binding is new or changed."""
         key = ObjectKey(wire.metadata.namespace or "", wire.metadata.name)
         if _leaves(wire):
-            self._keys.add(key)
+            self._first.setdefault(key, {})
             self._some.set()
         else:
-            self._keys.discard(key)
+            self._first.pop(key, None)
 
     def gone(self, key: ObjectKey) -> None:
         """A binding was deleted."""
-        self._keys.discard(key)
+        self._first.pop(key, None)
 
     async def run(self) -> None:
         """Look at all of them again and again, until cancelled."""
         while True:
-            if not self._keys:
-                self._accepted.clear()
-                self._replaced_since.clear()
+            if not self._first:
                 self._some.clear()
                 await self._some.wait()
             await self._clock.sleep(PERIOD)
-            for key in sorted(self._keys):
+            for key in sorted(self._first):
                 if not self._term.valid():
                     break
                 try:
                     await self._look(key)
                 except NotFound:
-                    self._keys.discard(key)
+                    self._first.pop(key, None)
                 except ApiError as error:  # a newer version is looked at in the next round
                     log.info("withdrawal_not_ended", name=str(key), error=str(error))
 
@@ -126,17 +122,18 @@ class Leavings:
         decision = decision_of(raw)
         found = withdrawals(raw, decision)
         if not found:
-            self._keys.discard(key)
+            self._first.pop(key, None)
             return
+        first = self._first.setdefault(key, {})
         gone, unproved = set[ClusterName](), set[ClusterName]()
         for left in found:
             now = self._clock.now()
-            accepted = self._accepted.setdefault((key, left.cluster, left.at), now)
+            accepted = first.setdefault(("accepted", left.cluster, left.at), now)
             if self._replaced(left):
-                since = self._replaced_since.setdefault((key, left.cluster, left.at), now)
+                since = first.setdefault(("cluster gone", left.cluster, left.at), now)
                 if now - since >= GONE_SECONDS * SECOND:
                     unproved.add(left.cluster)
-            elif now - left.at >= LEAST_AGE * SECOND and await self._is_gone(
+            elif now - accepted >= LEAST_AGE * SECOND and await self._is_gone(
                 binding, left, accepted, resource
             ):
                 gone.add(left.cluster)
@@ -177,7 +174,7 @@ class Leavings:
         return bool(json.loads(answer).get("items"))
 
     def _tell(self, resource: Resource, raw: Body, unproved: set[ClusterName]) -> None:
-        """Nothing will ever show it: whoever reads the Event has to look."""
+        """An Event for each cluster of which nothing can show any more that its pods have ended."""
         meta = raw["metadata"]
         for cluster in sorted(unproved):
             self._recorder.record(

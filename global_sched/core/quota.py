@@ -34,9 +34,9 @@ class Bound(Protocol):
 class Limit:
     """Amounts of which no more may be held: a queue's capability, a tenant's limits.
 
-    What is `leaving` is used until its pods have ended. What is set `aside` is for somebody else,
-    however much of it is free, but for what is guaranteed to those `below` the limit, on the path
-    of whoever asks, and idle.
+    What is `leaving` is used until its pods have ended. What is set `aside` is kept for another
+    workload, however much of it is free. An idle guarantee of a queue `below` the limit, on the
+    path of the queue that asks, is not affected by it.
     """
 
     __slots__ = ("_aside", "_below", "_held", "_leaving", "_limits", "_reason", "_who")

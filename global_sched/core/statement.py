@@ -47,9 +47,7 @@ class Mark:
     dead: Mapping[Standing, Refusal]
     admissions: int
     withdrawals: int
-    charges: int
-    asides: int
-    leaves: int
+    booked: int
     order: int
 
 
@@ -69,9 +67,8 @@ class Statement:
         self.claims: list[Claiming] = []
         self.outcomes: list[Outcome] = []
         self.decided: set[WorkloadKey] = set()
-        self._charges: list[tuple[Charge, int]] = []
-        self._asides: list[tuple[Charge, int]] = []
-        self._leaves: list[Charge] = []
+        self._booked: list[tuple[Callable[[Charge, int], None], Charge, int]] = []
+        """What was changed in the ledger, in order: held, set aside, or used by pods that leave."""
         self._order = 0
         self._doubts = Doubts()
 
@@ -143,23 +140,15 @@ class Statement:
             dead=self.standings.mark(),
             admissions=len(self.admissions),
             withdrawals=len(self.withdrawals),
-            charges=len(self._charges),
-            asides=len(self._asides),
-            leaves=len(self._leaves),
+            booked=len(self._booked),
             order=self._order,
         )
 
     def rollback(self, mark: Mark) -> None:
         """Undo everything since the mark: admissions, withdrawals, charges, releases, room."""
-        for charge, times in reversed(self._charges[mark.charges :]):
-            self.ledger.charge(charge, -times)
-        del self._charges[mark.charges :]
-        for charge, times in reversed(self._asides[mark.asides :]):
-            self.ledger.set_aside(charge, -times)
-        del self._asides[mark.asides :]
-        for charge in reversed(self._leaves[mark.leaves :]):
-            self.ledger.leave(charge, -1)
-        del self._leaves[mark.leaves :]
+        for change, charge, times in reversed(self._booked[mark.booked :]):
+            change(charge, -times)
+        del self._booked[mark.booked :]
         undone = [one.workload for one in self.admissions[mark.admissions :]]
         undone += [one.workload for one in self.withdrawals[mark.withdrawals :]]
         self.decided.difference_update(undone)
@@ -277,11 +266,11 @@ class Statement:
 
     def charge(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
         """The workload holds that much more."""
-        self._book(Charge(workload.queue, workload.tenant, cluster, amount), 1)
+        self._book(self.ledger.charge, Charge(workload.queue, workload.tenant, cluster, amount), 1)
 
     def release(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
         """It holds that much less quota from now on; room of this cycle is made by `make_room`."""
-        self._book(Charge(workload.queue, workload.tenant, cluster, amount), -1)
+        self._book(self.ledger.charge, Charge(workload.queue, workload.tenant, cluster, amount), -1)
 
     def shrink(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
         """It holds that much less, and the limits count it still: its pods have not ended yet."""
@@ -291,20 +280,18 @@ class Statement:
     def leave(self, workload: Workload, cluster: ClusterName, amount: Resources) -> None:
         """Limits count that much more for the rest of the cycle: pods of it that have to end."""
         charge = Charge(workload.queue, workload.tenant, cluster, amount)
-        self._leaves.append(charge)
-        self.ledger.leave(charge)
+        self._book(self.ledger.leave, charge, 1)
 
     def set_aside(
         self, workload: Workload, cluster: ClusterName, amount: Resources, times: int = 1
     ) -> None:
         """So much more is kept for it while it waits, or less; it holds none of that."""
         charge = Charge(workload.queue, workload.tenant, cluster, amount)
-        self._asides.append((charge, times))
-        self.ledger.set_aside(charge, times)
+        self._book(self.ledger.set_aside, charge, times)
 
-    def _book(self, charge: Charge, times: int) -> None:
-        self._charges.append((charge, times))
-        self.ledger.charge(charge, times)
+    def _book(self, change: Callable[[Charge, int], None], charge: Charge, times: int) -> None:
+        self._booked.append((change, charge, times))
+        change(charge, times)
 
     def make_room(self, at: int, change: Callable[[Space], object], amount: Resources) -> None:
         """Make room in a cluster, as `Rooms.give` says; whoever was refused is asked again.

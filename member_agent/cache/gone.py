@@ -1,12 +1,16 @@
 """Which withdrawals of the Directive have nothing left here: no object, and no pod in any phase."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from global_sched.shared.api.federation import LeftBinding
 from member_agent.cache.pods import Kind, PodSource
 from member_agent.cache.records import OwnerRef, PodRecord
 from member_agent.cache.state import ClusterCache
 from member_agent.cache.units import DEPTH, find_root
+
+_BELONG: Final = (Kind.POD, Kind.POD_GROUP, Kind.OWNER)
+"""Kinds of objects that belong to a workload."""
 
 
 def gone(cache: ClusterCache, leave: frozenset[tuple[str, str]] = frozenset()) -> list[LeftBinding]:
@@ -46,9 +50,6 @@ def gone(cache: ClusterCache, leave: frozenset[tuple[str, str]] = frozenset()) -
         ),
         key=lambda one: (one.binding, one.at),
     )
-
-
-_BELONG = (Kind.POD, Kind.POD_GROUP, Kind.OWNER)
 
 
 def _binding(

@@ -142,7 +142,7 @@ class LeftBinding(Wire, frozen=True):
 
     binding: str = ""
     at: str = ""
-    """When it was withdrawn: two withdrawals of one binding are told apart by it."""
+    """When it was withdrawn; it distinguishes two withdrawals of one binding."""
     namespace: str = ""
     kind: str = ""
     name: str = ""
