@@ -1,5 +1,6 @@
 """The command `gsched`, and the two executables that make it a kubectl plugin."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -192,8 +193,13 @@ def _run(**options: str) -> None:
     """The command line; an answer that cannot be written (a full disk) is one line, too."""
     _quiet()
     try:
-        cli(**options)
+        try:
+            cli(**options)
+        finally:
+            sys.stdout.flush()
     except OSError as error:
+        # What is still buffered would fail once more when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(f"Error: the answer cannot be written: {error.strerror or error}")
 
 

@@ -1,6 +1,7 @@
 """Rows in every form, and how numbers are spelt."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -109,13 +110,15 @@ def test_standard_output_is_the_answer_alone():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
-def test_a_full_disk_is_one_line():
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered output", "unbuffered output"])
+def test_a_full_disk_is_one_line(unbuffered):
     """An answer that cannot be written."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-c", "from global_sched.cli.main import main; main()", "-h"],
             stdout=full,
             stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
             text=True,
             check=False,
         )
