@@ -35,18 +35,23 @@ async def tasks(world, name):
     return [one["fromCluster"] for one in spec.get("gracefulEvictionTasks") or ()]
 
 
+async def a_victim_in_a_silent_member(world):
+    """Gang `low` runs in m1 and may go to m2; m1 falls silent; `high` claims the place of `low`."""
+    await two_classes(world, ("m1", "m2"))
+    low = gang("low", seconds=9999, spec={"priorityClassName": "low"})
+    await world.submit(low, where=ORDERED)
+    await world.until_phase("low", "Running")
+    await world.silence("m1")
+    high = gang("high", seconds=9999, spec={"priorityClassName": "high"})
+    await world.submit(high, where=placement("m1"))
+
+
 @pytest.mark.slow
 @virtual_time
 async def test_a_victim_in_a_member_that_does_not_answer_runs_nowhere_else(tmp_path):
     """Its pods run on there for ever; once the member answers they end, and it goes elsewhere."""
     async with whole(tmp_path, member("m1"), member("m2")) as world:
-        await two_classes(world, ("m1", "m2"))
-        low = gang("low", seconds=9999, spec={"priorityClassName": "low"})
-        await world.submit(low, where=ORDERED)
-        await world.until_phase("low", "Running")
-        await world.silence("m1")
-        high = gang("high", seconds=9999, spec={"priorityClassName": "high"})
-        await world.submit(high, where=placement("m1"))
+        await a_victim_in_a_silent_member(world)
         for _ in range(6):
             await asyncio.sleep(30)
             assert await world.clusters("low") == []
@@ -93,13 +98,7 @@ async def test_quota_is_not_free_before_the_pods_have_ended(tmp_path):
 async def test_an_operator_says_that_nothing_is_left(tmp_path):
     """`gsched left` ends the withdrawal from a member that never answers again, and no other."""
     async with whole(tmp_path, member("m1"), member("m2")) as world:
-        await two_classes(world, ("m1", "m2"))
-        low = gang("low", seconds=9999, spec={"priorityClassName": "low"})
-        await world.submit(low, where=ORDERED)
-        await world.until_phase("low", "Running")
-        await world.silence("m1")
-        high = gang("high", seconds=9999, spec={"priorityClassName": "high"})
-        await world.submit(high, where=placement("m1"))
+        await a_victim_in_a_silent_member(world)
         await asyncio.sleep(60)
 
         async def said(cluster):
@@ -136,13 +135,7 @@ async def test_no_victim_is_chosen_in_a_member_that_has_not_reported_for_long(tm
 async def test_a_cluster_that_is_gone_is_left_without_a_proof(tmp_path):
     """Nothing can show it any more: the workload is placed again, and an Event says so."""
     async with whole(tmp_path, member("m1"), member("m2")) as world:
-        await two_classes(world, ("m1", "m2"))
-        low = gang("low", seconds=9999, spec={"priorityClassName": "low"})
-        await world.submit(low, where=ORDERED)
-        await world.until_phase("low", "Running")
-        await world.silence("m1")
-        high = gang("high", seconds=9999, spec={"priorityClassName": "high"})
-        await world.submit(high, where=placement("m1"))
+        await a_victim_in_a_silent_member(world)
         await asyncio.sleep(30)
         assert await tasks(world, "low") == ["m1"]
         await world.admin.patch(
