@@ -156,6 +156,9 @@ class Leavings:
     ) -> bool:
         """Whether it is shown that nothing is left in a cluster."""
         report = self._state.reports.get(left.cluster)
+        cluster = self._state.world.cluster(left.cluster)
+        if report is None and cluster is not None and cluster.terminating:
+            return False  # Its reports go with their namespace: it may well have an agent.
         if report is not None:
             if report.capacity.observed <= accepted:
                 return False

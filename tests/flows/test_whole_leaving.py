@@ -8,6 +8,7 @@ import pytest
 from global_sched.cli.left import end
 from global_sched.cli.where import Where
 from global_sched.shared.api import resource as kinds
+from global_sched.shared.api.names import execution_namespace
 from tests.flows.federation import gang, member, whole
 from tests.flows.test_whole_reclaim import two_classes
 from tests.virtual_time import virtual_time
@@ -152,3 +153,30 @@ async def test_a_cluster_that_is_gone_is_left_without_a_proof(tmp_path):
         ]
         assert len(notes) == 1
         assert notes[0].startswith("cluster m1 is gone or another one")
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_report_that_goes_with_its_cluster_is_no_sign_of_a_member_without_agent(tmp_path):
+    """While a Cluster is being deleted its report is gone, and its pods may run: it waits."""
+    async with whole(tmp_path, member("m1"), member("m2")) as world:
+        low = gang("low", seconds=9999)
+        await world.submit(low, where=ORDERED)
+        await world.until_phase("low", "Running")
+        await world.kill("m1")
+        cluster = await world.admin.get(kinds.CLUSTERS, "m1")
+        kept = [*cluster["metadata"].get("finalizers", ()), "test.example/kept"]
+        await world.admin.patch(kinds.CLUSTERS, "m1", {"metadata": {"finalizers": kept}})
+        await world.admin.delete(kinds.CLUSTERS, "m1")
+        await asyncio.sleep(60)
+        reports = (await world.admin.list(kinds.CAPACITY_REPORTS)).items
+        assert {one["spec"]["cluster"] for one in reports} == {"m2"}
+        assert (await world.clusters("low"), await tasks(world, "low")) == ([], ["m1"])
+        assert await world.pods("m2") == []
+
+        await world.admin.patch(kinds.CLUSTERS, "m1", {"metadata": {"finalizers": None}})
+        await world.until_phase("low", "Running", seconds=300)
+        assert await world.clusters("low") == ["m2"]
+        # A namespace that is being deleted takes nothing new (403): no right is missing.
+        gone = execution_namespace("m1")
+        world.records = [one for one in world.records if one[1].namespace != gone]
