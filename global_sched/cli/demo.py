@@ -114,6 +114,7 @@ class _Demo:
             [self._member(c.name) for c in self._scenario.world.clusters],
             clock=self._clock,
             state=self._state,
+            tls=True,
         )
         async with running(federation):
             assert federation.kubeconfigs is not None

@@ -11,7 +11,9 @@ from typing import NoReturn
 
 from global_sched.embedded.apiserver import ApiServer
 from global_sched.embedded.apiserver.identity import ADMIN
+from global_sched.embedded.apiserver.tls import loopback_tls
 from global_sched.embedded.credentials import Tokens
+from global_sched.shared.clock import SystemClock
 
 
 class _Parser(argparse.ArgumentParser):
@@ -47,7 +49,14 @@ async def serve(port: int, data: Path | None) -> None:
         loop.add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="global-sched-") as temporary:
         tokens = Tokens(data)
-        server = ApiServer(name="embedded", data_dir=data, tokens={tokens.of("admin"): ADMIN})
+        clock = SystemClock()
+        server = ApiServer(
+            name="embedded",
+            clock=clock,
+            data_dir=data,
+            tokens={tokens.of("admin"): ADMIN},
+            tls=loopback_tls(data or Path(temporary), clock.now()),
+        )
         await server.start(port=port)
         # A full collection of a large state would hold up every request for a tenth of a second.
         gc.collect()

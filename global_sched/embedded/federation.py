@@ -5,6 +5,7 @@ that `Federation.kubeconfigs` names, with the rights that the manifests in `depl
 """
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 from global_sched.embedded.access import DEPLOY, ensure, grant, manifests
 from global_sched.embedded.apiserver.server import ApiServer
+from global_sched.embedded.apiserver.tls import loopback_tls
 from global_sched.embedded.credentials import Kubeconfigs, Tokens, write_kubeconfigs
 from global_sched.embedded.karmada import Karmada, KarmadaOptions
 from global_sched.embedded.members import Member, MemberOptions, NodePlan
@@ -79,6 +81,7 @@ class Federation:
 
     state: a folder for the kubeconfigs and tokens; with `persist` the servers' state too, so that
     everything survives a restart. Without a folder there are no kubeconfigs, only `client`.
+    tls: the servers speak HTTPS, so that kubectl sends the tokens of the kubeconfigs.
     tenants: namespaces whose users get a kubeconfig with the rights of `deploy/tenants`.
     ports: by server name (`control-plane`, the members); a free one otherwise.
     """
@@ -90,6 +93,7 @@ class Federation:
         clock: Clock,
         state: Path | None = None,
         persist: bool = False,
+        tls: bool = False,
         tenants: Sequence[str] = (),
         karmada: KarmadaOptions | None = None,
         ports: Mapping[str, int] | None = None,
@@ -107,11 +111,13 @@ class Federation:
         self._tokens = Tokens(state)
         names = [spec.name for spec in members]
         data = state / "data" if state is not None and persist else None
+        self._tls = loopback_tls(state, clock.now()) if state is not None and tls else None
         self.control = ApiServer(
             name=CONTROL_PLANE,
             clock=clock,
             data_dir=data / CONTROL_PLANE if data else None,
             tokens=self._tokens.control_plane(names, self._tenants),
+            tls=self._tls,
         )
         self.members = {
             name: ApiServer(
@@ -119,6 +125,7 @@ class Federation:
                 clock=clock,
                 data_dir=data / "members" / name if data else None,
                 tokens=self._tokens.member(name),
+                tls=self._tls,
             )
             for name in names
         }
@@ -145,7 +152,11 @@ class Federation:
         return self._client(self.members[name], who, who)
 
     def _client(self, server: ApiServer, who: str, agent: str) -> Client:
-        connection = Connection.to(server.url, clock=self._clock, token=self._tokens.of(who))
+        tls = None
+        if self._tls is not None:
+            tls = ssl.create_default_context(cadata=self._tls.authority)
+        token = self._tokens.of(who)
+        connection = Connection.to(server.url, clock=self._clock, token=token, tls=tls)
         client = Client(
             AiohttpTransport(connection), clock=self._clock, user_agent=agent.partition("/")[0]
         )

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-import cel
-
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.cel_functions import FUNCTIONS, to_cel
 from global_sched.embedded.apiserver.failures import Cause
 from global_sched.embedded.apiserver.field_sets import item_key
 from global_sched.embedded.apiserver.schemas import Schema, shape_of_schema
+from global_sched.embedded.extra import needs_demo_extra
+
+with needs_demo_extra():
+    import cel
 
 Json = Any
 Obj = dict[str, Any]

@@ -1,6 +1,7 @@
 """The server itself: sockets, start and stop, one handler for every request."""
 
 import asyncio
+import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from global_sched.embedded.apiserver.persist import Persistence
 from global_sched.embedded.apiserver.requests import parse_target, verb_of
 from global_sched.embedded.apiserver.served import Served
 from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.tls import Tls
 from global_sched.shared.clock import Clock, SystemClock
 
 Obj = dict[str, Any]
@@ -55,7 +57,8 @@ class ApiServer:
 
     Without `tokens` everybody is a cluster administrator; with them, a request needs one of the
     tokens, and RBAC objects in the server decide what its user may do. With `data_dir` the state
-    survives a restart. Several servers may run in one event loop.
+    survives a restart. Without `tls` it speaks plain HTTP, over which kubectl sends no token.
+    Several servers may run in one event loop.
     """
 
     def __init__(
@@ -65,12 +68,14 @@ class ApiServer:
         clock: Clock | None = None,
         data_dir: Path | None = None,
         tokens: Mapping[str, User] | None = None,
+        tls: Tls | None = None,
         anonymous: bool = True,
         history_bytes: int = 64 * 1024 * 1024,
         seed: int | None = None,
     ) -> None:
         self.name = name
         self.clock = clock if clock is not None else SystemClock()
+        self.tls = tls
         self.backend = Backend(clock=self.clock, history_bytes=history_bytes, seed=seed)
         self._persistence = Persistence(self.backend, data_dir) if data_dir is not None else None
         self._definitions = Definitions(self.backend)
@@ -87,7 +92,7 @@ class ApiServer:
     @property
     def url(self) -> str:
         """Where the server listens."""
-        return f"http://{self.host}:{self.port}"
+        return f"{'http' if self.tls is None else 'https'}://{self.host}:{self.port}"
 
     def on_request(self, callback: Callable[[RequestRecord], None]) -> None:
         """Call back after every resource request."""
@@ -111,7 +116,8 @@ class ApiServer:
         server = web.Server(self._serve, handler_cancellation=True, access_log=None)
         self._runner = web.ServerRunner(server, shutdown_timeout=2.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port)
+        context = None if self.tls is None else self.tls.server
+        site = web.TCPSite(self._runner, host, port, ssl_context=context)
         await site.start()
         address = self._runner.addresses[0]
         self.host, self.port = address[0], address[1]
@@ -132,12 +138,14 @@ class ApiServer:
         if token is None:
             token = self._authenticator.admin_token()
         user: Obj = {"token": token} if token else {}
-        # kubectl sends no token over plain HTTP; credentials in the address it does send.
-        server = f"http://kubectl:{token}@{self.host}:{self.port}" if token else self.url
+        cluster: Obj = {"server": self.url}
+        if self.tls is not None:
+            authority = base64.b64encode(self.tls.authority.encode()).decode()
+            cluster["certificate-authority-data"] = authority
         return {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": self.name, "cluster": {"server": server}}],
+            "clusters": [{"name": self.name, "cluster": cluster}],
             "users": [{"name": self.name, "user": user}],
             "contexts": [{"name": self.name, "context": {"cluster": self.name, "user": self.name}}],
             "current-context": self.name,

@@ -84,10 +84,12 @@ class Connection:
         self._loads = 0
 
     @classmethod
-    def to(cls, server: str, *, clock: Clock, token: str = "") -> "Connection":
-        """A connection to a plain address, as the embedded server and tests need it."""
+    def to(
+        cls, server: str, *, clock: Clock, token: str = "", tls: ssl.SSLContext | None = None
+    ) -> "Connection":
+        """A connection to an address, as the embedded server and tests need it."""
         bearer = f"Bearer {token}" if token else ""
-        access = Access(server=server.rstrip("/"), authorization=bearer)
+        access = Access(server=server.rstrip("/"), authorization=bearer, tls=tls)
         return cls(FixedSource(access), clock=clock)
 
     async def access(self) -> Access:

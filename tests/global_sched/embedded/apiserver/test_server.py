@@ -3,8 +3,12 @@
 import asyncio
 import base64
 import json
+import re
 import signal
+import ssl
 import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -86,29 +90,6 @@ async def test_the_request_log(server, http):
     ]
 
 
-@pytest.mark.parametrize(
-    ("password", "want"),
-    [
-        pytest.param("r", 200, id="the token as a password is its user"),
-        pytest.param("wrong", 401, id="a wrong one is nobody"),
-    ],
-)
-async def test_the_token_in_the_address_is_a_credential(password, want):
-    """Kubectl sends no bearer token over plain HTTP; what stands in the address it does send."""
-    server = ApiServer(name="m1", tokens={"r": User(name="r", groups=("system:masters",))})
-    await server.start()
-    basic = base64.b64encode(f"kubectl:{password}".encode()).decode()
-    headers = {"Authorization": f"Basic {basic}"}
-    async with (
-        aiohttp.ClientSession() as session,  # noqa: TID251 - tests speak plain HTTP
-        session.get(f"{server.url}/api/v1/pods", headers=headers) as answer,
-    ):
-        status = answer.status
-    await server.stop()
-
-    assert status == want
-
-
 async def test_the_kubeconfig_has_the_administrators_token(tmp_path):
     """A client with the written kubeconfig is the administrator; others can be asked for."""
     tokens = {"u": User(name="u"), "r": User(name="r", groups=("system:masters",))}
@@ -119,8 +100,7 @@ async def test_the_kubeconfig_has_the_administrators_token(tmp_path):
     await server.stop()
 
     written = yaml.safe_load(path.read_text())
-    address = server.url.replace("http://", "http://kubectl:r@")
-    assert written["clusters"] == [{"name": "m1", "cluster": {"server": address}}]
+    assert written["clusters"] == [{"name": "m1", "cluster": {"server": server.url}}]
     assert written["users"] == [{"name": "m1", "user": {"token": "r"}}]
     assert server.kubeconfig("u")["users"][0]["user"] == {"token": "u"}
     assert path.stat().st_mode & 0o777 == 0o600
@@ -169,26 +149,32 @@ async def _serve(*arguments):
     )
 
 
-async def _url(process):
+@asynccontextmanager
+async def _client(process):
+    """The kubeconfig that a server has printed, and a session that trusts its certificate."""
     line = (await process.stdout.readline()).decode().strip()
-    with open(line) as file:  # noqa: ASYNC230, PTH123 - a small local file
-        return yaml.safe_load(file)["clusters"][0]["cluster"]["server"]
+    content = yaml.safe_load(await asyncio.to_thread(Path(line).read_text))
+    authority = base64.b64decode(content["clusters"][0]["cluster"]["certificate-authority-data"])
+    trust = aiohttp.TCPConnector(ssl=ssl.create_default_context(cadata=authority.decode()))
+    url = content["clusters"][0]["cluster"]["server"]
+    async with aiohttp.ClientSession(url, connector=trust) as session:  # noqa: TID251 - plain
+        yield content, session
 
 
 @pytest.mark.slow
 async def test_nothing_that_was_answered_is_lost_in_a_crash(tmp_path):
     """A server that is killed comes back with everything it had answered."""
     process = await _serve("--data", str(tmp_path))
-    url = await _url(process)
-    async with aiohttp.ClientSession(url) as session:  # noqa: TID251 - plain HTTP
+    async with _client(process) as (content, session):
+        http = Http(session, content["users"][0]["user"]["token"])
         for index in range(20):
-            await Http(session)("POST", MAPS, {"metadata": {"name": f"c{index}"}})
+            await http("POST", MAPS, {"metadata": {"name": f"c{index}"}})
     process.kill()
     await process.communicate()
 
     again = await _serve("--data", str(tmp_path))
-    async with aiohttp.ClientSession(await _url(again)) as session:  # noqa: TID251 - plain HTTP
-        listed = (await Http(session)("GET", MAPS)).obj
+    async with _client(again) as (content, session):
+        listed = (await Http(session, content["users"][0]["user"]["token"])("GET", MAPS)).obj
     again.send_signal(signal.SIGTERM)
     await again.communicate()
 
@@ -197,23 +183,30 @@ async def test_nothing_that_was_answered_is_lost_in_a_crash(tmp_path):
 
 
 @pytest.mark.slow
-async def test_a_bare_server_asks_for_its_token(tmp_path):
-    """`serve` lets in the administrator of its kubeconfig only, with one token for one state."""
-    addresses = []
+async def test_a_bare_server_asks_for_its_token_over_tls(tmp_path):
+    """`serve` lets in the administrator of its kubeconfig only, with one credential per state.
+
+    The token is not in the address, since kubectl sends it over TLS; what a client does not trust
+    it does not reach.
+    """
+    seen = []
     for _ in range(2):
         process = await _serve("--data", str(tmp_path))
-        addresses.append(await _url(process))
-        whole = addresses[-1]
-        bare = f"http://{whole.rpartition('@')[2]}"
-        codes = []
-        for address, token in ((whole, None), (bare, "wrong"), (bare, None)):
-            async with aiohttp.ClientSession(address) as session:  # noqa: TID251 - plain HTTP
-                codes.append((await Http(session, token)("GET", MAPS)).code)
+        async with _client(process) as (content, session):
+            cluster, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
+            tokens = (user["token"], "wrong", None)
+            codes = [(await Http(session, token)("GET", MAPS)).code for token in tokens]
+            with pytest.raises(aiohttp.ClientConnectorCertificateError):
+                async with aiohttp.ClientSession(cluster["server"]) as other:  # noqa: TID251
+                    await Http(other)("GET", MAPS)
         process.send_signal(signal.SIGTERM)
         await process.communicate()
         assert codes == [200, 401, 403]
+        assert re.fullmatch(r"https://127\.0\.0\.1:\d+", cluster["server"])
+        seen.append((user["token"], cluster["certificate-authority-data"]))
 
-    assert addresses[0].rpartition("@")[0] == addresses[1].rpartition("@")[0]
+    assert seen[0] == seen[1]
+    assert (tmp_path / "tls.pem").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(
