@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.harness import rss_mb
 from global_sched import app
-from global_sched.cache import READERS, State
+from global_sched.cache import State
 from global_sched.controllers.wake import Wake
 from global_sched.controllers.watching import Watches
 from global_sched.core import run_cycle
@@ -23,6 +23,7 @@ from global_sched.dispatch import DirectiveWriter
 from global_sched.settings import Settings
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.clock import SystemClock
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.transport import AiohttpTransport
@@ -57,7 +58,7 @@ async def measure(port: int) -> dict[str, float]:
     directives = DirectiveWriter(
         client, state, clock=clock, term=_Term(), metrics=Metrics(Program.GLOBAL)
     )
-    served = {reader.resource for reader in READERS.values()}
+    served = {reader.resource for reader in KINDS.values()}
     watches = Watches(
         client, state, clock=clock, wake=Wake(clock), directives=directives,
         served=frozenset(served | {kinds.OVERRIDE_POLICIES, kinds.CLUSTER_OVERRIDE_POLICIES}),

@@ -19,13 +19,14 @@ from bench.wires import (
     tenant_objects,
 )
 from bench.worlds import NOW, Size
-from global_sched.cache import READERS, State
+from global_sched.cache import State
 from global_sched.core import run_cycle
 from global_sched.dispatch.patches import admission_patch, success_status
 from global_sched.shared.api import karmada
 from global_sched.shared.api.federation import CapacityReport, ReportWorkload, Tenant
 from global_sched.shared.api.names import BINDING_ID, DECISION
 from global_sched.shared.api.volcano import Queue, VolcanoJob
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision_text import parse_decision
 from global_sched.shared.model.instant import SECOND, Instant
@@ -36,7 +37,7 @@ PENDING = 100_000
 RUNNING = 2_000
 EVENTS = 1_000
 SIZE = Size(filled=0.5)
-_READER = READERS["batch.volcano.sh/v1alpha1", "Job"]
+_READER = KINDS["batch.volcano.sh/v1alpha1", "Job"]
 _CREATED = Instant(NOW - 3600 * SECOND)
 _Event = tuple[bytes, Callable[[bytes], None]]
 

@@ -6,13 +6,13 @@ from enum import StrEnum
 
 import msgspec
 
-from global_sched.cache import READERS
 from global_sched.scenario import format as scenario_format
 from global_sched.scenario import world as scenario_world
 from global_sched.settings import Settings as GlobalSettings
 from global_sched.shared.api.pod_kinds import POD_KINDS
 from global_sched.shared.api.reasons import ConditionType, KarmadaReason, Reason
 from global_sched.shared.api.schema import crds
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.policy import Policy, ScoreWeights
 from global_sched.shared.telemetry.metrics import SPECS
 from member_agent.settings import Settings as AgentSettings
@@ -127,7 +127,7 @@ def _policy() -> str:
 
 
 def _kinds() -> str:
-    read = {one.resource.group_kind for one in READERS.values()}
+    read = {one.resource.group_kind for one in KINDS.values()}
     how = {True: "its template", False: "Karmada's interpreter, else refused"}
     rows = (
         (project, f"`{kind}`", how[kind in read])

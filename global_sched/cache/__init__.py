@@ -8,11 +8,10 @@ and not yet counted by a report is deducted from the room that the report shows.
 No I/O, clock, randomness, logging or settings, and no decision: what a spec forbids is said in
 `Workload.problem`, everything that compares workloads or clusters is for the core.
 
-Read `state.State` first, then `resolve.workload_of`; `readers` say what each kind asks for.
+Read `state.State` first, then `resolve.workload_of`; `shared.kinds` says what each kind asks for.
 """
 
 from global_sched.cache.notices import Notice, Topic
-from global_sched.cache.readers.registry import READERS, KindReader
 from global_sched.cache.state import State
 
-__all__ = ["READERS", "KindReader", "Notice", "State", "Topic"]
+__all__ = ["Notice", "State", "Topic"]

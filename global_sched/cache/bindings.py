@@ -5,12 +5,10 @@ from functools import lru_cache
 from sys import intern
 from typing import Final
 
+from global_sched.cache.binding_demand import read_binding
 from global_sched.cache.decisions import authentic, within_time
 from global_sched.cache.finished import is_finished
 from global_sched.cache.placements import Placement, canonical_json, read_placement
-from global_sched.cache.readers.generic import read_binding
-from global_sched.cache.readers.reading import Reading, RefusedError, checked, refused
-from global_sched.cache.readers.registry import READERS
 from global_sched.shared.api import names
 from global_sched.shared.api.base import Condition, condition
 from global_sched.shared.api.karmada import (
@@ -20,6 +18,8 @@ from global_sched.shared.api.karmada import (
     TargetCluster,
 )
 from global_sched.shared.api.reasons import ConditionType
+from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds.parts.reading import Reading, RefusedError, checked, refused
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.decision_text import DecisionError, parse_decision
 from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey, workload_key
@@ -109,7 +109,7 @@ class BindingReader:
         placement = self._placement(bytes(spec.placement))
         reference = spec.resource
         binding_id = BindingId(meta.label(names.BINDING_ID) or meta.label(names.CLUSTER_BINDING_ID))
-        has_reader = (reference.api_version, reference.kind) in READERS
+        has_reader = (reference.api_version, reference.kind) in KINDS
         targets = self._targets_of(spec.clusters) if spec.clusters else ()
         decision, problem = _decision(meta.annotation(names.DECISION), binding_id, now)
         scheduled = condition(status.conditions, ConditionType.SCHEDULED)

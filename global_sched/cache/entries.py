@@ -2,8 +2,8 @@
 
 from global_sched.cache.bindings import BindingFacts
 from global_sched.cache.ledger import Position
-from global_sched.cache.readers.reading import Reading
 from global_sched.cache.resolve import Overlay
+from global_sched.shared.kinds.parts.reading import Reading
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.instant import Instant, answered_at
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal

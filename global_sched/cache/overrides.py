@@ -9,7 +9,6 @@ another way makes the name unknown (None), which is neither a fit nor a refusal.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from global_sched.cache.readers.reading import Reading, SchedulerField, scheduling
 from global_sched.cache.selectors import (
     SelectorError,
     cluster_selector,
@@ -22,6 +21,7 @@ from global_sched.shared.api.karmada import (
     Overriders,
     ResourceSelector,
 )
+from global_sched.shared.kinds.parts.reading import Reading, SchedulerField, scheduling
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.placement_rule import ClusterSelector

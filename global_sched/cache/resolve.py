@@ -6,11 +6,11 @@ from typing import Final
 from global_sched.cache.bindings import BindingFacts
 from global_sched.cache.decisions import distrust, recomputed, within_template
 from global_sched.cache.queues import Priority
-from global_sched.cache.readers.reading import Reading
 from global_sched.cache.templates import TemplateFacts
 from global_sched.cache.versions import at_least
 from global_sched.shared.api.names import DEFAULT_QUEUE
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.kinds.parts.reading import Reading
 from global_sched.shared.model.decision import Backoff, Decision, Left
 from global_sched.shared.model.ids import QueueName, TenantName
 from global_sched.shared.model.instant import Instant

@@ -16,7 +16,6 @@ from global_sched.cache.entries import Entry
 from global_sched.cache.notices import Notices, Topic
 from global_sched.cache.overrides import SchedulerOverrides
 from global_sched.cache.queues import Priorities, read_queue
-from global_sched.cache.readers.registry import KindReader
 from global_sched.cache.report_book import ReportBook, ReportChange
 from global_sched.cache.reports import MemberReport
 from global_sched.cache.templates import Templates
@@ -30,6 +29,7 @@ from global_sched.shared.api.karmada import Cluster as WireCluster
 from global_sched.shared.api.karmada import OverridePolicy, ResourceBinding
 from global_sched.shared.api.names import PAST_USAGE
 from global_sched.shared.api.volcano import Queue as WireQueue
+from global_sched.shared.kinds import WorkloadKind
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey
 from global_sched.shared.model.instant import Instant
@@ -105,18 +105,18 @@ class State:
 
     # --- templates ------------------------------------------------------------------------
 
-    def upsert_template(self, reader: KindReader, obj: Any) -> None:
+    def upsert_template(self, reader: WorkloadKind, obj: Any) -> None:
         """Take a template in."""
         meta = obj.metadata
         self.notices.clear(Topic.MALFORMED, reader.resource.kind, meta.namespace, meta.name)
         self._template_changed(self.templates.upsert(reader, obj))
 
-    def delete_template(self, reader: KindReader, namespace: str, name: str) -> None:
+    def delete_template(self, reader: WorkloadKind, namespace: str, name: str) -> None:
         """The template is gone; its binding follows."""
         self._template_changed(self.templates.delete(reader, namespace, name))
 
     def malformed_template(
-        self, reader: KindReader, namespace: str, name: str, uid: str, version: str, error: str
+        self, reader: WorkloadKind, namespace: str, name: str, uid: str, version: str, error: str
     ) -> None:
         """A template that cannot be decoded."""
         resource = reader.resource

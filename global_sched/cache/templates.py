@@ -5,9 +5,9 @@ from sys import intern
 from typing import Any, Final
 
 from global_sched.cache.bindings import TemplateKey
-from global_sched.cache.readers.reading import Reading, refused
-from global_sched.cache.readers.registry import KindReader
 from global_sched.shared.api.resource import BATCH_JOBS, VOLCANO_JOBS
+from global_sched.shared.kinds import WorkloadKind
+from global_sched.shared.kinds.parts.reading import Reading, refused
 
 _READINGS_LIMIT: Final = 32_768
 _CONTENT_LIMIT: Final = 16 * 1024
@@ -35,7 +35,7 @@ class Templates:
     def __len__(self) -> int:
         return len(self._facts)
 
-    def upsert(self, reader: KindReader, obj: Any) -> TemplateKey:
+    def upsert(self, reader: WorkloadKind, obj: Any) -> TemplateKey:
         """Take a template in; its key."""
         meta = obj.metadata
         key = key_of(reader, meta.namespace, meta.name)
@@ -52,7 +52,7 @@ class Templates:
         )
         return key
 
-    def _reading(self, reader: KindReader, obj: Any) -> Reading:
+    def _reading(self, reader: WorkloadKind, obj: Any) -> Reading:
         """The reading; the same object as for another template with the same content."""
         content = reader.content(obj)
         if len(content) > _CONTENT_LIMIT:
@@ -68,7 +68,7 @@ class Templates:
         return known
 
     def malformed(
-        self, reader: KindReader, namespace: str, name: str, uid: str, version: str, error: str
+        self, reader: WorkloadKind, namespace: str, name: str, uid: str, version: str, error: str
     ) -> TemplateKey:
         """A template that cannot be decoded is a refusal, not an absence."""
         key = key_of(reader, namespace, name)
@@ -78,7 +78,7 @@ class Templates:
         self._facts[key] = TemplateFacts(uid, version, reading, ())
         return key
 
-    def delete(self, reader: KindReader, namespace: str, name: str) -> TemplateKey:
+    def delete(self, reader: WorkloadKind, namespace: str, name: str) -> TemplateKey:
         """The template is gone; its key."""
         key = key_of(reader, namespace, name)
         self._facts.pop(key, None)
@@ -106,7 +106,7 @@ class Templates:
         )
 
 
-def key_of(reader: KindReader, namespace: str, name: str) -> TemplateKey:
+def key_of(reader: WorkloadKind, namespace: str, name: str) -> TemplateKey:
     """The key of a template of that kind."""
     resource = reader.resource
     return (intern(resource.api_version), intern(resource.kind), intern(namespace), name)

@@ -10,13 +10,13 @@ from global_sched.cache.entries import Entry
 from global_sched.cache.ledger import Ledger, Position
 from global_sched.cache.overrides import Overrides, SchedulerOverrides, Subject
 from global_sched.cache.queues import Priorities
-from global_sched.cache.readers.reading import Reading
 from global_sched.cache.report_book import ReportBook
 from global_sched.cache.resolve import Parts, spec_problem, template_problem, workload_of
 from global_sched.cache.sorted_values import SortedValues
 from global_sched.cache.templates import TemplateFacts, Templates
 from global_sched.cache.tenants import Tenants
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.kinds.parts.reading import Reading
 from global_sched.shared.model.cluster import Cluster, Readiness
 from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.past import Past

@@ -5,7 +5,6 @@ from typing import Final
 
 import click
 
-from global_sched.cache import READERS
 from global_sched.cli.output import Column, echo, show_rows, show_value
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.karmada import ResourceBinding
@@ -13,6 +12,7 @@ from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE
 from global_sched.shared.api.reasons import ConditionType
 from global_sched.shared.api.resource import QUEUES, RESOURCE_BINDINGS
 from global_sched.shared.api.volcano import Queue
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
 from global_sched.shared.model.decision_text import DecisionError, parse_decision
@@ -114,7 +114,7 @@ def _admitted(binding: ResourceBinding) -> str:
 async def _queue(client: Client, binding: ResourceBinding) -> str:
     """The job's queue, as far as the caller may read it; empty for a kind without demand."""
     reference = binding.spec.resource
-    reader = READERS.get((reference.api_version, reference.kind))
+    reader = KINDS.get((reference.api_version, reference.kind))
     if reader is None:
         return ""
     try:

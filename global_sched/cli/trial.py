@@ -5,11 +5,12 @@ from typing import Any
 
 import msgspec
 
-from global_sched.cache import READERS, State
+from global_sched.cache import State
 from global_sched.cache.templates import key_of
 from global_sched.cli.view import View
 from global_sched.scenario import ScenarioError
 from global_sched.scenario.play import Play
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.workload import Workload
 
@@ -54,7 +55,7 @@ def _live(state: State, manifest: Obj) -> Workload | None:
 
 def _change(state: State, live: Workload, manifest: Obj) -> None:
     """Read the manifest as the newest version of a live template."""
-    reader = READERS.get((live.demand.api_version, live.demand.kind))
+    reader = KINDS.get((live.demand.api_version, live.demand.kind))
     if reader is None:
         return  # a kind without demand: its content changes nothing
     facts = state.templates.get(key_of(reader, live.namespace, live.name))

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final, TypeVar
 
-from global_sched.cache import READERS
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.resource import Resource
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden
 from global_sched.shared.kube.preflight import Patience, missing_resources, require
@@ -23,7 +23,7 @@ OURS: Final = (kinds.QUEUES, kinds.TENANTS, kinds.CAPACITY_REPORTS, kinds.DIRECT
 OPTIONAL: Final = (
     kinds.OVERRIDE_POLICIES,
     kinds.CLUSTER_OVERRIDE_POLICIES,
-    *(reader.resource for reader in READERS.values()),
+    *(reader.resource for reader in KINDS.values()),
 )
 """Kinds that may come later: they are watched from then on."""
 

@@ -6,7 +6,7 @@ Whether there is anything to decide, the state says when it is asked.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from global_sched.cache import READERS, KindReader, State
+from global_sched.cache import State
 from global_sched.controllers.leaving import Leavings
 from global_sched.controllers.wake import Wake
 from global_sched.shared.api import resource as kinds
@@ -16,6 +16,7 @@ from global_sched.shared.api.karmada import Cluster, OverridePolicy, ResourceBin
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.api.volcano import Queue
 from global_sched.shared.clock import Clock
+from global_sched.shared.kinds import KINDS, WorkloadKind
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.informer import Handler, Informer
 from global_sched.shared.kube.objects import Malformed, ObjectKey
@@ -91,7 +92,7 @@ class Watches:
             one: self._informer(one, OverridePolicy, handlers.overrides())
             for one in (kinds.OVERRIDE_POLICIES, kinds.CLUSTER_OVERRIDE_POLICIES)
         }
-        for reader in READERS.values():
+        for reader in KINDS.values():
             self._optional[reader.resource] = self._informer(
                 reader.resource, reader.wire, handlers.templates(reader)
             )
@@ -177,7 +178,7 @@ class Handlers:
             ),
         )
 
-    def templates(self, reader: KindReader) -> StateHandler:
+    def templates(self, reader: WorkloadKind) -> StateHandler:
         """Templates of one kind."""
         state = self._state
         return StateHandler(

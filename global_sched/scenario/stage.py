@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from global_sched.cache import READERS, State
+from global_sched.cache import State
 from global_sched.core import new_decision, renewed
 from global_sched.dispatch.patches import (
     success_status,
@@ -25,6 +25,7 @@ from global_sched.shared.api.names import (
     PAST_USAGE,
 )
 from global_sched.shared.api.volcano import Queue
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.gang import Amounts
@@ -171,7 +172,7 @@ class Stage:
     def _tell_template(self, template: Obj) -> None:
         meta = template["metadata"]
         where = f"{template['kind']} {meta.get('namespace', '')}/{meta['name']}"
-        reader = READERS.get((template["apiVersion"], template["kind"]))
+        reader = KINDS.get((template["apiVersion"], template["kind"]))
         try:
             if reader is not None:
                 self.state.upsert_template(reader, msgspec.convert(template, reader.wire))

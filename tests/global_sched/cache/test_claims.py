@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from global_sched.cache import READERS
 from global_sched.cache.decisions import authentic
 from global_sched.cache.demands import Demands
 from global_sched.cache.directives import directive_specs
 from global_sched.cache.ledger import Ledger, Position
 from global_sched.shared.api.names import DECISION
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.decision import Claim, Decision, Grant, Leaver, decision_id
 from global_sched.shared.model.decision_text import parse_decision, render_decision
 from global_sched.shared.model.gang import Amounts
@@ -133,7 +133,7 @@ def test_a_claim_changes_the_directive_of_its_cluster():
     assert not ledger.claimants[M1]
 
 
-READER = READERS[("batch.volcano.sh/v1alpha1", "Job")]
+READER = KINDS[("batch.volcano.sh/v1alpha1", "Job")]
 
 
 def _job(annotations=None, labels=None, pods=None):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from global_sched.cache import READERS
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.verdict import Code
 from tests.wire import (
     batch_job,
@@ -17,7 +17,7 @@ from tests.wire import (
 )
 
 PLAIN = pod_template()
-KINDS = {
+SAMPLES = {
     "a batch Job": (lambda odd: batch_job("j", template=odd), "spec.template"),
     "a Deployment": (lambda odd: deployment("j", template=odd), "spec.template"),
     "a StatefulSet": (
@@ -77,15 +77,15 @@ REQUESTS = {
 
 
 def problem_of(obj):
-    reader = READERS[(obj["apiVersion"], obj["kind"])]
+    reader = KINDS[(obj["apiVersion"], obj["kind"])]
     return reader.reading(decode(obj, reader.wire)).problem
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", list(SAMPLES))
 @pytest.mark.parametrize("asked", list(REQUESTS))
 def test_a_request_that_nothing_honours_is_refused(asked, kind):
     """The refusal names object, field, reason and remedy, in each kind and template."""
-    make, field = KINDS[kind]
+    make, field = SAMPLES[kind]
     template, want = REQUESTS[asked]
     obj = make(template)
 
@@ -93,14 +93,14 @@ def test_a_request_that_nothing_honours_is_refused(asked, kind):
 
     assert problem is not None
     assert (problem.code, problem.reason) == (Code.NEVER, Reason.INVALID_SPEC)
-    group = READERS[(obj["apiVersion"], obj["kind"])].resource.group_kind
+    group = KINDS[(obj["apiVersion"], obj["kind"])].resource.group_kind
     assert problem.detail == f"{group} team-a/j: {field}.{want}"
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", list(SAMPLES))
 def test_a_template_without_such_requests_is_read(kind):
     """Empty claims and other annotations are no request for anything."""
-    make, _ = KINDS[kind]
+    make, _ = SAMPLES[kind]
     template = pod_template(gpus=1, annotations={"gpu": "fraction"}, resourceClaims=[])
 
     assert problem_of(make(template)) is None

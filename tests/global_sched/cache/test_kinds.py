@@ -2,8 +2,8 @@
 
 import pytest
 
-from global_sched.cache import READERS
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.gang import Mode, TopologyConstraint
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.verdict import Code
@@ -29,7 +29,7 @@ HARD_2 = {
 
 
 def read(obj):
-    reader = READERS[(obj["apiVersion"], obj["kind"])]
+    reader = KINDS[(obj["apiVersion"], obj["kind"])]
     return reader.reading(decode(obj, reader.wire))
 
 

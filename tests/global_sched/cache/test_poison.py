@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from global_sched.cache import READERS, State
+from global_sched.cache import State
 from global_sched.controllers.wake import Wake
 from global_sched.controllers.watching import Handlers
 from global_sched.core import run_cycle
 from global_sched.shared.api import core, federation, karmada, volcano
 from global_sched.shared.clock import SystemClock
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.kube.decode import codec
 from global_sched.shared.model.policy import Policy
 from tests.builders import NOW
@@ -24,7 +25,7 @@ from tests.global_sched.cache.worlds import feed, state_of
 from tests.wire import binding, cluster_object, queue, report, task, vcjob
 
 CORPUS = sorted((Path(__file__).parents[2] / "data" / "poison").glob("*.json"))
-KINDS = {
+WIRES = {
     "ResourceBinding": karmada.ResourceBinding,
     "Cluster": karmada.Cluster,
     "OverridePolicy": karmada.OverridePolicy,
@@ -48,9 +49,9 @@ def deliver(state: State, obj: Any) -> None:
         "CapacityReport": handlers.reports,
     }
     if kind in by_kind:
-        wire, handler = KINDS[kind], by_kind[kind]()
+        wire, handler = WIRES[kind], by_kind[kind]()
     else:
-        reader = READERS[(obj["apiVersion"], kind)]
+        reader = KINDS[(obj["apiVersion"], kind)]
         wire, handler = reader.wire, handlers.templates(reader)
     raw = obj.pop("raw", None) or msgspec.json.encode(obj)
     page = codec(wire).page(b'{"metadata":{},"items":[' + raw + b"]}")

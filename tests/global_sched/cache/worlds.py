@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from global_sched.cache import READERS, State
+from global_sched.cache import State
 from global_sched.shared.api import core, federation, karmada, volcano
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.workload import Workload
@@ -35,7 +36,7 @@ def _feed(state: State, obj: Object, now: Instant) -> None:
         wire, upsert = upserts[kind]
         upsert(decode(obj, wire))
     else:
-        reader = READERS[(obj["apiVersion"], kind)]
+        reader = KINDS[(obj["apiVersion"], kind)]
         state.upsert_template(reader, decode(obj, reader.wire))
 
 

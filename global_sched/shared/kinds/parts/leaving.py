@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from global_sched.cache.readers.reading import RefusedError
 from global_sched.shared.api.base import Meta
 from global_sched.shared.api.names import (
     LAST_CHECKPOINT,
@@ -12,6 +11,7 @@ from global_sched.shared.api.names import (
     PREEMPTABLE,
     RUN_TIME_LIMIT,
 )
+from global_sched.shared.kinds.parts.reading import RefusedError
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
 
 _DURATION = re.compile(r"(\d{1,9})(s|m|h|d)?")

@@ -7,9 +7,14 @@ Source:  LeaderWorkerSet v1: `replicas` groups of one leader and `size` - 1 work
 
 from typing import Final
 
-from global_sched.cache.readers.leaving import leaving_of
-from global_sched.cache.readers.pod_templates import template_constraint
-from global_sched.cache.readers.reading import (
+from global_sched.shared.api.base import Meta
+from global_sched.shared.api.core import PodTemplate
+from global_sched.shared.api.names import LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE, MIN_GROUPS
+from global_sched.shared.api.resource import LEADER_WORKER_SETS
+from global_sched.shared.api.workloads import LeaderWorkerSet
+from global_sched.shared.kinds.parts.kind import WorkloadKind
+from global_sched.shared.kinds.parts.leaving import leaving_of
+from global_sched.shared.kinds.parts.reading import (
     HeldError,
     Reading,
     RefusedError,
@@ -20,11 +25,7 @@ from global_sched.cache.readers.reading import (
     shape,
     whole_number,
 )
-from global_sched.shared.api.base import Meta
-from global_sched.shared.api.core import PodTemplate
-from global_sched.shared.api.names import LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE, MIN_GROUPS
-from global_sched.shared.api.resource import LEADER_WORKER_SETS
-from global_sched.shared.api.workloads import LeaderWorkerSet
+from global_sched.shared.kinds.parts.templates import template_constraint
 from global_sched.shared.model.gang import Partition, PodSet, TopologyConstraint
 from global_sched.shared.model.ids import LEADERS, WORKERS
 
@@ -131,3 +132,8 @@ def _least_groups(text: str, groups: int) -> int:
             f"use a whole number from 1 to {groups}",
         )
     return int(text)
+
+
+KIND: Final = WorkloadKind(
+    resource=LEADER_WORKER_SETS, wire=LeaderWorkerSet, read=read_leader_worker_set
+)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from global_sched.cache import READERS
 from global_sched.shared.api.names import PARTITIONS_TOGETHER
+from global_sched.shared.kinds import KINDS
 from tests.wire import decode, task, vcjob
 
-READER = READERS[("batch.volcano.sh/v1alpha1", "Job")]
+READER = KINDS[("batch.volcano.sh/v1alpha1", "Job")]
 
 
 def read(text, *tasks):

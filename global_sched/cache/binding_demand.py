@@ -1,11 +1,5 @@
 """Kinds without a reader: what Karmada's interpreter put on the binding is all there is."""
 
-from global_sched.cache.readers.reading import (
-    Reading,
-    RefusedError,
-    pods_total,
-    whole_number,
-)
 from global_sched.shared.api.core import (
     Affinity,
     Container,
@@ -14,6 +8,12 @@ from global_sched.shared.api.core import (
     ResourceRequirements,
 )
 from global_sched.shared.api.karmada import BindingSpec, Component, NodeClaim, ReplicaRequirements
+from global_sched.shared.kinds.parts.reading import (
+    Reading,
+    RefusedError,
+    pods_total,
+    whole_number,
+)
 from global_sched.shared.model.gang import PodSet
 from global_sched.shared.model.ids import MAIN, PodSetName
 from global_sched.shared.model.pods import PodShape

@@ -5,8 +5,14 @@ Source:  Volcano's job admission: a task's minAvailable is its replicas (or minP
          scheduler `volcano`.
 """
 
-from global_sched.cache.readers.leaving import leaving_of
-from global_sched.cache.readers.reading import (
+from typing import Final
+
+from global_sched.shared.api.names import DEFAULT_QUEUE, PARTITIONS_TOGETHER, VOLCANO_SCHEDULER
+from global_sched.shared.api.resource import VOLCANO_JOBS
+from global_sched.shared.api.volcano import NetworkTopology, PartitionPolicy, Task, VolcanoJob
+from global_sched.shared.kinds.parts.kind import WorkloadKind
+from global_sched.shared.kinds.parts.leaving import leaving_of
+from global_sched.shared.kinds.parts.reading import (
     HeldError,
     Reading,
     RefusedError,
@@ -16,9 +22,6 @@ from global_sched.cache.readers.reading import (
     shape,
     whole_number,
 )
-from global_sched.shared.api.names import DEFAULT_QUEUE, PARTITIONS_TOGETHER, VOLCANO_SCHEDULER
-from global_sched.shared.api.resource import VOLCANO_JOBS
-from global_sched.shared.api.volcano import NetworkTopology, PartitionPolicy, Task, VolcanoJob
 from global_sched.shared.model.gang import Partition, PodSet, TopologyConstraint
 from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.placement import SpecError, constraint_of, with_families
@@ -145,3 +148,6 @@ def _constraint(topology: NetworkTopology | None, field: str) -> TopologyConstra
         return constraint_of(topology)
     except SpecError as error:
         raise RefusedError(field, str(error), "set mode and one highest tier") from error
+
+
+KIND: Final = WorkloadKind(resource=VOLCANO_JOBS, wire=VolcanoJob, read=read_volcano_job)

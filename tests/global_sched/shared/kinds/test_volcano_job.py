@@ -2,13 +2,13 @@
 
 import pytest
 
-from global_sched.cache import READERS
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.gang import Amounts, Mode, Partition, TopologyConstraint
 from global_sched.shared.model.verdict import Code
 from tests.wire import decode, pod_template, task, vcjob
 
-READER = READERS[("batch.volcano.sh/v1alpha1", "Job")]
+READER = KINDS[("batch.volcano.sh/v1alpha1", "Job")]
 HARD_1 = TopologyConstraint(mode=Mode.HARD, highest_tier=1)
 
 

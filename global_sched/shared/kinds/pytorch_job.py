@@ -1,8 +1,13 @@
 """PyTorchJobs: one pod set per replica type, in lower case."""
 
-from global_sched.cache.readers.leaving import leaving_of
-from global_sched.cache.readers.pod_templates import template_constraint
-from global_sched.cache.readers.reading import (
+from typing import Final
+
+from global_sched.shared.api.base import Meta
+from global_sched.shared.api.resource import PYTORCH_JOBS
+from global_sched.shared.api.workloads import PyTorchJob, ReplicaSpec
+from global_sched.shared.kinds.parts.kind import WorkloadKind
+from global_sched.shared.kinds.parts.leaving import leaving_of
+from global_sched.shared.kinds.parts.reading import (
     HeldError,
     Reading,
     RefusedError,
@@ -13,9 +18,7 @@ from global_sched.cache.readers.reading import (
     shape,
     whole_number,
 )
-from global_sched.shared.api.base import Meta
-from global_sched.shared.api.resource import PYTORCH_JOBS
-from global_sched.shared.api.workloads import PyTorchJob, ReplicaSpec
+from global_sched.shared.kinds.parts.templates import template_constraint
 from global_sched.shared.model.gang import PodSet
 from global_sched.shared.model.ids import PodSetName
 
@@ -103,3 +106,6 @@ def _pod_set(name: str, one: ReplicaSpec, least: int | None) -> PodSet:
         minimum=minimum,
         shape=shape(one.template, f"{field}.template"),
     )
+
+
+KIND: Final = WorkloadKind(resource=PYTORCH_JOBS, wire=PyTorchJob, read=read_pytorch_job)

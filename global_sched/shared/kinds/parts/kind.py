@@ -1,4 +1,4 @@
-"""Which kinds have a reader, and one call to use any of them."""
+"""One workload kind: where it is served, how it is decoded, and what its template says."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,18 +6,6 @@ from typing import Any, Final
 
 import msgspec
 
-from global_sched.cache.readers.leader_worker_set import read_leader_worker_set
-from global_sched.cache.readers.pod_templates import read_batch_job, read_replicated
-from global_sched.cache.readers.pytorch_job import read_pytorch_job
-from global_sched.cache.readers.reading import (
-    HeldError,
-    Reading,
-    RefusedError,
-    checked,
-    held,
-    refused,
-)
-from global_sched.cache.readers.volcano_job import read_volcano_job
 from global_sched.shared.api.names import (
     LAST_CHECKPOINT,
     LWS_EXCLUSIVE,
@@ -30,17 +18,15 @@ from global_sched.shared.api.names import (
     PREEMPTABLE,
     RUN_TIME_LIMIT,
 )
-from global_sched.shared.api.resource import (
-    BATCH_JOBS,
-    DEPLOYMENTS,
-    LEADER_WORKER_SETS,
-    PYTORCH_JOBS,
-    STATEFUL_SETS,
-    VOLCANO_JOBS,
-    Resource,
+from global_sched.shared.api.resource import Resource
+from global_sched.shared.kinds.parts.reading import (
+    HeldError,
+    Reading,
+    RefusedError,
+    checked,
+    held,
+    refused,
 )
-from global_sched.shared.api.volcano import VolcanoJob
-from global_sched.shared.api.workloads import BatchJob, Deployment, LeaderWorkerSet, PyTorchJob
 
 _READ_ANNOTATIONS: Final = (
     LWS_EXCLUSIVE,
@@ -58,9 +44,9 @@ _READ_LABELS: Final = (OWN_PREEMPTABLE, PREEMPTABLE)
 _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
-@dataclass(frozen=True, slots=True)
-class KindReader:
-    """One kind: where it is served, how it is decoded, and what reads it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadKind:
+    """Everything that anybody asks of one kind."""
 
     resource: Resource
     wire: type[Any]
@@ -87,17 +73,3 @@ class KindReader:
             return refused(resource.api_version, resource.kind, f"{where}: {error}")
         except HeldError as error:
             return held(resource.api_version, resource.kind, f"{where}: {error}")
-
-
-READERS: Final[dict[tuple[str, str], KindReader]] = {
-    (one.resource.api_version, one.resource.kind): one
-    for one in (
-        KindReader(VOLCANO_JOBS, VolcanoJob, read_volcano_job),
-        KindReader(BATCH_JOBS, BatchJob, read_batch_job),
-        KindReader(DEPLOYMENTS, Deployment, lambda app: read_replicated(app, "Deployment")),
-        KindReader(STATEFUL_SETS, Deployment, lambda app: read_replicated(app, "StatefulSet")),
-        KindReader(PYTORCH_JOBS, PyTorchJob, read_pytorch_job),
-        KindReader(LEADER_WORKER_SETS, LeaderWorkerSet, read_leader_worker_set),
-    )
-}
-"""Readers by (apiVersion, kind)."""

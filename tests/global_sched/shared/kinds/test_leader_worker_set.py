@@ -2,7 +2,6 @@
 
 import pytest
 
-from global_sched.cache import READERS
 from global_sched.shared.api.names import (
     LWS_EXCLUSIVE,
     LWS_SUBGROUP_EXCLUSIVE,
@@ -10,6 +9,7 @@ from global_sched.shared.api.names import (
     PARTITIONS_TOGETHER,
 )
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.gang import Mode, Partition, TopologyConstraint
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division
@@ -36,7 +36,7 @@ BOUND = pod_template(annotations=HARD_1)
 
 
 def read(obj):
-    reader = READERS[(obj["apiVersion"], obj["kind"])]
+    reader = KINDS[(obj["apiVersion"], obj["kind"])]
     return reader.reading(decode(obj, reader.wire))
 
 
