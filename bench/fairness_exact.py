@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bench.harness import Figure, at_most, cpu_seconds, shown
-from global_sched.core.ledger import Charge, Ledger
+from global_sched.core.quota.ledger import Charge, Ledger
 from global_sched.shared.model.cluster import Capacity, Cluster
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.instant import Instant

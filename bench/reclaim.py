@@ -9,8 +9,8 @@ import random
 import time
 
 from bench.harness import Figure, at_most, percentile, quiet_collector, shown
-from global_sched.core.claims import Claims
-from global_sched.core.search import Found
+from global_sched.core.make_room.claims import Claims
+from global_sched.core.make_room.search import Found
 from global_sched.core.statement import Statement
 from global_sched.shared.model.cluster import Capacity, Cluster
 from global_sched.shared.model.decision import Decision, Grant, decision_id

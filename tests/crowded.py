@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from global_sched.core import run_cycle
-from global_sched.core.ledger import Ledger
+from global_sched.core.quota.ledger import Ledger
 from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy

@@ -1,6 +1,6 @@
 """Worlds written as scenarios, played to their end, and what jobs are told there."""
 
-from global_sched.core import explain
+from global_sched.core import explain_workload
 from global_sched.scenario import parse
 from global_sched.scenario.run import start
 from global_sched.scenario.steps import take
@@ -43,7 +43,7 @@ def explained(text: str, job: str) -> Explanation:
         play.begin_step()
         policy = take(play, step, policy)
         play.settle()
-    found = explain(play.snapshot(), play.policy, play.now, play.workload(job).key)
+    found = explain_workload(play.snapshot(), play.policy, play.now, play.workload(job).key)
     assert found is not None
     return found
 

@@ -11,7 +11,7 @@ from global_sched.cli.output import Column, duration, echo, percent, show_rows, 
 from global_sched.cli.own import explain_own
 from global_sched.cli.view import View, look, with_client
 from global_sched.cli.where import Where
-from global_sched.core import explain
+from global_sched.core import explain_workload
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import Forbidden
@@ -62,7 +62,7 @@ def show(
     workload = find_job(view.state, job, namespace)
     found = None
     if not workload.finished:
-        found = explain(view.snapshot, view.policy, view.now, workload.key)
+        found = explain_workload(view.snapshot, view.policy, view.now, workload.key)
     if output in ("json", "yaml"):
         show_value(_value(workload, found, view), output)
     else:

@@ -15,7 +15,7 @@ from global_sched.cli.output import Row, echo, show_rows, show_value
 from global_sched.cli.trial import tried
 from global_sched.cli.view import View, look_whole, with_client
 from global_sched.cli.where import Where
-from global_sched.core import explain, run_cycle
+from global_sched.core import explain_workload, run_cycle
 from global_sched.scenario import Report, ScenarioError, parse, run
 from global_sched.scenario.run import documents
 from global_sched.shared.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
@@ -90,7 +90,7 @@ def _explained(report: Report) -> dict[str, Explanation]:
     """Why jobs wait in a scenario's world, the first of them by name: each takes a few cycles."""
     waiting = sorted((one.name, one.workload) for one in report.jobs if _waits(one.workload))
     found = {
-        name: explain(report.snapshot, report.policy, report.now, workload.key)
+        name: explain_workload(report.snapshot, report.policy, report.now, workload.key)
         for name, workload in waiting[:MOST_EXPLAINED]
     }
     return {name: one for name, one in found.items() if one is not None}
@@ -137,7 +137,8 @@ def _show_manifests(where: Where, *, text: str, file: Path, output: str) -> None
     rows = [planned(view, key, plan) for _, key in sorted(keys.items())]
     moved = displaced(view.plan, plan, frozenset(keys.values()))
     found = {
-        name: explain(snapshot, view.policy, view.now, key) for name, key in sorted(keys.items())
+        name: explain_workload(snapshot, view.policy, view.now, key)
+        for name, key in sorted(keys.items())
     }
     if output in ("json", "yaml"):
         value = {"jobs": rows, "displaced": moved, "explanations": msgspec.to_builtins(found)}

@@ -4,21 +4,21 @@ Nothing here reads a clock, draws a random number, logs, counts or talks to anyt
 Given the same snapshot, policy and instant, `run_cycle` returns the same plan, byte for
 byte; the live controller, the simulator, `explain` and `whatif` all rely on that.
 
-Import `run_cycle`, `explain`, `queue_views`, `tenant_shares`, `renewed`, `claimed_in` and
+Import `run_cycle`, `explain_workload`, `queue_views`, `tenant_shares`, `renewed`, `claimed_in` and
 `new_decision` from this package; its modules are private to it.
 Start reading at `cycle.run_cycle`.
 """
 
 from global_sched.core.cycle import run_cycle
-from global_sched.core.deciding import new_decision
-from global_sched.core.explaining import explain
-from global_sched.core.past_usage import renewed
-from global_sched.core.running_facts import claimed_in
-from global_sched.core.showing import queue_views, tenant_shares
+from global_sched.core.decisions import new_decision
+from global_sched.core.explain.explaining import explain_workload
+from global_sched.core.explain.queue_views import queue_views, tenant_shares
+from global_sched.core.make_room.running_facts import claimed_in
+from global_sched.core.quota.past_usage import renewed
 
 __all__ = [
     "claimed_in",
-    "explain",
+    "explain_workload",
     "new_decision",
     "queue_views",
     "renewed",

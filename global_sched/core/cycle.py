@@ -2,25 +2,25 @@
 
 from typing import Final
 
-from global_sched.core.admission import consider, consider_growth, refuse
-from global_sched.core.alike import refuse_alike
-from global_sched.core.claims import Claims
-from global_sched.core.fair_surplus import Shares
-from global_sched.core.groups import Groups, consider_group
-from global_sched.core.growing import consider_growing, end_claim
-from global_sched.core.in_order import holds, settles
-from global_sched.core.left_over import (
+from global_sched.core.make_room.claims import Claims
+from global_sched.core.make_room.growing import consider_growing, end_claim
+from global_sched.core.offer import Refusal
+from global_sched.core.order.queue_order import QueueOrder
+from global_sched.core.place.admission import consider, refuse
+from global_sched.core.place.alike import refuse_alike
+from global_sched.core.place.groups import Groups, consider_group
+from global_sched.core.place.in_order import holds, settles
+from global_sched.core.place.left_over import (
     all_that_they_want,
     behind_all,
     give,
     given,
     left_over,
 )
-from global_sched.core.offer import Refusal
-from global_sched.core.order import Line
-from global_sched.core.rehearsal import rehearse
+from global_sched.core.place.rehearsal import rehearse
+from global_sched.core.quota.fair_surplus import Shares
 from global_sched.core.statement import Statement
-from global_sched.core.upkeep import Keeping, conclude, look_after
+from global_sched.core.upkeep.running import Keeping, conclude, consider_growth, look_after
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import Instant
@@ -139,7 +139,7 @@ class Cycle:
         surplus = self.statement.ledger.surplus
         surplus.shares, surplus.granted = self.shares, granted or {}
         self.groups = Groups(waiting)
-        self.line = Line([*waiting, *growing], self.statement)
+        self.line = QueueOrder([*waiting, *growing], self.statement)
 
     def run(self, until: WorkloadKey | None = None) -> tuple[int, Workload] | None:
         """Run to the end, or to the workload's turn: its position and itself."""
@@ -161,7 +161,7 @@ class Cycle:
             elif repeats and self.claims.tries() == tries:
                 refuse_alike(workload, self.line, statement)
         statement.ledger.surplus.all_had_turns = True
-        for _, workload in Line([one for _, one in after.values()], statement):
+        for _, workload in QueueOrder([one for _, one in after.values()], statement):
             position, _ = after[workload.key]
             if workload.key == until:
                 return position, workload

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from global_sched.core.deciding import new_decision, reduced
-from global_sched.core.fairness import Amount, ShareKey
-from global_sched.core.ledger import Charge, Ledger
+from global_sched.core.decisions import new_decision, reduced
+from global_sched.core.fit.ranking import Ranking
+from global_sched.core.fit.rooms import Rooms, RoomsMark
+from global_sched.core.fit.standing import Standing, Standings
 from global_sched.core.offer import Offer, Part, Refusal, targets_of
 from global_sched.core.proof import Doubts
-from global_sched.core.ranking import Ranking
-from global_sched.core.rooms import Rooms, RoomsMark
-from global_sched.core.sharing import Ratio
-from global_sched.core.standing import Standing, Standings
+from global_sched.core.quota.dominant_share import Amount, ShareKey
+from global_sched.core.quota.ledger import Charge, Ledger
+from global_sched.core.quota.water_filling import Ratio
 from global_sched.core.waiting import Waiting, kinds_of
 from global_sched.shared.model.decision import Backoff, Decision, Grant, Left
 from global_sched.shared.model.gang import Amounts
@@ -341,7 +341,7 @@ class Statement:
         return lacking(workload.demand, grants)
 
     def redecide(self, workload: Workload, grants: tuple[Grant, ...]) -> Decision:
-        """The decision with fewer grants (`deciding.reduced`)."""
+        """The decision with fewer grants (`decisions.reduced`)."""
         return reduced(workload, grants, self.snapshot.epoch)
 
     def backoffs(self, workload: Workload) -> tuple[Backoff, ...]:

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from global_sched.core.fairness import Amount, ShareKey
-from global_sched.core.sharing import Ratio
+from global_sched.core.quota.dominant_share import Amount, ShareKey
+from global_sched.core.quota.water_filling import Ratio
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.policy import Policy

@@ -1,15 +1,15 @@
 """Those that wait in a snapshot, one kind for all of a queue with one demand and priority."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from global_sched.shared.model.ids import QueueName, WorkloadKey
-from global_sched.shared.model.snapshot import Bucket
+from global_sched.shared.model.snapshot import Bucket, Snapshot
 from global_sched.shared.model.workload import Division, Workload
 
 
 @dataclass(slots=True, eq=False)
-class Kind:
+class WaitingKind:
     """Those of one queue that wait with one demand and priority."""
 
     one: Workload
@@ -19,7 +19,7 @@ class Kind:
     """Those that may have their turn still; who had it goes when it is looked at."""
 
 
-Waiting = dict[QueueName, list[Kind]]
+Waiting = dict[QueueName, list[WaitingKind]]
 Alike = tuple[int, QueueName, int]
 """What all of a kind have in common."""
 
@@ -40,7 +40,7 @@ def kinds_of(pending: Iterable[Bucket]) -> Waiting:
                 kinds.setdefault(alike(one), []).append(one)
     found: Waiting = {}
     for those in kinds.values():
-        kind = Kind(min(those, key=_key), those, [*those])
+        kind = WaitingKind(min(those, key=_key), those, [*those])
         found.setdefault(kind.one.queue, []).append(kind)
     return {
         queue: sorted(those, key=lambda kind: kind.one.key)
@@ -52,9 +52,16 @@ def with_more(waiting: Waiting, more: Iterable[Workload]) -> Waiting:
     """The same, and these, each as a kind of its own."""
     found = dict(waiting)
     for one in more:
-        found[one.queue] = [*found.get(one.queue, ()), Kind(one, [one], [one])]
+        found[one.queue] = [*found.get(one.queue, ()), WaitingKind(one, [one], [one])]
     return found
 
 
 def _key(one: Workload) -> WorkloadKey:
     return one.key
+
+
+def claimants(snapshot: Snapshot) -> Iterator[Workload]:
+    """All for whom room may be kept: those that wait, and those that run and want more."""
+    for bucket in snapshot.pending:
+        yield from bucket.workloads
+    yield from snapshot.unsettled

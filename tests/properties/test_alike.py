@@ -7,7 +7,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from global_sched.core import cycle, run_cycle
-from global_sched.core.alike import refuse_alike
+from global_sched.core.place.alike import refuse_alike
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.ids import TenantName

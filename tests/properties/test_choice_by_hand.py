@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import HealthCheck, event, given, settings
 
 from global_sched.core import run_cycle
-from global_sched.core.plugins import CLUSTER_SCORES
-from global_sched.core.ranking import Ranking
-from global_sched.core.scores import NO_TIER, Subject, fill_of
+from global_sched.core.fit.plugins import CLUSTER_SCORES
+from global_sched.core.fit.ranking import Ranking
+from global_sched.core.fit.scores import NO_TIER, Subject, fill_of
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.placement import Placed, Space
 from tests.builders import NOW, POLICY, cluster, snapshot, workload

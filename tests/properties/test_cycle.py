@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
-from global_sched.core import explain, run_cycle
+from global_sched.core import explain_workload, run_cycle
 from global_sched.shared.model.codec import from_json, to_json
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Mode
@@ -202,7 +202,7 @@ def check_json(world, plan):
 def check_explain_agrees(world, plan):
     """Explain gives the outcome that the cycle gives."""
     for outcome in plan.outcomes:
-        found = explain(world, POLICY, NOW, outcome.workload)
+        found = explain_workload(world, POLICY, NOW, outcome.workload)
 
         assert found is not None
         assert found.outcome.verdict == outcome.verdict

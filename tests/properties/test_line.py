@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from global_sched.core.order import Line
-from global_sched.core.plugins import QUEUE_ORDER, WORKLOAD_ORDER, Place
+from global_sched.core.order.keys import QUEUE_ORDER, WORKLOAD_ORDER, Sibling
+from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.statement import Statement
 from global_sched.shared.model.ids import ClusterName, QueueName
 from tests.builders import NOW, POLICY, cluster, queue, snapshot, tenant, workload
@@ -64,7 +64,7 @@ def test_the_first_of_the_first(world):
     left, held = list(waiting), Counter()
     happens = iter(changes)
 
-    for _, taken in Line(waiting, statement):
+    for _, taken in QueueOrder(waiting, statement):
         assert taken == _first("root", left, statement)[0]
         left.remove(taken)
         for one, more in next(happens, ()):
@@ -93,7 +93,7 @@ def _first(name, left, view):
         first = _first(below.name, left, view)
         if first is not None:
             saturated, share = view.queue_standing(below.name, first[1])
-            place = Place(below, saturated, share)
+            place = Sibling(below, saturated, share)
             key = tuple(rule(place) for rule in QUEUE_ORDER.values())
             found.append((key, first[0], None if saturated else first[1]))
     return min(found)[1:] if found else None

@@ -11,8 +11,8 @@ from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
 from global_sched.core import run_cycle
-from global_sched.core.ledger import Charge, Ledger
-from global_sched.core.occupancy import priority_of
+from global_sched.core.order.ageing import priority_of
+from global_sched.core.quota.ledger import Charge, Ledger
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import SECOND, Instant
 from tests.properties.test_reclaim import COMMON, DEEP, POLICY, jobs, shown, towns

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from global_sched.core import run_cycle
-from global_sched.core.ledger import Charge, Ledger
-from global_sched.core.occupancy import priority_of
+from global_sched.core.order.ageing import priority_of
+from global_sched.core.quota.ledger import Charge, Ledger
 from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName

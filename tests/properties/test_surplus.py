@@ -6,7 +6,7 @@ from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
 from global_sched.core import run_cycle
-from global_sched.core.ledger import Ledger
+from global_sched.core.quota.ledger import Ledger
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from tests.builders import workload

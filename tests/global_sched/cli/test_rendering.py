@@ -10,7 +10,7 @@ from global_sched.cli import clusters, jobs, queues, topology
 from global_sched.cli.explain import print_explanation
 from global_sched.cli.find import find_job
 from global_sched.cli.output import show_rows
-from global_sched.core import explain, run_cycle
+from global_sched.core import explain_workload, run_cycle
 from global_sched.shared.model.ids import QueueName, workload_key
 from global_sched.shared.model.queue import Queue
 from tests.builders import POLICY, gang, pod_set, workload
@@ -93,7 +93,7 @@ def test_explanations(capsys, job, want):
     view = scenario_view()
     workload = find_job(view.state, job, None)
 
-    found = explain(view.snapshot, view.policy, view.now, workload.key)
+    found = explain_workload(view.snapshot, view.policy, view.now, workload.key)
     print_explanation(workload, found, view)
 
     assert capsys.readouterr().out == want
@@ -116,7 +116,7 @@ world:
     )
     workload = find_job(view.state, "j3", None)
 
-    found = explain(view.snapshot, view.policy, view.now, workload.key)
+    found = explain_workload(view.snapshot, view.policy, view.now, workload.key)
     print_explanation(workload, found, view)
 
     shown = capsys.readouterr().out
@@ -129,7 +129,7 @@ def printed(capsys, found, now):
     name, town = found
     snapshot = town.snapshot()
     view = SimpleNamespace(now=now, policy_note="policy")
-    shown = explain(snapshot, QUIET, town.now, f"jobs/{name}")
+    shown = explain_workload(snapshot, QUIET, town.now, f"jobs/{name}")
     print_explanation(town.workloads[f"jobs/{name}"], shown, view)
     lines = capsys.readouterr().out.splitlines()
     return [one for one in lines if one.startswith(("growth", "verdict", "queue", "vict", "leav"))]
@@ -199,7 +199,7 @@ world:
     )
     job = find_job(view.state, "j", None)
 
-    print_explanation(job, explain(view.snapshot, view.policy, view.now, job.key), view)
+    print_explanation(job, explain_workload(view.snapshot, view.policy, view.now, job.key), view)
 
     shown = capsys.readouterr().out
     assert "; above it: q18, q17, q16, q15, q14, q13, …, root\n" in shown
@@ -221,7 +221,7 @@ world:
     )
     job = find_job(view.state, "j", None)
 
-    print_explanation(job, explain(view.snapshot, view.policy, view.now, job.key), view)
+    print_explanation(job, explain_workload(view.snapshot, view.policy, view.now, job.key), view)
 
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith(("queue", "entitled", "tenant"))] == [

@@ -4,8 +4,8 @@ import gc
 import weakref
 
 from global_sched.core import run_cycle
-from global_sched.core.by_cluster import ByCluster
-from global_sched.core.occupancy import Occupancies
+from global_sched.core.make_room.by_cluster import ByCluster
+from global_sched.core.make_room.occupancy import Occupancies
 from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Running

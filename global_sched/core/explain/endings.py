@@ -1,0 +1,114 @@
+"""Whose ending would let a workload in, whether anybody may be made to leave or not.
+
+The search for victims with all rights given: the same domains, the same costs, the same proof. For
+what several clusters share one replica more is looked for, or all of them in one more cluster.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from global_sched.core.make_room.all_rows import AllRows, Mask
+from global_sched.core.make_room.claims import Claims
+from global_sched.core.make_room.grown_search import GrownSearch
+from global_sched.core.make_room.leaving import QueueResources, Unit
+from global_sched.core.make_room.reservation import NEVER, ends_at
+from global_sched.core.make_room.rights import Rights
+from global_sched.core.make_room.search import Found, Nothing, Search
+from global_sched.core.offer import Offer, Refusal
+from global_sched.core.place.admission import growth_for, offer_for
+from global_sched.core.statement import Statement
+from global_sched.shared.model.gang import Amounts, Gang
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.workload import Division, Workload
+
+
+class _AllRights(Rights):
+    """Every gang ends some day, and whole."""
+
+    takes_surplus = False
+
+    def holders(self, field: AllRows, gone: Mask) -> Mask:
+        """All gangs that have not left in this cycle, but for the workload itself."""
+        found: Mask = field.ends & ~gone
+        self.lately = np.zeros(len(found), dtype=np.bool_)
+        for at in field.holders_of(self.claimant.key):
+            found[at] = False
+        return found
+
+    def permits(self, unit: Unit) -> bool:  # noqa: ARG002 - a right's signature
+        """Nobody is asked."""
+        return True
+
+    def gives_any(self, kind: QueueResources) -> bool:  # noqa: ARG002 - a right's signature
+        """Nobody is asked."""
+        return True
+
+    def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:  # noqa: ARG002 - a right's signature
+        """What has ended asks for nothing."""
+        return False
+
+    def rightful(self, units: Sequence[Unit]) -> bool:  # noqa: ARG002 - a right's signature
+        """What has ended takes nothing back."""
+        return True
+
+    def lawful(self, units: Iterable[Unit]) -> bool:  # noqa: ARG002 - a right's signature
+        """Nobody is asked."""
+        return True
+
+    def lasts(self, units: Sequence[Unit], back: Sequence[Unit]) -> bool:  # noqa: ARG002 - a right's signature
+        """What has ended does not come back."""
+        return True
+
+    def refilled(self, units: Sequence[Unit], offer: Offer, field: AllRows) -> bool:  # noqa: ARG002 - a right's signature
+        """What has ended does not come back."""
+        return False
+
+
+class _Endings(Search):
+    """A search that asks nobody."""
+
+    rights_of = _AllRights
+
+    def needed(self, workload: Workload) -> Gang:
+        """Its minimum: one replica where they are divided, all where each cluster gets all."""
+        gang, division = workload.demand.gang, workload.demand.division
+        assert gang is not None
+        if division == Division.WHOLE:
+            return gang
+        every = division == Division.DUPLICATED and not workload.targets
+        name = gang.pod_sets[0].name
+        return gang.only(gang.all_amounts() if every else Amounts.of({name: 1}))
+
+    def ask(self) -> Offer | Refusal:
+        """What it would get, or get in addition."""
+        asked = growth_for if self._workload.targets else offer_for
+        return asked(self._workload, self._statement)
+
+
+class _GrownEndings(GrownSearch):
+    """The same for pods beside those that it has."""
+
+    rights_of = _AllRights
+
+
+def endings(
+    workload: Workload, claims: Claims, statement: Statement, lacks: Amounts
+) -> tuple[Unit, ...]:
+    """The gangs whose ending lets it in, cheapest first chosen and proved; nobody: none does.
+
+    `lacks` are the pods that one which runs wants in addition.
+    """
+    search: Search
+    if workload.targets and workload.demand.division == Division.WHOLE:
+        search = _GrownEndings(workload, lacks, claims, statement)
+    else:
+        search = _Endings(workload, *claims.whole(), statement)
+    found: Found | Nothing = search.run()
+    return () if isinstance(found, Nothing) else found.units
+
+
+def latest_end(units: Iterable[Unit]) -> Instant | None:
+    """When all of them have ended at the latest, by their run-time limits; None: not known."""
+    latest = max((ends_at(unit.holder.workload) for unit in units), default=NEVER)
+    return None if latest == NEVER else latest

@@ -1,0 +1,51 @@
+"""Room that is kept from a workload, for people: how much, for whom, and why it may not pass by."""
+
+from global_sched.core.cycle import Cycle
+from global_sched.core.make_room.holds import Held
+from global_sched.core.make_room.patience import HEALED
+from global_sched.core.make_room.reservation import NEVER, start_of
+from global_sched.core.statement import Statement
+from global_sched.core.waiting import claimants
+from global_sched.shared.model.instant import SECOND, Instant, format_instant
+from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.verdict import Verdict
+from global_sched.shared.model.workload import Workload
+
+
+def kept_from(workload: Workload, verdict: Verdict, cycle: Cycle) -> tuple[str, ...]:
+    """A sentence for all that is kept in clusters that it may use; none where room is no matter."""
+    statement, gang = cycle.statement, workload.demand.gang
+    if verdict.reason not in HEALED or gang is None:
+        return ()
+    allowed = statement.standings.case(workload).allowed
+    found = []
+    for one in claimants(statement.snapshot):
+        held = cycle.claims.kept_for(one.key)
+        if held is not None and one.key != workload.key and allowed[held.at]:
+            found.append(_kept(held) + ("" if held.waves else _past(workload, held, statement)))
+    return tuple(found)
+
+
+def _kept(held: Held) -> str:
+    claim = held.claim
+    where = claim.cluster if claim.domain is None else f"{claim.cluster} {claim.domain}"
+    for_whom = f"a gang of queue {held.workload.queue} ({counted(claim.amounts.pods(), 'pod')})"
+    if held.waves:
+        return f"room in {where} for {for_whom}, for which others had to leave"
+    return f"{where} drains for {for_whom}, which waited longer than its patience"
+
+
+def _past(workload: Workload, held: Held, statement: Statement) -> str:
+    """Why it may not run there until the gang starts."""
+    start = start_of(held, statement)
+    if start == NEVER:
+        return (
+            "; nobody may run there before that, since not all that runs there has a run-time limit"
+        )
+    when = f"; that starts at {format_instant(start)} at the latest"
+    if workload.run_limit is None:
+        return f"{when}, and this one has no run-time limit"
+    end = Instant(statement.now + workload.run_limit * SECOND)
+    if end > start:
+        return f"{when}, and this one may run until {format_instant(end)}"
+    return f"{when}, and there is no room for this one before that either"

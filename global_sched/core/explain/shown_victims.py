@@ -1,0 +1,183 @@
+"""Who would have to leave for a workload that waits, who leaves for it already, or why nobody does.
+
+Asked by `explain` only, in the workload's turn: the searches that the cycle makes, whose turns are
+not counted here. Where victims are found and stay all the same, both is said.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from global_sched.core.cycle import Cycle
+from global_sched.core.explain.protected import protected
+from global_sched.core.make_room.claim_text import NO_SEARCHES, nobody
+from global_sched.core.make_room.growing import ENDED_BY_LEAVING, claimable, who_leaves
+from global_sched.core.make_room.hold_window import rests, rests_until
+from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.patience import HEALED
+from global_sched.core.make_room.search import Found, Nothing
+from global_sched.core.offer import Offer
+from global_sched.core.order.ageing import priority_of
+from global_sched.core.place.admission import growth_for, offer_for
+from global_sched.core.statement import Statement
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Claim
+from global_sched.shared.model.explanation import Victim
+from global_sched.shared.model.growth import growth_gang, may_claim
+from global_sched.shared.model.instant import format_instant
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Division, Workload
+
+Shown = tuple[tuple[Victim, ...], str]
+GROUP = "nobody leaves for a group of bindings: it only takes room that is free"
+_WIDE = "nobody leaves for what several clusters share: it only takes room that is free"
+_PARTITIONS = "nobody leaves for more groups of pods of one that runs: they only take free room"
+_STAY = (
+    "they stay: somebody who waits could take the room from it at once, another queue that has "
+    "less, or a higher priority in its own"
+)
+_NO_SEARCHES = f"they stay: {NO_SEARCHES}"
+
+
+def victims_of(workload: Workload, cycle: Cycle) -> Shown:
+    """Who leaves or would have to, and why not where nobody does; empty where it needs none."""
+    if workload.demand.division == Division.COPIED or workload.demand.gang is None:
+        return (), ""
+    held = cycle.claims.kept_for(workload.key)
+    if held is not None and held.claim.victims:
+        return tuple(_leaving(held.claim, workload, cycle.statement.snapshot)), ""
+    if workload.targets:
+        return _of_growth(workload, cycle)
+    offered = offer_for(workload, cycle.statement)
+    if isinstance(offered, Offer):
+        return (), ""
+    why = _not_by_leaving(offered.verdict, workload)
+    if why:
+        return (), why
+    if workload.demand.division != Division.WHOLE:
+        return (), _WIDE
+    found = cycle.claims.search(workload)
+    if isinstance(found, Nothing):
+        least = cycle.statement.standings.of(workload).minimum_requests
+        return (), _why_none(found, workload, least, cycle)
+    return _shown(found, workload), _why_they_stay(workload, found, cycle)
+
+
+def _why_none(found: Nothing, workload: Workload, asked: Resources, cycle: Cycle) -> str:
+    """Why nobody may leave for it, and who would have to if nothing protected them."""
+    safe = protected(workload, asked, cycle.claims, cycle.statement)
+    if not safe:
+        return found.why
+    return nobody(safe) if found.why == nobody() else f"{found.why}; {safe}"
+
+
+def _why_they_stay(workload: Workload, found: Found, cycle: Cycle) -> str:
+    """Why those do not leave who could; empty where they do."""
+    statement = cycle.statement
+    if statement.policy.searches_per_cycle <= 0:
+        return _NO_SEARCHES
+    least = statement.standings.of(workload).minimum_requests
+    if rests(workload, least, statement):
+        return _rests_until(workload, statement)
+    return _STAY if cycle.claims.provokes(workload, found, least) else ""
+
+
+def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
+    """The same for pods that it lacks beside those that run."""
+    statement = cycle.statement
+    if not workload.lacking().entries:
+        return (), ""
+    offered = growth_for(workload, statement)
+    if isinstance(offered, Offer):
+        return (), ""
+    verdict = offered.verdict
+    if verdict.code != Code.NO_FIT or verdict.reason not in ENDED_BY_LEAVING:
+        return (), _not_by_leaving(verdict, workload)
+    if not may_claim(workload):
+        whole = workload.demand.division == Division.WHOLE
+        return (), _PARTITIONS if whole else _WIDE
+    asked = claimable(workload, statement)
+    if not asked.entries:
+        return (), (
+            "it has its minimum, and for more pods others leave only as far as its queue lacks "
+            "some of what it deserves"
+        )
+    found, lacks = who_leaves(workload, asked, cycle.claims, statement)
+    amount = growth_gang(workload, lacks).requests(lacks)
+    if isinstance(found, Nothing):
+        return (), _why_none(found, workload, amount, cycle)
+    if statement.policy.searches_per_cycle <= 0:
+        return _shown(found, workload), _NO_SEARCHES
+    stay = cycle.claims.provokes(workload, found, amount)
+    return _shown(found, workload), _STAY if stay else ""
+
+
+def _not_by_leaving(verdict: Verdict, workload: Workload) -> str:
+    """Why nobody's leaving ends what stands against it; empty where it does."""
+    if verdict.reason == Reason.TENANT_LIMIT:
+        return f"tenant {workload.tenant}'s own limit ends when its own jobs end; nobody leaves"
+    if verdict.code == Code.NEVER:
+        return "it would not be admitted, whoever left"
+    if verdict.reason not in HEALED:
+        return "what it waits for is not room that others have"
+    if verdict.code == Code.WAIT and verdict.proven:
+        return "nobody leaves for what is kept for a gang that waited longer than its patience"
+    if verdict.code != Code.NO_FIT:
+        return "it is not certain that it does not fit, and nobody leaves before that"
+    return ""
+
+
+def _rests_until(workload: Workload, statement: Statement) -> str:
+    until = rests_until(workload, statement)
+    assert until is not None
+    return (
+        f"they stay: it had to leave itself, and makes nobody leave until {format_instant(until)}"
+    )
+
+
+def _shown(found: Found, claimant: Workload) -> tuple[Victim, ...]:
+    """The victims of a search; surplus pods of one gang together."""
+    together: dict[tuple[int, bool], list[Unit]] = {}
+    for unit in found.units:
+        together.setdefault((unit.at, unit.whole), []).append(unit)
+    return tuple(_victim(units, claimant) for units in together.values())
+
+
+def _victim(units: list[Unit], claimant: Workload) -> Victim:
+    first = units[0]
+    pods = first.holder.grant.amounts.pods() if first.whole else sum(one.pods for one in units)
+    one = first.holder.workload
+    return Victim(
+        cluster=first.cluster,
+        queue=one.queue,
+        priority=priority_of(one),
+        pods=pods,
+        whole=first.whole,
+        reclaim=first.reclaim,
+        workload=one.key if one.tenant == claimant.tenant else None,
+    )
+
+
+def _leaving(claim: Claim, claimant: Workload, snapshot: Snapshot) -> Iterator[Victim]:
+    """Those that were told to leave for it, as far as they still exist."""
+    known = {one.binding_id: one for one in _workloads(snapshot)}
+    for leaver in claim.victims:
+        one = known.get(leaver.binding)
+        if one is not None:
+            yield Victim(
+                cluster=leaver.cluster or claim.cluster,
+                queue=one.queue,
+                priority=priority_of(one),
+                pods=leaver.amounts.pods(),
+                whole=leaver.whole,
+                reclaim=one.queue != claimant.queue,
+                workload=one.key if one.tenant == claimant.tenant else None,
+                leaves=True,
+            )
+
+
+def _workloads(snapshot: Snapshot) -> Iterable[Workload]:
+    for bucket in snapshot.pending:
+        yield from bucket.workloads
+    for running in snapshot.running:
+        yield from running.workloads

@@ -1,0 +1,91 @@
+"""Who might leave for a claimant, in the order in which they are asked."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask, minimum_by_shape
+from global_sched.core.make_room.leaving import Blocked, QueueResources, Unit
+from global_sched.core.make_room.occupancy import Holder
+from global_sched.core.make_room.rights import Rights
+from global_sched.shared.model.gang import Gang
+
+MOST_ELSEWHERE: Final = 32
+"""So many leave elsewhere at most for the right to others."""
+
+
+class Candidates:
+    """The units of those that may leave: surplus first, then whole gangs.
+
+    In both, reclaim before preemption, and the cheapest first.
+    """
+
+    def __init__(self, gang: Gang, may: Mask, rights: Rights, field: AllRows) -> None:
+        self._gang, self._may, self._rights, self._field = gang, may, rights, field
+
+    def in_place(self, place: DomainRows) -> Iterator[Unit]:
+        """Those with pods in the domain, on nodes that any of the claimant's pods could use."""
+        field = self._field
+        low, high = field.entries_in(place.low, place.high)
+        rows = field.entry_row[low:high]
+        helps = np.zeros(len(rows), dtype=np.bool_)
+        for shape in minimum_by_shape(self._gang):
+            helps |= field.takes(shape)[rows]
+        found = dict.fromkeys(field.entry_holder[low:high][helps].tolist())
+        yield from self._ordered(at for at in found if self._may[at])
+
+    def relieving(self, blocked: Sequence[Blocked], listed: Collection[int]) -> list[Unit]:
+        """Those anywhere else who hold something of what these queues have no more of."""
+        field, rights = self._field, self._rights
+        return list(
+            self._ordered(
+                at
+                for at in self._may.nonzero()[0].tolist()
+                if at not in listed and rights.relieves(field.holders[at], blocked)
+            )
+        )
+
+    def giving_right(
+        self, refused: Iterable[QueueResources], listed: Collection[int]
+    ) -> list[Unit]:
+        """Those anywhere else whose leaving lowers what the claimant's queues hold.
+
+        The cheapest, as much as it asks for: without them its queue stands as it does before the
+        claim. What it still has no right to then belongs to those who are less over. None where it
+        would have no right to any of the refused with all of these gone.
+        """
+        field, rights, found = self._field, self._rights, list[Unit]()
+        near = np.array([rights.is_near(queue) for queue in field.queues], dtype=np.bool_)
+        there = (self._may & near[field.queue]).nonzero()[0].tolist()
+        lacks = dict(rights.amount.entries)
+        for unit in self._ordered(at for at in there if at not in listed):
+            if len(found) == MOST_ELSEWHERE or not any(left > 0 for left in lacks.values()):
+                break
+            if any(lacks.get(name, 0) > 0 for name in unit.amount.names()) and rights.permits(unit):
+                found.append(unit)
+                lacks = {name: left - unit.amount.get(name) for name, left in lacks.items()}
+        return found if found and rights.would_give(found, refused) else []
+
+    def _ordered(self, holders: Iterable[int]) -> Iterator[Unit]:
+        field, rights = self._field, self._rights
+        ranked = sorted(
+            holders, key=lambda at: (rights.order(field.holders[at]), int(field.rank[at]))
+        )
+        for at in ranked if rights.takes_surplus else ():
+            yield from self._surplus(at, field.holders[at])
+        for at in ranked if rights.takes_gangs else ():
+            if rights.lately[at]:
+                continue
+            holder = field.holders[at]
+            yield Unit(at, holder, holder.amount, rights.reclaims(holder))
+
+    def _surplus(self, at: int, holder: Holder) -> Iterator[Unit]:
+        gang = holder.workload.demand.gang
+        assert gang is not None
+        for name, rows in holder.surplus:
+            pod_set = next(p for p in gang.pod_sets if p.name == name)
+            step = max(1, pod_set.partition.size) if pod_set.partition is not None else 1
+            amount = pod_set.shape.requests.times(step)
+            for first in range(0, len(rows) - step + 1, step):
+                yield Unit(at, holder, amount, self._rights.reclaims(holder), name, first, step)

@@ -1,0 +1,59 @@
+"""What workloads are told about room that is made or kept for them."""
+
+from dataclasses import replace
+
+from global_sched.core.make_room.holds import Held
+from global_sched.core.offer import Refusal
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.instant import format_instant
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.verdict import Code, Verdict
+
+NO_SEARCHES = "the Policy allows no search for those who could leave (searches_per_cycle is 0)"
+
+
+def nobody(protected: str = "") -> str:
+    """Nobody is there who may leave for it: besides those that are `protected`, as said."""
+    nothing = f"{protected}; nothing else" if protected else "nothing"
+    return (
+        f"nobody may leave for it: {nothing} of lower priority runs in its queue, and no other "
+        "queue that holds more than it deserves gives to it"
+    )
+
+
+def told(held: Held, verdict: Verdict) -> Verdict:
+    """What a workload with a claim is told."""
+    claim = held.claim
+    until = format_instant(claim.until)
+    where = claim.cluster if claim.domain is None else f"{claim.cluster} {claim.domain}"
+    if not claim.victims:
+        text = f"{where} drains for it; nothing that would delay it goes there"
+        return replace(verdict, code=Code.WAIT, reason=Reason.ROOM_RESERVED, detail=text)
+    gangs = sum(1 for one in claim.victims if one.whole)
+    pods = sum(one.amounts.pods() for one in claim.victims if not one.whole)
+    parts = [counted(gangs, "gang")] if gangs else []
+    parts += [counted(pods, "surplus pod")] if pods else []
+    verb = "leave" if gangs + pods > 1 else "leaves"
+    text = f"{' and '.join(parts)} {verb} {where} for it; the room is kept until {until}"
+    return Verdict(code=Code.WAIT, reason=Reason.ROOM_BEING_MADE, detail=text, missing=1)
+
+
+def with_why(refusal: Refusal, why: str) -> Refusal:
+    """The refusal with one more reason."""
+    verdict = replace(refusal.verdict, detail=f"{refusal.verdict.detail}; {why}")
+    return replace(refusal, verdict=verdict)
+
+
+def deferred(refusal: Refusal, policy: Policy) -> Refusal:
+    """It may search in a later cycle, unless the Policy allows no search at all."""
+    later = "who could leave for it is looked at in a later cycle"
+    if policy.searches_per_cycle <= 0:
+        later = NO_SEARCHES
+    verdict = Verdict(
+        code=Code.WAIT,
+        reason=Reason.SEARCH_DEFERRED,
+        detail=f"{refusal.verdict.detail}; {later}",
+        missing=1,
+    )
+    return replace(refusal, verdict=verdict)

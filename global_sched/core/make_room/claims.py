@@ -1,0 +1,339 @@
+"""The claims of a cycle: those that are open hold their room, and refusals may lead to new ones."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from global_sched.core.make_room.all_rows import AllRows, Mask
+from global_sched.core.make_room.claim_order import in_order
+from global_sched.core.make_room.claim_text import deferred, told, with_why
+from global_sched.core.make_room.evictions import (
+    claim_of,
+    drop_claim,
+    evict,
+    let_leave,
+    write_claim,
+)
+from global_sched.core.make_room.exchange import Exchange
+from global_sched.core.make_room.hold_window import rests
+from global_sched.core.make_room.holds import Held, give_back, hold
+from global_sched.core.make_room.patience import HEALED, Patience
+from global_sched.core.make_room.reservation import is_patient
+from global_sched.core.make_room.rivals import Rivals
+from global_sched.core.make_room.running_facts import lowest_running
+from global_sched.core.make_room.search import Found, Nothing, Search
+from global_sched.core.make_room.search_turns import SearchTurns, Turn
+from global_sched.core.make_room.set_aside import is_kept_out
+from global_sched.core.offer import Offer, Refusal
+from global_sched.core.place.admission import accept, offer_for, refuse
+from global_sched.core.statement import Statement
+from global_sched.core.upkeep.live_claims import live
+from global_sched.core.waiting import Alike, alike
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Claim, Leaver
+from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, WorkloadKey
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.verdict import Code
+from global_sched.shared.model.workload import Division, Workload
+
+
+class Claims:
+    """What waiting workloads claim, in one cycle."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._statement = statement
+        self._held: dict[WorkloadKey, Held] = {}
+        self._searched: dict[Alike, Found | Nothing] = {}
+        self.turns = SearchTurns(statement)
+        self._rivals = Rivals(statement)
+        self._field: AllRows | None = None
+        self._gone: Mask = np.zeros(0, dtype=np.bool_)
+        self._lowest: dict[QueueName, int] | None = None
+        self._seen: set[WorkloadKey] = set()
+        self._patience = Patience(statement, self._held, self._whole)
+        self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
+
+    def open(self, pending: Iterable[Workload]) -> None:
+        """Hold the room of every claim that still counts.
+
+        Of reservations only as many as the Policy allows by now, for whom it calls patient.
+        """
+        statement, kept = self._statement, 0
+        found = [(one, claim) for one in pending if (claim := live(one, statement))]
+        for one, claim in in_order(found):
+            if not claim.victims:
+                if kept >= statement.policy.reservations or not is_patient(one, statement):
+                    continue
+                kept += 1
+            self._go_on(one, claim)
+            self._held[one.key] = hold(one, claim, self._statement)
+
+    def _go_on(self, claimant: Workload, claim: Claim) -> None:
+        """Let those leave that an earlier cycle chose and nobody told, perhaps for a crash."""
+        if not claim.victims:
+            return
+        victims: dict[BindingId, list[Leaver]] = {}
+        for leaver in claim.victims:
+            victims.setdefault(leaver.binding, []).append(leaver)
+        for running in self._statement.snapshot.running:
+            for one in running.workloads:
+                if one.binding_id in victims:
+                    let_leave(one, victims[one.binding_id], claimant, self._statement)
+
+    # --- a turn ---------------------------------------------------------------------------
+
+    def consider(self, workload: Workload, position: int, *, last: bool = True) -> bool:
+        """Admit a pending workload, make room for it, or end it with the reason why not.
+
+        False where nothing was decided: unless it is the `last` turn, it lets others go first who
+        could take its room back.
+        """
+        held = self._held.get(workload.key)
+        if held is not None:
+            return self._continue(held, position, last=last)
+        found = offer_for(workload, self._statement)
+        if isinstance(found, Refusal):
+            found = self._patience.backfill(workload, found)
+        claim = None if workload.decision is None else workload.decision.claim
+        failed = claim is not None and bool(claim.victims)
+        if isinstance(found, Refusal) and not failed:
+            found = self._past_others(workload, found)
+        if isinstance(found, Offer):
+            if not last and not self._patience.opened and self._rivals.goes_after(workload, found):
+                return False
+            accept(workload, position, found, self._statement)
+            self._patience.close()
+            return True
+        if workload.key in self._statement.decided:
+            refuse(workload, position, found, self._statement)
+            return True
+        if claim is not None and failed:
+            shut = self._statement.ledger.gates.refusal(workload) is not None
+            drop_claim(workload, self._statement, None if shut else claim.cluster)
+        else:
+            found = self._instead(workload, found) or found
+            found = self._patience.keep(workload, found) or found
+            if claim is not None and workload.key not in self._statement.decided:
+                drop_claim(workload, self._statement, None)
+        refuse(workload, position, found, self._statement)
+        return True
+
+    def _past_others(self, workload: Workload, refusal: Refusal) -> Offer | Refusal:
+        """The same without what is kept for those who give way to it; others may leave for it."""
+        statement, patience = self._statement, self._patience
+        kept = patience.giving_way(workload, refusal)
+        if not kept:
+            return refusal
+        mark = statement.mark()
+        found = patience.offer_without(kept, workload)
+        if isinstance(found, Offer):
+            statement.commit()
+            return found
+        instead = self._instead(workload, found)
+        if instead is not None and workload.key in statement.decided:
+            statement.commit()
+            patience.close()
+            return instead
+        statement.rollback(mark)
+        put_off = instead is not None and instead.verdict.reason == Reason.SEARCH_DEFERRED
+        patience.shut(None if put_off else workload)
+        return instead if instead is not None and put_off else refusal
+
+    def goes_after(self, workload: Workload) -> bool:
+        """Whether it would be admitted now, and lets others go first all the same."""
+        held = self._held.get(workload.key)
+        if held is not None and held.waves:
+            return False
+        mark = self._statement.mark()
+        if held is not None:
+            give_back(held, self._statement)
+        found = offer_for(workload, self._statement)
+        asked = self._rivals.goes_after if held is None else self._rivals.lets_others
+        after = isinstance(found, Offer) and asked(workload, found)
+        self._statement.rollback(mark)
+        return after
+
+    def tries(self) -> tuple[int, int]:
+        """Changes whenever somebody had a search or a try at a reservation, which are limited."""
+        return len(self._searched), self._patience.attempts
+
+    def _continue(self, held: Held, position: int, *, last: bool) -> bool:
+        """The turn of a workload with a claim: nothing of it is kept from the workload itself."""
+        statement, workload = self._statement, held.workload
+        mark = statement.mark()
+        give_back(held, statement)
+        found = offer_for(workload, statement)
+        if isinstance(found, Refusal) and (kept := self._patience.giving_way(workload, found)):
+            found = self._patience.offer_without(kept, workload)
+        if isinstance(found, Offer):
+            if not (last or held.waves) and self._rivals.lets_others(workload, found):
+                statement.rollback(mark)
+                self._patience.shut(None)
+                return False
+            statement.commit()
+            del self._held[workload.key]
+            accept(workload, position, found, statement)
+            self._patience.close()
+            if not held.waves:
+                self._hold_again(held.claim.cluster)
+            return True
+        if not held.waves or held.outgrown():
+            instead = self._instead(workload, found) or self._instead_of_room(held, found)
+            if workload.key in statement.decided:
+                statement.commit()
+                self._patience.close()
+                refuse(workload, position, instead or found, statement)
+                return True
+        statement.rollback(mark)
+        self._patience.shut(workload)
+        if found.verdict.reason in HEALED:
+            found = replace(found, verdict=told(held, found.verdict))
+        refuse(workload, position, found, statement)
+        return True
+
+    def _instead_of_room(self, held: Held, refusal: Refusal) -> Refusal | None:
+        """A domain that drains helps nobody whom a limit keeps out: that is kept instead."""
+        if held.waves or not is_kept_out(refusal):
+            return None
+        del self._held[held.workload.key]
+        drop_claim(held.workload, self._statement, None)
+        return self._patience.keep(held.workload, refusal)
+
+    def _hold_again(self, cluster: ClusterName) -> None:
+        """What drains no more is first for the claims that others have left for before."""
+        for key, held in list(self._held.items()):
+            claim = held.claim
+            if claim.cluster == cluster and claim.victims and claim.since < self._statement.now:
+                give_back(held, self._statement)
+                self._held[key] = hold(held.workload, claim, self._statement)
+
+    # --- new claims -----------------------------------------------------------------------
+
+    def _instead(self, workload: Workload, refusal: Refusal) -> Refusal | None:
+        """What the workload is told instead of the refusal, when others leave or may leave."""
+        if not self._may_search(workload, refusal):
+            return None
+        shape = alike(workload)
+        known = self._searched.get(shape)
+        if isinstance(known, Nothing):
+            return with_why(refusal, known.why)
+        turn = Turn.LATER if known is not None else self.turns.take(workload)
+        if turn != Turn.SEARCH:
+            policy = self._statement.policy
+            return deferred(refusal, policy) if turn == Turn.LATER else None
+        found = self.search(workload)
+        if isinstance(found, Found) and self.provokes(workload, found, self._least(workload)):
+            found = Nothing(
+                "others could leave for it, but one of them, another queue that has less, or a "
+                "higher priority in its own could take the room from it in turn"
+            )
+        self._searched[shape] = found
+        if isinstance(found, Nothing):
+            return None if found.none else with_why(refusal, found.why)
+        return self._claim(workload, found, refusal)
+
+    def provokes(
+        self, workload: Workload, found: Found, amount: Resources, beside: Workload | None = None
+    ) -> bool:
+        """Whether somebody waits who could take the room from the workload at once (`rivals`).
+
+        But for one that has its place `beside` it.
+        """
+        has = {*self._held} if beside is None else {*self._held, beside.key}
+        return self._rivals.provoked(workload, found, amount, self._whole(), has)
+
+    def _may_search(self, workload: Workload, refusal: Refusal) -> bool:
+        """Whether a search could help at all; asked of every refusal, so it has to be cheap."""
+        if refusal.verdict.code != Code.NO_FIT or refusal.verdict.reason not in HEALED:
+            return False
+        if workload.demand.division != Division.WHOLE or workload.demand.gang is None:
+            return False
+        return self.may_leave_for(workload, self._least(workload))
+
+    def _least(self, workload: Workload) -> Resources:
+        """What its minimum asks for."""
+        return self._statement.standings.of(workload).minimum_requests
+
+    def may_leave_for(self, workload: Workload, asked: Resources) -> bool:
+        """Whether anybody might have to leave when it asks for that: a quick look."""
+        statement = self._statement
+        if not statement.snapshot.running:
+            return False
+        if rests(workload, asked, statement):
+            return False
+        if self._lowest is None:
+            self._lowest = lowest_running(statement.snapshot.running)
+        lowest = self._lowest
+        if lowest.get(workload.queue, workload.priority) < workload.priority:
+            return True
+        return self._has_chance(workload, asked, lowest)
+
+    def _has_chance(
+        self, workload: Workload, asked: Resources, lowest: dict[QueueName, int]
+    ) -> bool:
+        """Whether any other queue would give anything to it."""
+        key = (id(workload.demand), workload.queue, asked)
+        known = self._chances.get(key)
+        if known is None:
+            entitlements = self._statement.ledger.entitlements
+            known = self._chances[key] = any(
+                entitlements.could_give(queue, workload.queue, asked) for queue in lowest
+            )
+        return known
+
+    def search(self, workload: Workload) -> Found | Nothing:
+        """Who would have to leave for it, as everything is now."""
+        return self.searched(Search(workload, *self.whole(), self._statement))
+
+    def searched(self, search: Search) -> Found | Nothing:
+        """The same, without victims of its own queue that could take their room from others."""
+        found = search.run()
+        if isinstance(found, Nothing):
+            return found
+        claimant = search.rights.claimant
+
+        def provokes(one: Workload, found: Found, amount: Resources) -> bool:
+            return self.provokes(one, found, amount, beside=claimant)
+
+        return Exchange(search, provokes, self._statement).of(found)
+
+    def whole(self) -> tuple[AllRows, Mask]:
+        """The federation for searches, and who of it leaves in this cycle."""
+        field = self._whole()
+        for key in self._statement.decided - self._seen:
+            self._seen.add(key)
+            for at in field.holders_of(key):
+                self._gone[at] = True
+        return field, self._gone
+
+    # --- growth, see `growing` ------------------------------------------------------------
+
+    def kept_for(self, key: WorkloadKey) -> Held | None:
+        """The room that is kept for a workload."""
+        return self._held.get(key)
+
+    def end(self, key: WorkloadKey) -> None:
+        """Its claim was met."""
+        del self._held[key]
+
+    def begin(self, claimed: Workload, claim: Claim) -> Held:
+        """Keep room from now on for a claim of this cycle."""
+        held = self._held[claimed.key] = hold(claimed, claim, self._statement, fresh=True)
+        self._chances.clear()
+        return held
+
+    def _whole(self) -> AllRows:
+        """The federation for searches, made when first needed."""
+        if self._field is None:
+            self._field = AllRows(self._statement.snapshot, self._statement.now)
+            self._gone = np.zeros(len(self._field.holders), dtype=np.bool_)
+        return self._field
+
+    def _claim(self, workload: Workload, found: Found, refusal: Refusal) -> Refusal:
+        statement = self._statement
+        claim = claim_of(workload, found, statement)
+        evict(found.units, workload, statement)
+        claimed = write_claim(workload, claim, statement)
+        verdict = told(self.begin(claimed, claim), refusal.verdict)
+        return Refusal(verdict, claim.cluster, refusal.clusters)

@@ -1,0 +1,232 @@
+"""What is written when a claim is made: the victims' leaving, and the claim itself."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from global_sched.core.decisions import evicted
+from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.occupancy import Holder, may_ever_leave
+from global_sched.core.make_room.search import Found
+from global_sched.core.make_room.trial_room import by_cluster, leaving_of
+from global_sched.core.order.ageing import priority_of
+from global_sched.core.outcomes import outcome_of
+from global_sched.core.place.divided import resized
+from global_sched.core.statement import Statement
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import (
+    Backoff,
+    Claim,
+    Decision,
+    Grant,
+    Leaver,
+    decision_id,
+)
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import BindingId, ClusterName
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.plan import Claiming
+from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.workload import Division, Workload
+
+
+def claim_of(workload: Workload, found: Found, statement: Statement) -> Claim:
+    """The claim for what a search found. Victims in other clusters free a quota, not its room."""
+    part, gang = found.offer.parts[0], workload.demand.gang
+    assert part.placed is not None
+    assert gang is not None
+    return Claim(
+        cluster=part.cluster,
+        amounts=gang.minimum_amounts(),
+        domain=part.placed.domain,
+        tier=part.placed.tier,
+        victims=leavers_of(found.units, part.cluster),
+        since=statement.now,
+        until=Instant(statement.now + statement.policy.hold_seconds * SECOND),
+    )
+
+
+def leavers_of(units: Iterable[Unit], home: ClusterName) -> tuple[Leaver, ...]:
+    """These victims as a claim on room in `home` names them."""
+    found = []
+    for cluster, those in by_cluster(units).items():
+        where = ClusterName("") if cluster == home else cluster
+        whole = {one.holder.workload.binding_id: one.holder.grant for one in those if one.whole}
+        for binding, amounts in leaving_of(those).items():
+            every = whole[binding].amounts if binding in whole else amounts
+            found.append(
+                Leaver(
+                    binding=binding,
+                    amounts=every or Amounts(),
+                    whole=amounts is None,
+                    cluster=where,
+                )
+            )
+    return tuple(sorted(found))
+
+
+def let_leave(
+    victim: Workload, leavers: Sequence[Leaver], claimant: Workload, statement: Statement
+) -> bool:
+    """Plan again what an earlier cycle planned and nobody wrote; whether it was open still.
+
+    `leavers` are all that the claim says of this victim. One that was admitted anew since the claim
+    is left alone.
+    """
+    claim, decision = claimant.decision, victim.decision
+    assert claim is not None
+    assert claim.claim is not None
+    if decision is None or victim.key in statement.decided or decision.at > claim.claim.since:
+        return False
+    if victim.demand.division == Division.WHOLE and len(decision.grants) != 1:
+        return False
+    if any(one.whole for one in leavers) and not _could_leave(victim, claimant, statement):
+        return False  # the Policy has changed since, or another writer named it
+    reclaim = victim.queue != claimant.queue
+    units: list[Unit] = []
+    for leaver in leavers:
+        grant = decision.grant(leaver.cluster or claim.claim.cluster)
+        if grant is not None:
+            units += _units(victim, grant, leaver, reclaim=reclaim)
+    evict(units, claimant, statement)
+    return bool(units)
+
+
+def _could_leave(victim: Workload, claimant: Workload, statement: Statement) -> bool:
+    """Whether all of a workload may leave for another one at all, whatever the amounts.
+
+    A claim's own proof is not made again; what no proof could have chosen stays.
+    """
+    if not may_ever_leave(victim):
+        return False
+    if victim.queue == claimant.queue:
+        return priority_of(victim) < claimant.priority
+    return statement.ledger.node(victim.queue).queue.reclaimable
+
+
+def _units(victim: Workload, grant: Grant, leaver: Leaver, *, reclaim: bool) -> list[Unit]:
+    """What of a victim has to leave a cluster still."""
+    gang, decision = victim.demand.gang, victim.decision
+    assert decision is not None
+    amount = gang.requests(grant.amounts) if gang is not None else Resources()
+    holder = Holder(victim, grant, amount, ())
+    if leaver.whole or gang is None:
+        return [Unit(0, holder, amount, reclaim)]
+    if decision.give_up or not grant.amounts.minus(leaver.amounts).covers(gang.minimum_amounts()):
+        return []
+    return [
+        Unit(0, holder, p.shape.requests.times(n), reclaim, p.name, 0, n)
+        for p in gang.pod_sets
+        if (n := leaver.amounts.get(p.name))
+    ]
+
+
+def evict(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
+    """Plan the leaving of every victim. Limits count what it holds until its pods have ended."""
+    by_binding: dict[BindingId, list[Unit]] = {}
+    for unit in units:
+        by_binding.setdefault(unit.holder.workload.binding_id, []).append(unit)
+    for parts in by_binding.values():
+        whole = parts[0].whole
+        leave = statement.release if whole else statement.shrink
+        for unit in parts:
+            leave(unit.holder.workload, unit.cluster, unit.amount)
+        if whole:
+            _evict_whole(parts, claimant, statement)
+        else:
+            _evict_surplus(parts, claimant, statement)
+
+
+def _evict_whole(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
+    """Out of these clusters with one write; what it has in others stays, at its place in turn."""
+    victim = units[0].holder.workload
+    assert victim.decision is not None
+    first, *others = sorted(unit.holder.grant for unit in units)
+    kept = tuple(one for one in victim.decision.grants if one not in (first, *others))
+    reason = Reason.RECLAIMED if units[0].reclaim else Reason.PREEMPTED
+    text = f"{', '.join(one.cluster for one in (first, *others))}: {why(units[0], claimant)}"
+    made = statement.redecide(victim, kept) if kept else statement.decide(victim, ())
+    statement.withdraw(
+        victim,
+        first,
+        evicted(victim, made, statement.now, statement.policy.hold_seconds),
+        reason,
+        text,
+        tuple(others),
+        makes_room_for=claimant.key,
+    )
+    verdict = Verdict(code=Code.WAIT, reason=reason, detail=text, missing=1)
+    if kept:
+        verdict = Verdict(code=Code.FIT, reason=reason, detail=f"in place elsewhere; {text}")
+    statement.outcomes.append(outcome_of(victim, verdict, nearest=first.cluster))
+
+
+def _evict_surplus(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
+    victim, grant = units[0].holder.workload, units[0].holder.grant
+    leaves = leaving_of(units)[victim.binding_id] or Amounts()
+    less = resized(victim, grant, grant.amounts.minus(leaves))
+    made = statement.redecide(victim, (less,))
+    decision = replace(made, give_up=((grant.cluster, leaves),))
+    statement.write(victim, decision, victim.observed_affinity, makes_room_for=claimant.key)
+    text = f"in place; {_beyond(leaves.pods())}: {why(units[0], claimant)}"
+    verdict = Verdict(code=Code.FIT, reason=Reason.GAVE_UP_SURPLUS, detail=text)
+    statement.outcomes.append(outcome_of(victim, verdict, nearest=grant.cluster))
+
+
+def _beyond(pods: int) -> str:
+    """`1 pod beyond its minimum leaves`."""
+    return f"{counted(pods, 'pod')} beyond its minimum {'leaves' if pods == 1 else 'leave'}"
+
+
+def why(unit: Unit, claimant: Workload) -> str:
+    """Who takes the place, without naming another tenant's job."""
+    if unit.reclaim:
+        return (
+            f"queue {claimant.queue} has less of what it deserves and takes back what queue "
+            f"{unit.holder.workload.queue} holds beyond its own"
+        )
+    return (
+        f"a workload of priority {claimant.priority} in queue {claimant.queue} needs the room, "
+        f"and this one has priority {unit.holder.workload.priority}"
+    )
+
+
+def write_claim(workload: Workload, claim: Claim, statement: Statement) -> Workload:
+    """Plan the claim's annotation; the workload as it is then."""
+    made = statement.decide(workload, ())
+    claim = replace(claim, order=made.order)
+    id_ = decision_id(workload.binding_id, (), made.at, made.order, claim, evictions=made.evictions)
+    decision = replace(made, id=id_, claim=claim, evicted=_evicted(workload))
+    return write_annotation(workload, decision, statement)
+
+
+def drop_claim(workload: Workload, statement: Statement, failed: ClusterName | None) -> None:
+    """Plan the annotation without the claim; where it failed is left out for a while."""
+    backoffs = list(statement.backoffs(workload))
+    if failed is not None:
+        seconds = statement.policy.backoff_seconds
+        backoffs = [one for one in backoffs if one.cluster != failed]
+        until = Instant(statement.now + seconds * SECOND)
+        backoffs.append(Backoff(cluster=failed, until=until, reason="room was not free in time"))
+    made = statement.decide(workload, (), tuple(sorted(backoffs)))
+    write_annotation(workload, replace(made, evicted=_evicted(workload)), statement)
+
+
+def _evicted(workload: Workload) -> Instant | None:
+    return None if workload.decision is None else workload.decision.evicted
+
+
+def write_annotation(workload: Workload, decision: Decision, statement: Statement) -> Workload:
+    """Plan to write the decision's annotation only: clusters stay as they are."""
+    decision = statement.of_term(decision)
+    statement.claims.append(
+        Claiming(
+            workload=workload.key,
+            uid=workload.uid,
+            resource_version=workload.resource_version,
+            decision=decision,
+        )
+    )
+    statement.decided.add(workload.key)
+    return replace(workload, decision=decision)

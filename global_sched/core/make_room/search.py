@@ -1,0 +1,283 @@
+"""One search for victims: the domain first, then who leaves it, then the proof by placement.
+
+Every domain in which the claimant would fit if all that may leave left is a candidate. Of the
+cheapest few by estimate the victims are chosen exactly, and the cheapest whose placement is proved
+in the statement, with the victims' room and quota given back, is the answer. Nothing of a search
+stays in the statement.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from global_sched.core.fit.standing import Case
+from global_sched.core.make_room.all_rows import AllRows, Mask
+from global_sched.core.make_room.claim_text import nobody
+from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.rights import Rights
+from global_sched.core.make_room.spots import Cost, Spot, cost_of, spot_at
+from global_sched.core.make_room.trial_room import vacate
+from global_sched.core.make_room.victims import VictimChoice
+from global_sched.core.offer import Offer, Refusal
+from global_sched.core.place.admission import offer_for
+from global_sched.core.statement import Statement
+from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.verdict import ClusterVerdict, Code
+from global_sched.shared.model.workload import Workload
+
+PLACES = 4
+"""So many domains are looked at exactly."""
+STEPS = 6
+"""So often victims are added (each time twice as many) where the count was too good."""
+MOST_COMPARED = 32
+"""With more victims than this in one domain, further domains are not looked at."""
+MOST_LOOKED_AT = 600
+"""After so many candidates in the domains so far, further domains are not looked at."""
+MOST_PROVED = 48
+"""Up to so many victims, each is proved to be needed by placement; beyond, by count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who leaves, and what the claimant gets then."""
+
+    units: tuple[Unit, ...]
+    offer: Offer
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Why nobody leaves, as a sentence; `none` when nobody may leave for it at all."""
+
+    why: str
+    none: bool = False
+
+
+class Search:
+    """A search for one workload."""
+
+    rights_of: type[Rights] = Rights
+
+    def __init__(
+        self, workload: Workload, field: AllRows, gone: Mask, statement: Statement
+    ) -> None:
+        gang = self.needed(workload)
+        self._workload, self._gang = workload, gang
+        self.field, self.gone, self._statement = field, gone, statement
+        self.rights = self.rights_of(workload, gang.requests(gang.minimum_amounts()), statement)
+        self.may = self.rights.holders(field, gone)
+        self._refilled = False
+        """Whether victims were left alone since others would fill what they leave over."""
+
+    def needed(self, workload: Workload) -> Gang:
+        """What others leave for: the minimum of this."""
+        gang = workload.demand.gang
+        assert gang is not None
+        return gang
+
+    def ask(self) -> Offer | Refusal:
+        """What it would get, with everything as it is now."""
+        return offer_for(self._workload, self._statement)
+
+    def run(self) -> Found | Nothing:
+        """The cheapest proved victims, or why there are none."""
+        if not self.may.any():
+            if (lately := self.rights.lately_given(self.field)) > 0:
+                return Nothing(self._too_early(lately))
+            if self.rights.overtaken_by.any():
+                return Nothing(
+                    "those of lower priority in its queue had waited so long when they were "
+                    "admitted that they came before it, and stay"
+                )
+            return Nothing(nobody(), none=not self.rights.lately.any())
+        spots, total = self._spots()
+        if not spots:
+            may = counted(int(self.may.sum()), "gang")
+            return Nothing(f"no allowed domain would hold it even without the {may} that may leave")
+        proved: list[Found] = []
+        rightless = True
+        for choice, units, cost in sorted(self._choices(spots), key=lambda one: one[2]):
+            rightless = False
+            found = self._lasting(choice, units)
+            if found is not None:
+                proved.append(found)
+                if found.cost <= cost:
+                    break
+        if proved:
+            return min(proved, key=lambda one: one.cost)
+        if rightless:
+            there = f"of {counted(total, 'domain')} that would hold it without others"
+            return Nothing(f"{there}, none can be freed by those whom its queue may take from")
+        if self._refilled:
+            return Nothing(
+                "others could leave for it, but what they leave over would go to others of its "
+                "queue, which would be further over its deserved than theirs"
+            )
+        return Nothing("those who may leave do not free room that it can be placed in")
+
+    def _too_early(self, gangs: int) -> str:
+        stay = "stays" if gangs == 1 else "stay"
+        doublings = int(self.field.evictions[self.rights.lately].max())
+        seconds = self._statement.policy.hold_seconds << doublings
+        return (
+            f"the {counted(gangs, 'gang')} that may leave for it came where others had to leave, "
+            f"or came back, less than {seconds} s ago, and {stay} so long"
+        )
+
+    # --- candidates -----------------------------------------------------------------------
+
+    def _spots(self) -> tuple[list[Spot], int]:
+        """Where to look, and how many such there are; a quota that lacks alone needs no domain."""
+        rooms = self._statement.rooms
+        case = self._statement.standings.case(self._workload)
+        least = self._gang.minimum_amounts()
+        ask = rooms.ask(self._gang, least, least)
+        if not self.rights.has_quota() and ask.fitting(case.allowed).any():
+            return [Spot()], 1
+        opened = open_but_for_limits(case)
+        roomy = ask.fitting(opened & ~case.allowed)
+        spots = self._in_limits(roomy)
+        names = [room.cluster.name for room in rooms.rooms]
+        usable = {name for name, ok in zip(names, (opened & ~roomy).tolist(), strict=True) if ok}
+        allowed = np.array([part.cluster in usable for part in self.field.parts], dtype=np.bool_)
+        found, total = self.field.places(self._gang, self.may, allowed, PLACES)
+        return [*spots[:PLACES], *map(spot_at, found)], len(spots) + total
+
+    def _in_limits(self, roomy: Mask) -> list[Spot]:
+        """Clusters with room where only the queue's limits are in the way, the cheapest first."""
+        field, found = self.field, list[tuple[int, ClusterName]]()
+        for at in roomy.nonzero()[0].tolist():
+            cluster = self._statement.rooms.rooms[at].cluster.name
+            ranks = field.rank[field.in_cluster(cluster) & self.may]
+            if len(ranks):
+                found.append((int(ranks.min()), cluster))
+        return [Spot(cluster=cluster) for _, cluster in sorted(found)]
+
+    def _choices(
+        self, spots: Iterable[Spot]
+    ) -> Iterable[tuple[VictimChoice, tuple[Unit, ...], Cost]]:
+        looked = 0
+        for spot in spots:
+            mark = self._statement.mark()
+            choice = VictimChoice(self._gang, spot, self.may, self.rights, self.field)
+            enough = choice.choose()
+            units = tuple(choice.units)
+            self._statement.rollback(mark)
+            if enough and units:
+                yield choice, units, cost_of(units, self.field)
+                if len(units) > MOST_COMPARED:
+                    break
+            looked += choice.candidates
+            if looked > MOST_LOOKED_AT:
+                break
+
+    # --- proof ----------------------------------------------------------------------------
+
+    def _lasting(self, choice: VictimChoice, units: Sequence[Unit]) -> Found | None:
+        """The proved victims; others where these could come back once the rest is filled."""
+        found = self._prove(choice, units)
+        while found is not None and self.rights.refilled(found.units, found.offer, self.field):
+            self._refilled = True
+            others = self._others(choice, found.units)
+            found = self._prove(choice, others) if others else None
+        return found
+
+    def _others(self, choice: VictimChoice, units: Sequence[Unit]) -> tuple[Unit, ...]:
+        """Who may leave instead of these; nobody when no more are tried."""
+        mark = self._statement.mark()
+        self.rights.release_all(units)
+        choice.resume(units)
+        others = tuple(choice.units) if choice.choose_others() else ()
+        self._statement.rollback(mark)
+        return others
+
+    def _prove(self, choice: VictimChoice, units: Sequence[Unit]) -> Found | None:
+        """The victims that placement really needs; None when it fails with all that may leave."""
+        offer = self.offer(units)
+        step = 1
+        while offer is None and step < 2**STEPS:
+            wider = self._widened(choice, units, step)
+            if len(wider) == len(units):
+                return None
+            units, step = wider, step * 2
+            offer = self.offer(units)
+        if offer is None:
+            return None
+        needed = self.needed_of(
+            units,
+            lambda fewer, unit: self._stand(fewer, lawful=choice.only_gives_right(unit)),
+        )
+        if len(needed) < len(units):
+            offer = self.offer(needed)
+        if offer is None or not self._stand(needed):
+            return None
+        return Found(tuple(needed), offer, cost_of(needed, self.field))
+
+    def _widened(self, choice: VictimChoice, units: Sequence[Unit], step: int) -> list[Unit]:
+        """The same victims and up to so many more."""
+        mark = self._statement.mark()
+        for unit in units:
+            self.rights.release(unit)
+        choice.resume(units)
+        choice.more(step)
+        wider = list(choice.units)
+        self._statement.rollback(mark)
+        return wider
+
+    def needed_of(
+        self, units: Sequence[Unit], stand: Callable[[Sequence[Unit], Unit], bool]
+    ) -> list[Unit]:
+        """Without those that placement does not need, dearest first, where the others may leave.
+
+        `stand` says whether these may leave without that one.
+        """
+        kept = list(units)
+        if len(kept) > MOST_PROVED:
+            return kept
+        dear = sorted(kept, key=lambda u: (u.whole, int(self.field.rank[u.at]), u.first))
+        for unit in reversed(dear):
+            later = any(
+                o.at == unit.at and o.pod_set == unit.pod_set and o.first > unit.first for o in kept
+            )
+            fewer = [one for one in kept if one is not unit]
+            if not later and fewer and self.offer(fewer) is not None and stand(fewer, unit):
+                kept = fewer
+        return kept
+
+    def _stand(self, units: Sequence[Unit], *, lawful: bool = False) -> bool:
+        """Whether these may leave together; `lawful`: whether they may be taken one by one, too."""
+        mark = self._statement.mark()
+        self.rights.release_all(units)
+        stand = self.rights.rightful(units) and (not lawful or self.rights.lawful(units))
+        self._statement.rollback(mark)
+        return stand
+
+    def offer(self, units: Sequence[Unit]) -> Offer | None:
+        """What the claimant would get if these left; nothing stays in the statement."""
+        mark = self._statement.mark()
+        self.rights.release_all(units)
+        vacate(units, self.field, self._statement)
+        found = self.ask()
+        self._statement.rollback(mark)
+        return found if isinstance(found, Offer) else None
+
+
+def open_but_for_limits(case: Case) -> Mask:
+    """The clusters that are allowed, or out only for what others of its queues hold."""
+    limited = [at for at, refusal in enumerate(case.refusals) if _is_limited(refusal)]
+    found = case.allowed
+    if limited:
+        found = found.copy()
+        found[limited] = True
+    return found
+
+
+def _is_limited(refusal: ClusterVerdict | None) -> bool:
+    if refusal is None or refusal.verdict.code != Code.NO_FIT:
+        return False
+    return refusal.verdict.reason in {Reason.QUEUE_CAPABILITY, Reason.GUARANTEE_RESERVED}

@@ -1,0 +1,73 @@
+"""Refusals that several in a row share: many waiting Jobs are copies of one template.
+
+Who stands right behind a refused workload in the line, and differs from it in nothing that anybody
+asks about, gets the same answer as long as nothing has changed since. Asking again would say so.
+"""
+
+from collections.abc import Callable
+
+from global_sched.core.order.queue_order import QueueOrder
+from global_sched.core.outcomes import outcome_of
+from global_sched.core.statement import Statement
+from global_sched.shared.model.verdict import Code
+from global_sched.shared.model.workload import Division, Workload
+
+
+def refuse_alike(workload: Workload, line: QueueOrder, statement: Statement) -> None:
+    """Give those behind a workload, whose turn changed nothing, the refusal that it got."""
+    said = statement.outcomes[-1]
+    if said.verdict.code == Code.FIT or said.workload != workload.key:
+        return
+    if not _plain(workload, statement):
+        return
+    verdict, nearest, clusters = said.verdict, said.nearest, said.clusters
+    following = line.take_while(_like(workload, statement))
+    statement.decided.update([one.key for _, one in following])
+    statement.outcomes += [
+        outcome_of(one, verdict, nearest=nearest, clusters=clusters, position=position)
+        for position, one in following
+    ]
+
+
+def _plain(one: Workload, statement: Statement) -> bool:
+    """Whether nothing but what `_like` compares decides what it is told.
+
+    Surplus is shared out by name, and a back-off, a claim or a group is the workload's own.
+    """
+    if one.demand.division != Division.WHOLE or one.demand.gang is None:
+        return False
+    if one.decision is not None or one.problem is not None or one.run_limit is not None:
+        return False
+    if one.group or one.leaving or one.key in statement.ledger.gates.beyond_pending_limit:
+        return False
+    return not statement.standings.of(one).elastic
+
+
+def _like(workload: Workload, statement: Statement) -> Callable[[Workload], bool]:
+    """Whether another one of its queue and tenant is told what a plain workload was told.
+
+    Of the two that is not the older one: who is patient is told more.
+    """
+    demand, priority, created = workload.demand, workload.priority, workload.created
+    priority_class, affinity = workload.priority_class, workload.observed_affinity
+    reason, decided = workload.reported.reason, statement.decided
+    beyond = statement.ledger.gates.beyond_pending_limit
+
+    def like(one: Workload) -> bool:
+        return (
+            one.demand is demand
+            and one.priority == priority
+            and one.created >= created
+            and one.priority_class == priority_class
+            and one.observed_affinity == affinity
+            and one.reported.reason == reason
+            and one.decision is None
+            and one.problem is None
+            and one.run_limit is None
+            and not one.group
+            and not one.leaving
+            and one.key not in beyond
+            and one.key not in decided
+        )
+
+    return like

@@ -1,0 +1,238 @@
+"""Who may take back from whom: rights between queues over what they are entitled to.
+
+*Reclaim.* Claimant and victim are compared where their paths part: two brothers, one above each.
+Let `top` be the claimant's largest excess among the resources that it asks for, with its request
+counted. A victim gives when in some resource that both have, its excess before it goes is more
+than `top`, and so up to its own queue every queue on its path is over its deserved in such a
+resource. A workload with nothing in common with its queue's deserved goes at once. A claimant
+within its deserved has `top` 0, so it takes from whoever is over; one that is over takes only
+from those who are further over, and only as long as they do not fall below their deserved.
+Guarantees are never touched, nor what a queue on that path says is not reclaimable.
+
+*Why it ends.* Sort the excess of all brothers where two queues part, largest first
+(`potential`). A step raises only entries that end at `top` or less and lowers one that was more, so
+the list gets strictly smaller; or a workload goes that its queue's deserved does not speak of, and
+only one of which it speaks comes. The victim that asks again is back at more than `top`, and the
+claimant's excess in what both have is at most `top`: it takes nothing back. With several victims
+that holds for each when `stands` does, which looks at them once all are gone.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from global_sched.core.quota.entitlement import Entitlements
+from global_sched.core.quota.tree import Node
+from global_sched.core.quota.water_filling import NOTHING, Ratio
+from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.resources import Resources
+
+
+class Reclaim(Entitlements):
+    """Entitlements, and the rights that follow from them at this moment.
+
+    Victims are asked about with the charges of those that left before them taken off and their own
+    still on. The claimant's request is not charged.
+    """
+
+    @cached_property
+    def _parted(self) -> dict[tuple[QueueName, QueueName], tuple[Node, Node]]:
+        """Where the paths of two queues part, of those that were asked for."""
+        return {}
+
+    def may_reclaim(self, claimant: QueueName, asked: Resources) -> bool:
+        """Whether it could have a right to anything of others: it deserves some of what it asks.
+
+        Limits are asked elsewhere: `refusal` of the ledger's quota says them.
+        """
+        node = self._tree.node(claimant)
+        if node.frozen:
+            return False
+        return any(self.counts(node, name) for name, _ in asked.entries)
+
+    def gives(
+        self, victim: QueueName, amount: Resources, claimant: QueueName, asked: Resources
+    ) -> bool:
+        """Whether the victim's queue has to give that amount for what the claimant asks."""
+        giver = self._tree.node(victim)
+        if victim == claimant or giver.frozen:
+            return False
+        taker, other = self.part(claimant, victim)
+        top = self.top(taker, asked)
+        if top is None or not self._above_guarantee(giver, other, amount):
+            return False
+        common = [name for name, _ in asked.entries if amount.get(name)]
+        node = giver
+        while True:
+            if not node.queue.reclaimable:
+                return False
+            if not self._over(node, amount, common, top if node is other else NOTHING):
+                return False
+            if node is other:
+                return top == NOTHING or self._stays_over(node, amount, common)
+            assert node.parent is not None
+            node = node.parent
+
+    def could_give(self, victim: QueueName, claimant: QueueName, asked: Resources) -> bool:
+        """Whether any workload of the victim's queue might have to go: a quick look.
+
+        False is sure; whether a workload really has to go, `gives` says.
+        """
+        giver = self._tree.node(victim)
+        if victim == claimant or giver.frozen:
+            return False
+        taker, other = self.part(claimant, victim)
+        top = self.top(taker, asked)
+        if top is None:
+            return False
+        node: Node | None = giver
+        while node is not None:
+            least = top if node is other else NOTHING
+            if not node.queue.reclaimable or not any(
+                node.held.get(name, 0)
+                and (not self.counts(node, name) or least < self.excess(node, name))
+                for name, _ in asked.entries
+            ):
+                return False
+            node = None if node is other else node.parent
+        return True
+
+    def stands(
+        self,
+        victims: Iterable[tuple[QueueName, Resources]],
+        claimant: QueueName,
+        asked: Resources,
+    ) -> bool:
+        """Whether, with all victims gone, none of them could take anything back at once.
+
+        Asked with the charges of all of them taken off. A victim that gave while others of its
+        queue were still there may be too small alone; leave out the smaller one first.
+        """
+        tops: dict[QueueName, Ratio | None] = {}
+        for victim, amount in victims:
+            if victim == claimant:
+                continue
+            taker, other = self.part(claimant, victim)
+            name = taker.queue.name
+            if name not in tops:
+                tops[name] = self.top(taker, asked)
+            top = tops[name]
+            if top is None:
+                return False
+            common = [name for name, _ in asked.entries if amount.get(name)]
+            named = [name for name in common if self.counts(other, name)]
+            speaks = any(self.counts(other, name) for name, _ in amount.entries)
+            if speaks and not any(
+                top < self.excess(other, name, amount.get(name)) for name in named
+            ):
+                return False
+        return True
+
+    def part(self, claimant: QueueName, victim: QueueName) -> tuple[Node, Node]:
+        """The two brothers, one above each or itself, where their paths part."""
+        key = (claimant, victim)
+        found = self._parted.get(key)
+        if found is not None:
+            return found
+        one, other = self._tree.node(claimant), self._tree.node(victim)
+        while one.depth > other.depth and one.parent is not other and one.parent is not None:
+            one = one.parent
+        while other.depth > one.depth and other.parent is not one and other.parent is not None:
+            other = other.parent
+        while one.parent is not other.parent and one.parent and other.parent:
+            if one.parent is other or other.parent is one:
+                break
+            one, other = one.parent, other.parent
+        self._parted[key] = (one, other)
+        return one, other
+
+    def regains(
+        self, victim: QueueName, amount: Resources, claimant: QueueName, names: Iterable[str]
+    ) -> bool:
+        """Whether the victim could ask for that of the claimant's side, over in one of these."""
+        side, other = self.part(claimant, victim)
+        top = self.top(other, amount)
+        return top is not None and any(
+            top < self.excess(side, name) for name in names if amount.get(name)
+        )
+
+    def distance(self, victim: QueueName, claimant: QueueName) -> int:
+        """How many levels above the claimant their paths part: nearest relatives have least."""
+        if victim == claimant:
+            return 0
+        taker, _ = self.part(claimant, victim)
+        return self._tree.node(claimant).depth - taker.depth + 1
+
+    def keeps_more(
+        self, victim: QueueName, amount: Resources, claimant: QueueName, asked: Resources
+    ) -> bool:
+        """Whether the victim's side is, without that amount, still as far over as the claimant.
+
+        Victims of which this holds go first: they leave the two sides nearer to each other.
+        """
+        if victim == claimant:
+            return True
+        taker, other = self.part(claimant, victim)
+        top = self.top(taker, asked)
+        common = [name for name, _ in asked.entries if amount.get(name)]
+        return top is not None and any(
+            top <= self.excess(other, name, -amount.get(name))
+            for name in common
+            if self.counts(other, name)
+        )
+
+    def potential(self, claimant: QueueName, victim: QueueName) -> list[Ratio]:
+        """The excess of all brothers where the two part, largest first: reclaim lowers this list.
+
+        Compare it before (the victims still there) with after (the claimant charged).
+        """
+        taker, _ = self.part(claimant, victim)
+        brothers = [taker] if taker.parent is None else taker.parent.children
+        found = [
+            excess
+            for node in brothers
+            for name in node.held
+            if self.counts(node, name) and (excess := self.excess(node, name)) != NOTHING
+        ]
+        return sorted(found, reverse=True)
+
+    def top(self, node: Node, asked: Resources) -> Ratio | None:
+        """The largest excess in what it asks for, counted with it; None: it deserves none of it."""
+        found: Ratio | None = None
+        for name, amount in asked.entries:
+            if self.counts(node, name):
+                excess = self.excess(node, name, amount)
+                if found is None or found < excess:
+                    found = excess
+        return found
+
+    def _over(self, node: Node, amount: Resources, common: list[str], top: Ratio) -> bool:
+        """Whether it is over its deserved by more than `top` in something that both have."""
+        named = [name for name in common if self.counts(node, name)]
+        if named:
+            return any(top < self.excess(node, name) for name in named)
+        speaks = any(self.counts(node, name) for name, _ in amount.entries)
+        return bool(common) and not speaks
+
+    def _stays_over(self, node: Node, amount: Resources, common: list[str]) -> bool:
+        """Whether it has its deserved of all that both have without that amount, too."""
+        deserved = self.deserved_of(node)
+        return all(
+            node.held.get(name, 0) - amount.get(name) >= deserved.get(name, 0)
+            for name in common
+            if self.counts(node, name)
+        )
+
+    def _above_guarantee(self, giver: Node, other: Node, amount: Resources) -> bool:
+        """Whether everybody up to the fork keeps all of its guarantee without that amount."""
+        if not self._tree.guaranteed:
+            return True
+        node = giver
+        while True:
+            for name, value in amount.entries:
+                kept = node.guarantee.get(name, 0)
+                if kept and node.held.get(name, 0) - value < kept:
+                    return False
+            if node is other:
+                return True
+            assert node.parent is not None
+            node = node.parent

@@ -1,0 +1,37 @@
+"""Claims that still count: their workload may be admitted, and will be in time."""
+
+from dataclasses import replace
+
+from global_sched.core.quota.limits import over
+from global_sched.core.statement import Statement
+from global_sched.shared.model.decision import Claim
+from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.verdict import Code
+from global_sched.shared.model.workload import Workload
+
+
+def live(workload: Workload, statement: Statement) -> Claim | None:
+    """The workload's claim where it still counts: it may be admitted, and will be in time.
+
+    Others left for it already, so one that asks for less by now claims that much: without a claim
+    they would come back to its room, and somebody would have to leave a second time.
+    """
+    claim = None if workload.decision is None else workload.decision.claim
+    gang = workload.demand.gang
+    if claim is None or gang is None or claim.until <= statement.now:
+        return None
+    if claim.victims and claim.until > statement.now + statement.policy.hold_seconds * SECOND:
+        return None  # no wave lasts longer: the Policy has changed, or another writer made it
+    if claim.cluster not in statement.rooms.position:
+        return None
+    ledger, wanted = statement.ledger, gang.all_amounts()
+    if ledger.gates.refusal(workload) is not None:
+        return None
+    amounts = claim.amounts.within(workload.lacking() if workload.targets else wanted)
+    bounds = ledger.bounds(workload.queue, workload.tenant, claim.cluster)
+    refused = over(bounds, gang.requests(amounts))
+    if refused is not None and refused.code == Code.NEVER:
+        return None
+    if amounts != claim.amounts and not (claim.victims and amounts.entries):
+        return None
+    return replace(claim, amounts=amounts)
