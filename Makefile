@@ -9,7 +9,7 @@ WORKERS ?= 6
 MEMBERS ?= 3
 
 .PHONY: demo test test-deep scenarios check gen fix bench bench-peers clean help \
-	karmada-up karmada-down karmada-status e2e faults
+	karmada-up karmada-down karmada-status e2e faults release
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -19,7 +19,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[demo]'
 	@touch $@
 
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
@@ -70,6 +70,9 @@ e2e: $(DEV) ## The end-to-end suite on a real Karmada (KARMADA=1.17.1 for the ol
 
 faults: $(DEV) ## Real processes killed, stopped, cut off and lied to, judged in every state
 	$(BIN)/pytest tests/faults -m faults -p no:randomly -p no:cacheprovider --durations=0 $(ARGS)
+
+release: $(DEV) ## A release below dist/: wheel, sdist, charts, checksums, notes; publishes nothing
+	$(BIN)/python -m tools.release
 
 clean: ## Remove what was built, the environment included
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

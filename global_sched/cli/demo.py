@@ -35,11 +35,11 @@ from global_sched.scenario.members import hyper_nodes_of, nodes_of, taint
 from global_sched.scenario.run import compare_live, waves
 from global_sched.shared.api.names import POLICY_CONFIG_MAP, SYSTEM_NAMESPACE
 from global_sched.shared.api.resource import CAPACITY_REPORTS, CONFIGMAPS
+from global_sched.shared.assets import asset
 from global_sched.shared.clock import Clock, SystemClock
 from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.telemetry.logs import configure
 
-EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 _DEADLINE: Final = 120.0
 """Seconds in which the jobs have to be where the examples expect them."""
 _SETTLED: Final = 10.0
@@ -50,10 +50,10 @@ _INTERRUPTED: Final = 130
 
 def run(*, examples: Path | None, state: Path | None, keep: bool) -> int:
     """Run the demo; 0 when everything is as the examples expect."""
-    folder = examples or EXAMPLES
+    folder = examples or asset("examples")
     file = folder / "demo.yaml"
     if not file.is_file():
-        raise click.ClickException(f"{file} is not there: the demo needs a checkout of the project")
+        raise click.ClickException(f"{file} is not there: --examples needs a folder that has it")
     console = Console() if sys.stdout.isatty() else Console(width=WIDE)
     made = state is None
     where = Path(tempfile.mkdtemp(prefix="gsched-demo-")) if state is None else state

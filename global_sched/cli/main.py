@@ -11,6 +11,9 @@ from global_sched.cli.output import FORMATS
 from global_sched.cli.where import Where
 from global_sched.shared.api.names import SYSTEM_NAMESPACE
 
+PARTS = ("control-plane", "host", "member", "volcano-kinds")
+"""What `gsched manifests` prints the manifests of."""
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
@@ -157,14 +160,61 @@ def whatif(where: Where, file: Path, output: str) -> None:
 @click.option(
     "--examples",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with demo.yaml and its manifests (default: examples/ of the checkout).",
+    help="Folder with demo.yaml and its manifests (default: the examples that come with gsched).",
 )
 @click.option("--state", type=click.Path(path_type=Path), help="Folder for kubeconfigs and logs.")
 def demo(*, keep: bool, examples: Path | None, state: Path | None) -> None:
     """Start an embedded federation and run the examples on it."""
-    from global_sched.cli.demo import run  # noqa: PLC0415 - as above
+    try:
+        from global_sched.cli.demo import run  # noqa: PLC0415 - as above
+    except ImportError as error:
+        raise click.ClickException(_without_demo(error)) from error
 
     sys.exit(run(examples=examples, state=state, keep=keep))
+
+
+def _without_demo(error: ImportError) -> str:
+    """What is missing where the embedded federation cannot be imported, and the command for it."""
+    if (error.name or "").startswith("global_sched.embedded"):
+        return (
+            "this installation has no embedded federation, as the image for clusters:"
+            " pip install 'global-sched[demo]' elsewhere"
+        )
+    return str(error)
+
+
+@cli.command()
+@click.argument("part", required=False, type=click.Choice(PARTS))
+@click.option("--member", "members", multiple=True, help="Name of a member; more than once.")
+@click.option("--image", default="", help="The image of both programs, with its registry and tag.")
+@click.option(
+    "--run-volcano-jobs", is_flag=True, help="The agents run Volcano Jobs: setting and rights."
+)
+@click.option(
+    "--to", "folder", type=click.Path(path_type=Path), help="Write all files below this folder."
+)
+def manifests(
+    part: str | None,
+    members: tuple[str, ...],
+    image: str,
+    folder: Path | None,
+    *,
+    run_volcano_jobs: bool,
+) -> None:
+    """Print what to apply to PART: `gsched manifests host | kubectl apply --server-side -f -`.
+
+    control-plane: the Karmada API server, with the access of each --member's agent. host: the
+    cluster that hosts Karmada. member: one member. volcano-kinds: where Volcano is not installed.
+    With --to FOLDER everything is written there: kustomize bases, charts, install.sh.
+    """
+    from global_sched.cli.manifests import Choice, copy, show  # noqa: PLC0415 - as above
+
+    if (part is None) == (folder is None):
+        raise click.UsageError("give either PART or --to FOLDER")
+    if folder is not None:
+        copy(folder)
+    elif part is not None:
+        show(part, Choice(members=members, image=image, run_volcano_jobs=run_volcano_jobs))
 
 
 @cli.command()

@@ -8,11 +8,12 @@ from typing import Any, Final
 import yaml
 
 from global_sched.shared.api.resource import NAMESPACES, SERVICE_ACCOUNTS, Resource
+from global_sched.shared.assets import asset
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import AlreadyExists
 
 Obj = dict[str, Any]
-DEPLOY: Final = Path(__file__).parents[2] / "deploy"
+DEPLOY: Final = asset("deploy")
 _RBAC: Final = "rbac.authorization.k8s.io"
 _ROLES: Final = Resource(_RBAC, "v1", "roles", "Role")
 _ROLE_BINDINGS: Final = Resource(_RBAC, "v1", "rolebindings", "RoleBinding")

@@ -18,7 +18,7 @@ def needs_demo_extra() -> Iterator[None]:
         yield
     except ImportError as error:
         raise ExtraMissingError(
-            f"the package {error.name} is not installed: the embedded federation needs the extra"
-            " `demo`, pip install 'global-sched[demo]'",
+            f"{error}: the embedded federation needs the extra `demo`;"
+            " pip install 'global-sched[demo]'",
             name=error.name,
         ) from error

@@ -100,7 +100,7 @@ class Federation:
     ) -> None:
         if not DEPLOY.is_dir():
             raise FederationError(
-                f"{DEPLOY} is not there: an embedded federation needs the manifests of a checkout"
+                f"{DEPLOY} is not there: an embedded federation needs the manifests of the package"
             )
         self._specs = tuple(members)
         self._clock = clock

@@ -98,7 +98,7 @@ def test_a_folder_without_examples(tmp_path):
 
     assert result.exit_code == 1
     assert result.output == (
-        f"Error: {tmp_path}/demo.yaml is not there: the demo needs a checkout of the project\n"
+        f"Error: {tmp_path}/demo.yaml is not there: --examples needs a folder that has it\n"
     )
 
 

@@ -1,0 +1,79 @@
+"""What is installed in clusters is small, and what comes with the wheel is all that is needed.
+
+`tests/e2e/test_package.py` builds the wheel and uses it.
+"""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from tools.generate import ROOT
+
+CONTAINERFILE = (ROOT / "deploy/images/Containerfile").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+INCLUDED = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+NOT_IN_THE_IMAGE = ("global_sched.embedded", "cel", "cryptography")
+WITHOUT = """\
+import importlib, sys
+from pathlib import Path
+for name in {blocked!r}:
+    sys.modules[name] = None
+for name in {modules!r}:
+    importlib.import_module(name)
+"""
+LEFT_OUT = {"demo", "demo_programs"}
+"""Commands that need the embedded federation."""
+COMMANDS = sorted(path.stem for path in (ROOT / "global_sched/cli").glob("[!_]*.py"))
+
+
+def test_programs_and_commands_need_no_extra_and_no_embedded_federation():
+    """Everything but the demo is imported where neither is installed."""
+    modules = ["global_sched.app", "member_agent.app"]
+    modules += [f"global_sched.cli.{name}" for name in COMMANDS if name not in LEFT_OUT]
+    code = WITHOUT.format(blocked=NOT_IN_THE_IMAGE, modules=modules)
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", NOT_IN_THE_IMAGE)
+def test_the_demo_says_what_is_not_installed(name):
+    """One line with the command that installs it."""
+    code = WITHOUT.format(blocked=(name,), modules=("global_sched.cli.main",))
+    code += "sys.argv = ['gsched', 'demo']\nsys.modules['global_sched.cli.main'].main()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert "pip install 'global-sched[demo]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_image_has_neither_the_extra_nor_the_embedded_federation():
+    """It installs the wheel alone and takes the folder away; what the wheel needs is copied."""
+    copied = set(re.findall(r"(?m)^COPY (\S+) \./\1$", CONTAINERFILE))
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+
+    assert "[demo]" not in CONTAINERFILE
+    assert "rm -r /opt/venv/lib/python*/site-packages/global_sched/embedded" in CONTAINERFILE
+    for folder in {source.split("/")[0] for source in INCLUDED}:
+        assert folder in copied
+        assert f"!{folder}" in ignored
+
+
+def test_the_wheel_has_everything_of_deploy_that_people_apply():
+    """All but what needs a checkout: the local Karmada, kind, the image."""
+    left_out = {"local", "kind", "images", "__init__.py", "__pycache__"}
+    there = {path.name for path in (ROOT / "deploy").iterdir()} - left_out
+
+    assert {f"deploy/{name}" for name in there} | {"crds", "examples"} == set(INCLUDED)
+    assert all(target == f"global_sched/assets/{source}" for source, target in INCLUDED.items())
