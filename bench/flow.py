@@ -19,12 +19,12 @@ from bench.traces import TraceMissingError
 from bench.wires import Jobs, Obj, cluster_object, clusters, queue_objects, report_objects
 from bench.worlds import Size
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.crd_kinds import KINDS
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.api.schema import crd
 from global_sched.shared.clock import SystemClock
+from global_sched.shared.kinds.crds import CRD_KINDS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
 from global_sched.shared.kube.informer import Informer
@@ -89,7 +89,7 @@ class _User:
 
     async def prepare(self) -> None:
         """CRDs, namespaces, queues, clusters with reports."""
-        for kind in KINDS:
+        for kind in CRD_KINDS:
             await self.client.create(_CRDS, crd(kind))
         members = clusters(SIZE)
         spaces = [Jobs(SIZE, self.clock.now()).namespace(i) for i in range(SIZE.tenants)]

@@ -18,36 +18,29 @@ from global_sched.shared.api.core import Node, Pod
 from global_sched.shared.api.federation import Directive
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import (
-    BATCH_JOBS,
-    DEPLOYMENTS,
     DIRECTIVES,
     HYPER_NODES,
-    LEADER_WORKER_SETS,
     NODES,
     POD_GROUPS,
     PODS,
-    PYTORCH_JOBS,
-    REPLICA_SETS,
-    STATEFUL_SETS,
-    VOLCANO_JOBS,
     Resource,
 )
 from global_sched.shared.api.volcano import HyperNode, PodGroup
 from global_sched.shared.clock import Clock
+from global_sched.shared.kinds import owners
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
 from global_sched.shared.kube.informer import Handler, Informer
 from global_sched.shared.kube.objects import Malformed, ObjectKey
 from global_sched.shared.kube.ready import when_ready
 from global_sched.shared.telemetry.logs import get_logger
-from member_agent.cache import ClusterCache, Kind, OwnerObject, owner_key
+from member_agent.cache import ClusterCache, Kind, owner_key, owner_type
 
 T = TypeVar("T")
 
 DISCOVERY_PERIOD: Final = 30.0
 """Seconds between two looks for kinds that were not served."""
-_CORE_OWNERS: Final = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JOBS)
-_OPTIONAL_OWNERS: Final = (VOLCANO_JOBS, PYTORCH_JOBS, LEADER_WORKER_SETS)
+_CORE_OWNERS, _OPTIONAL_OWNERS = owners()
 
 log = get_logger(__name__)
 
@@ -291,9 +284,8 @@ class Feeds:
 
     def _owners(self, resource: Resource) -> Informer[Any]:
         api_version, kind = resource.api_version, resource.kind
-        known = resource in (*_CORE_OWNERS, *_OPTIONAL_OWNERS)
 
-        def put(obj: OwnerObject | KubeObject) -> None:
+        def put(obj: Any) -> None:
             self._cache.upsert_owner(obj, api_version, kind)
 
         feed: _Feed[Any] = _Feed(
@@ -304,7 +296,7 @@ class Feeds:
             put=put,
             drop=lambda key: self._cache.delete_owner(api_version, kind, key),
         )
-        type_ = OwnerObject if known else KubeObject
+        type_ = owner_type(api_version, kind)
         return Informer(self._member, resource, type_, handler=feed, clock=self._clock)
 
 

@@ -7,7 +7,7 @@ hosts Karmada, and each member's. A Helm release speaks to one of them.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from global_sched.shared.api.crd_kinds import KINDS
+from global_sched.shared.kinds.crds import CRD_KINDS
 from tools.charts import NEVER, Template, render
 
 OURS: Final = "federation.global-sched.io"
@@ -67,7 +67,7 @@ def _crds() -> dict[str, Template]:
             words={"metadata:\n  name: ": keep},
             when=".Values.crds.install",
         )
-        for kind in KINDS
+        for kind in CRD_KINDS
         if kind.resource.group == OURS
     }
 

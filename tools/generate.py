@@ -16,8 +16,7 @@ from typing import Any
 import click
 import yaml
 
-from global_sched.shared.api.crd_kinds import KINDS
-from global_sched.shared.api.schema import crds
+from global_sched.shared.kinds.crds import CRD_KINDS, crds
 from tools.chart_table import OURS, texts
 from tools.reference import pages
 
@@ -59,7 +58,7 @@ def _crds() -> dict[str, str]:
 
 def _deployed_crds() -> dict[str, str]:
     """Our own kinds once more, where kustomize can read them: it looks at no file above a base."""
-    own = [kind.file_name for kind in KINDS if kind.resource.group == OURS]
+    own = [kind.file_name for kind in CRD_KINDS if kind.resource.group == OURS]
     base = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",

@@ -11,8 +11,8 @@ from global_sched.scenario import world as scenario_world
 from global_sched.settings import Settings as GlobalSettings
 from global_sched.shared.api.pod_kinds import POD_KINDS
 from global_sched.shared.api.reasons import ConditionType, KarmadaReason, Reason
-from global_sched.shared.api.schema import crds
 from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds.crds import crds
 from global_sched.shared.model.policy import Policy, ScoreWeights
 from global_sched.shared.telemetry.metrics import SPECS
 from member_agent.settings import Settings as AgentSettings

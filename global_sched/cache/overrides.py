@@ -8,6 +8,7 @@ another way makes the name unknown (None), which is neither a fit nor a refusal.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from global_sched.cache.selectors import (
     SelectorError,
@@ -21,6 +22,7 @@ from global_sched.shared.api.karmada import (
     Overriders,
     ResourceSelector,
 )
+from global_sched.shared.kinds import KINDS, kind_of
 from global_sched.shared.kinds.parts.reading import Reading, SchedulerField, scheduling
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.ids import ClusterName
@@ -29,14 +31,10 @@ from global_sched.shared.model.pods import Requirement
 from global_sched.shared.model.selection import selected
 
 Overrides = tuple[tuple[ClusterName, str | None], ...]
-_ROOTS = (
-    "/spec/template",
-    "/spec/schedulerName",
-    "/spec/tasks",
-    "/spec/pytorchReplicaSpecs",
-    "/spec/leaderWorkerTemplate",
+_SCHEDULERS: Final = tuple(
+    path.split("/") for path in sorted({path for one in KINDS.values() for path in one.schedulers})
 )
-_LEADER = ["spec", "leaderWorkerTemplate", "leaderTemplate"]
+"""Where a schedulerName may stand in any kind, part by part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,13 +159,15 @@ class SchedulerOverrides:
 def _apply(reading: Reading, steps: Iterable[_Step]) -> str | None:
     plain = reading.scheduling
     fields = {field.path: field.value for field in plain.fields}
+    kind = kind_of(reading.api_version, reading.kind)
+    brings = kind.brings if kind is not None else ()
     fallback = plain.fallback
     if fallback is not None:
         fields[fallback.path] = fallback.value
     for step in steps:
         if step.path in fields and step.value is not None:
             fields[step.path] = step.value
-        elif _may_touch(step.path, fields):
+        elif _may_touch(step.path, fields, brings):
             return None
     return scheduling(
         [SchedulerField(field.path, fields[field.path]) for field in plain.fields],
@@ -176,15 +176,15 @@ def _apply(reading: Reading, steps: Iterable[_Step]) -> str | None:
     ).name
 
 
-def _may_touch(path: str, fields: Iterable[str]) -> bool:
+def _may_touch(path: str, fields: Iterable[str], brings: Iterable[str]) -> bool:
     """Whether a change at a path may change, add or remove a schedulerName."""
     prefix = path.rstrip("/") + "/"
     if any(field == path or field.startswith(prefix) for field in fields):
         return True
-    parts = path.strip("/").split("/")
     # A task or replica type that is added has a template of its own, and so has a leader.
-    roots = (["spec", "tasks"], ["spec", "pytorchReplicaSpecs"])
-    return (len(parts) == 3 and parts[:2] in roots) or parts == _LEADER
+    parts = path.rstrip("/").split("/")
+    patterns = (one.split("/") for one in brings)
+    return any(len(one) == len(parts) and _above(parts, one) for one in patterns)
 
 
 def _read(wire: OverridePolicy) -> _Policy | None:
@@ -233,14 +233,16 @@ def _rule(affinity: ClusterAffinity | None, overriders: Overriders, field: str) 
 
 
 def _relevant(path: str) -> bool:
-    """Whether a path is at, above or below a place where a schedulerName may stand."""
-    path = path.rstrip("/")
-    if any(root == path or root.startswith(path + "/") for root in _ROOTS):
-        return True
-    if not any(path.startswith(root + "/") for root in _ROOTS):
-        return False
-    tail = path.rsplit("/", 1)[-1]
-    return tail in ("schedulerName", "spec", "template") or path.count("/") <= 3
+    """Whether a path is at or above a place where a schedulerName may stand."""
+    parts = path.rstrip("/").split("/")
+    return any(_above(parts, pattern) for pattern in _SCHEDULERS)
+
+
+def _above(parts: list[str], pattern: list[str]) -> bool:
+    """Whether a path leads to, or is a beginning of, what a pattern (`*` is any part) means."""
+    return len(parts) <= len(pattern) and all(
+        want in ("*", part) for part, want in zip(parts, pattern, strict=False)
+    )
 
 
 def _value(operator: str, value: object) -> str | None:

@@ -5,13 +5,11 @@ from sys import intern
 from typing import Any, Final
 
 from global_sched.cache.bindings import TemplateKey
-from global_sched.shared.api.resource import BATCH_JOBS, VOLCANO_JOBS
-from global_sched.shared.kinds import WorkloadKind
+from global_sched.shared.kinds import WorkloadKind, namesakes
 from global_sched.shared.kinds.parts.reading import Reading, refused
 
 _READINGS_LIMIT: Final = 32_768
 _CONTENT_LIMIT: Final = 16 * 1024
-_JOBS = (BATCH_JOBS.api_version, VOLCANO_JOBS.api_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +93,9 @@ class Templates:
         Volcano Job of one name take turns in one binding.
         """
         api_version, kind, namespace, name = key
-        if kind != BATCH_JOBS.kind or api_version not in _JOBS:
-            return ""
-        other = _JOBS[1 - _JOBS.index(api_version)]
-        if (other, kind, namespace, name) not in self._facts:
+        others = (one.resource.api_version for one in namesakes(api_version, kind))
+        other = next((one for one in others if (one, *key[1:]) in self._facts), None)
+        if other is None:
             return ""
         return (
             f"{other} {kind} and {api_version} {kind} {namespace}/{name} share the binding name "

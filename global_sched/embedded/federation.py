@@ -18,21 +18,18 @@ from global_sched.embedded.apiserver.tls import loopback_tls
 from global_sched.embedded.credentials import Kubeconfigs, Tokens, write_kubeconfigs
 from global_sched.embedded.karmada import Karmada, KarmadaOptions
 from global_sched.embedded.members import Member, MemberOptions, NodePlan
-from global_sched.shared.api.crd_kinds import KINDS
 from global_sched.shared.api.names import SYSTEM_NAMESPACE, execution_namespace
 from global_sched.shared.api.resource import (
     CLUSTERS,
     HYPER_NODES,
-    LEADER_WORKER_SETS,
     NAMESPACES,
     POD_GROUPS,
     PRIORITY_CLASSES,
-    PYTORCH_JOBS,
     QUEUES,
-    VOLCANO_JOBS,
 )
 from global_sched.shared.api.schema import crd
 from global_sched.shared.clock import Clock
+from global_sched.shared.kinds.crds import CRD_KINDS, WORKLOADS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.transport import AiohttpTransport
@@ -40,12 +37,10 @@ from global_sched.shared.kube.transport import AiohttpTransport
 Obj = dict[str, Any]
 CONTROL_PLANE: Final = "control-plane"
 _MEMBER_KINDS: Final = (
-    VOLCANO_JOBS,
     POD_GROUPS,
     QUEUES,
     HYPER_NODES,
-    PYTORCH_JOBS,
-    LEADER_WORKER_SETS,
+    *(one.resource for one in WORKLOADS),
 )
 _START_KINDS: Final = {
     (one.api_version, one.kind): one for one in (NAMESPACES, PRIORITY_CLASSES, HYPER_NODES, QUEUES)
@@ -248,7 +243,7 @@ class Federation:
     # --- contents -------------------------------------------------------------------------------
 
     def _install(self) -> None:
-        for kind in KINDS:
+        for kind in CRD_KINDS:
             definition = crd(kind)
             self.control.install_crd(definition)
             if kind.resource in _MEMBER_KINDS:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from global_sched.propagation.fields import Obj, get, kind_of
+from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds.parts.interpretation import spec_replicas
 from global_sched.shared.model.quantity import QuantityError, parse_quantity
 
 _BINARY: Final = ("memory", "ephemeral-storage")
@@ -16,7 +18,8 @@ def demand_of(template: Obj) -> tuple[int, Obj | None] | None:
 
     None for kinds without a replica hook: a Volcano Job and a PyTorchJob too, as released.
     """
-    replicas = _REPLICAS.get(kind_of(template))
+    kind = KINDS.get(kind_of(template))
+    replicas = _OTHERS.get(kind_of(template)) if kind is None else kind.karmada.replicas
     if replicas is None:
         return None
     return replicas(template), requirements(pod_spec_of(template))
@@ -120,26 +123,12 @@ def _scaled(value: int, factor: int, suffixes: tuple[str, ...]) -> str:
     return f"{value}{suffixes[power]}"
 
 
-def _replicas(template: Obj) -> int:
-    return int(get(template, "spec", "replicas") or 0)
-
-
-def _parallelism(template: Obj) -> int:
-    """No more than the completions: a fixed count never runs more pods than it needs."""
-    parallelism = get(template, "spec", "parallelism")
-    parallelism = 1 if parallelism is None else int(parallelism)
-    completions = get(template, "spec", "completions")
-    return parallelism if completions is None else min(parallelism, int(completions))
-
-
 def _one(_template: Obj) -> int:
     return 1
 
 
-_REPLICAS: Final[dict[tuple[str, str], Callable[[Obj], int]]] = {
-    ("apps/v1", "Deployment"): _replicas,
-    ("apps/v1", "ReplicaSet"): _replicas,
-    ("apps/v1", "StatefulSet"): _replicas,
-    ("batch/v1", "Job"): _parallelism,
+_OTHERS: Final[dict[tuple[str, str], Callable[[Obj], int]]] = {
+    ("apps/v1", "ReplicaSet"): spec_replicas,
     ("v1", "Pod"): _one,
 }
+"""Kinds that Karmada counts and that are not read here."""

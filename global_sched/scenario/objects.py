@@ -3,32 +3,22 @@
 from global_sched.scenario.members import taint
 from global_sched.scenario.world import Amount, ClusterSpec, QueueSpec, TenantSpec
 from global_sched.shared.api.resource import (
-    BATCH_JOBS,
     CONFIGMAPS,
-    DEPLOYMENTS,
-    LEADER_WORKER_SETS,
     PRIORITY_CLASSES,
-    PYTORCH_JOBS,
     QUEUES,
-    STATEFUL_SETS,
-    VOLCANO_JOBS,
 )
+from global_sched.shared.kinds import KINDS
 
 Manifest = dict[str, object]
 
 CREATED = "2026-01-01T00:00:00Z"
 _KINDS = tuple(
-    f"{r.api_version}/{r.kind}"
-    for r in (
-        BATCH_JOBS,
+    f"{resource.api_version}/{resource.kind}"
+    for resource in (
+        *(one.resource for one in KINDS.values()),
         CONFIGMAPS,
-        DEPLOYMENTS,
-        LEADER_WORKER_SETS,
         PRIORITY_CLASSES,
-        PYTORCH_JOBS,
         QUEUES,
-        STATEFUL_SETS,
-        VOLCANO_JOBS,
     )
 )
 

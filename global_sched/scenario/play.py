@@ -15,8 +15,9 @@ from global_sched.dispatch.patches import (
     withdrawal_patch,
 )
 from global_sched.scenario.lies import Lies
-from global_sched.scenario.stage import Obj, Stage
+from global_sched.scenario.stage import Stage
 from global_sched.scenario.world import ScenarioError
+from global_sched.shared.kinds import kind_of
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.plan import Admission, Plan
 from global_sched.shared.model.snapshot import Snapshot
@@ -149,15 +150,12 @@ class Play(Stage):
         """The job completes in its cluster."""
         key = self.key(name)
         binding = self._objects[key]
-        kind = binding["spec"]["resource"]["kind"]
-        version = binding["spec"]["resource"]["apiVersion"]
-        status: Obj = {"state": {"phase": "Completed"}}
-        if version.startswith("batch/"):
-            status = {"conditions": [{"type": "Complete", "status": "True"}]}
-        elif kind == "PyTorchJob":
-            status = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+        resource = binding["spec"]["resource"]
+        kind = kind_of(resource["apiVersion"], resource["kind"])
+        if kind is None or kind.completed is None:
+            raise ScenarioError(f"finish: a {resource['kind']} such as {name} never ends")
         items = [
-            {"clusterName": target["name"], "applied": True, "status": status}
+            {"clusterName": target["name"], "applied": True, "status": kind.completed}
             for target in binding["spec"].get("clusters") or []
         ]
         if not items:

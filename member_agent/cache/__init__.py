@@ -10,7 +10,7 @@ Read `state.ClusterCache` first, then `units.units_of`.
 from member_agent.cache.gone import gone
 from member_agent.cache.live_room import Asked, LiveRoom, live_room
 from member_agent.cache.pods import Kind
-from member_agent.cache.read_owners import OwnerObject
+from member_agent.cache.read_owners import owner_type
 from member_agent.cache.reading import ReadError
 from member_agent.cache.records import (
     Directed,
@@ -28,10 +28,9 @@ from member_agent.cache.records import (
 from member_agent.cache.room import owner_of, room_of
 from member_agent.cache.state import ClusterCache, NodeRecord, owner_key
 from member_agent.cache.surplus import last_first
-from member_agent.cache.units import SERVICES, Root, find_root, gang_minimum, units_of
+from member_agent.cache.units import Root, find_root, gang_minimum, units_of
 
 __all__ = [
-    "SERVICES",
     "Asked",
     "ClusterCache",
     "Directed",
@@ -42,7 +41,6 @@ __all__ = [
     "LiveRoom",
     "NodeRecord",
     "Notes",
-    "OwnerObject",
     "OwnerRecord",
     "OwnerRef",
     "PodRecord",
@@ -58,6 +56,7 @@ __all__ = [
     "live_room",
     "owner_key",
     "owner_of",
+    "owner_type",
     "room_of",
     "units_of",
 ]

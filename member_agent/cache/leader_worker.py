@@ -9,43 +9,25 @@ from typing import Final
 from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement, Meta
 from global_sched.shared.api.names import (
     LWS_GROUP_INDEX,
-    LWS_SIZE,
     LWS_WORKER_INDEX,
     TOPOLOGY_MODE,
     TOPOLOGY_TIER,
 )
-from global_sched.shared.api.resource import LEADER_WORKER_SETS
 from global_sched.shared.api.volcano import NetworkTopology, SubGroupPolicy
+from global_sched.shared.kinds import GroupsRecord
+from global_sched.shared.kinds.leader_worker_set import pod_set_of
+from global_sched.shared.kinds.parts.pod_labels import number
 from global_sched.shared.model.gang import Amounts, Gang, PodSet
 from global_sched.shared.model.ids import LEADERS, WORKERS, PodSetName
-from member_agent.cache.records import GroupsRecord, PodRecord
+from member_agent.cache.records import PodRecord
 
-KIND: Final = LEADER_WORKER_SETS.kind
 TOGETHER: Final = f"{LEADERS},{WORKERS}"
 _LEADER: Final = "0"
-_LONGEST: Final = 9
 
 
-def pod_set_of(meta: Meta) -> PodSetName | None:
-    """The pod set by the labels of a group's pods; None for pods of other kinds."""
-    place = meta.label(LWS_WORKER_INDEX)
-    if not place or not meta.label(LWS_GROUP_INDEX):
-        return None
-    return LEADERS if place == _LEADER else WORKERS
-
-
-def index_of(meta: Meta) -> int | None:
-    """The place in its pod set: groups one after the other; None for pods of other kinds."""
-    group, place = _number(meta.label(LWS_GROUP_INDEX)), _number(meta.label(LWS_WORKER_INDEX))
-    if group is None or place is None:
-        return None
-    size = _number(meta.annotation(LWS_SIZE)) or place + 1
-    return group if place == 0 else group * max(1, size - 1) + place - 1
-
-
-def _number(text: str) -> int | None:
-    good = text.isascii() and text.isdigit() and len(text) <= _LONGEST
-    return int(text) if good else None
+def in_group(meta: Meta) -> bool:
+    """Whether a pod belongs to a group, whose place its labels tell."""
+    return pod_set_of(meta) is not None
 
 
 def policies_of(
@@ -105,5 +87,5 @@ def _topology(pods: list[PodRecord]) -> NetworkTopology | None:
     for pod in pods:
         mode, tier = pod.annotation(TOPOLOGY_MODE), pod.annotation(TOPOLOGY_TIER)
         if mode or tier:
-            return NetworkTopology(mode=mode, highest_tier_allowed=_number(tier.strip()))
+            return NetworkTopology(mode=mode, highest_tier_allowed=number(tier.strip()))
     return None

@@ -10,8 +10,9 @@ from global_sched.shared.api.base import Meta
 from global_sched.shared.api.core import Pod, PodSpec
 from global_sched.shared.api.federation import DirectiveEntry
 from global_sched.shared.api.volcano import PodGroup
+from global_sched.shared.kinds import index_of, pod_set_of
 from global_sched.shared.model.gang import Amounts, Gang
-from global_sched.shared.model.ids import MAIN, BindingId, DecisionId, DomainId, PodSetName
+from global_sched.shared.model.ids import BindingId, DecisionId, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.placement import (
@@ -34,12 +35,6 @@ from member_agent.cache.reading import (
 )
 from member_agent.cache.records import Directed, GroupRecord, PodRecord, PodUid
 
-_INDEX_LABELS = (
-    names.TASK_INDEX,
-    names.REPLICA_INDEX,
-    "batch.kubernetes.io/job-completion-index",
-    "apps.kubernetes.io/pod-index",
-)
 _DAEMONS = "DaemonSet"
 """Its pods name their nodes: they are never placed."""
 _TRAILING_INDEX = re.compile(r"-(\d{1,9})$")
@@ -56,7 +51,7 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
     owner = owner_ref(meta.controller())
     wants = None if owner is not None and owner.kind == _DAEMONS else _wants(spec, shape)
     group = meta.annotation(names.GROUP_NAME) or meta.annotation(names.VOLCANO_GROUP_NAME)
-    grouped = bool(group) or leader_worker.pod_set_of(meta) is not None
+    grouped = bool(group) or leader_worker.in_group(meta)
     keeps_labels = grouped or not spec.node_name
     return PodRecord(
         uid=PodUid(meta.uid),
@@ -123,24 +118,9 @@ def _wants(spec: PodSpec, shape: PodShape) -> PodShape | None:
         return plain_shape(shape)
 
 
-def pod_set_of(meta: Meta) -> PodSetName:
-    """Which pod set a pod belongs to: its task, its replica type, else `main`."""
-    task = meta.label(names.TASK_SPEC) or meta.annotation(names.TASK_SPEC)
-    if task:
-        return PodSetName(task)
-    if (in_group := leader_worker.pod_set_of(meta)) is not None:
-        return in_group
-    replica_type = meta.label(names.REPLICA_TYPE)
-    return PodSetName(replica_type.lower()) if replica_type else MAIN
-
-
 def _index_of(meta: Meta) -> int:
-    if (in_group := leader_worker.index_of(meta)) is not None:
-        return in_group
-    for label in _INDEX_LABELS:
-        text = meta.label(label) or meta.annotation(label)
-        if text.isascii() and text.isdigit() and len(text) <= 9:
-            return int(text)
+    if (told := index_of(meta)) is not None:
+        return told
     match = _TRAILING_INDEX.search(meta.name)
     return int(match[1]) if match else 0
 

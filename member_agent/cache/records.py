@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, NewType
 
 from global_sched.shared.api.volcano import NetworkTopology, SubGroupPolicy
+from global_sched.shared.kinds import GroupsRecord, TaskRecord
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant
@@ -129,27 +130,6 @@ class GroupRecord:
     def key(self) -> Key:
         """Namespace and name."""
         return self.namespace, self.name
-
-
-class TaskRecord(NamedTuple):
-    """A task of a Volcano Job, in the template's order."""
-
-    name: PodSetName
-    replicas: int
-    depends: bool
-    """Whether it waits for other tasks before its pods are made."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupsRecord:
-    """What a LeaderWorkerSet says of its groups."""
-
-    size: int
-    """Pods of a group, its leader among them."""
-    least: int
-    """How many groups must be whole."""
-    late: bool
-    """Whether workers are only made once their leader is ready."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,8 @@
 """Events in, the state of one member cluster out."""
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from global_sched.shared.api.base import KubeObject
 from global_sched.shared.api.core import Node
 from global_sched.shared.api.federation import Directive, LeftBinding
 from global_sched.shared.api.volcano import HyperNode, PodGroup
@@ -22,7 +21,7 @@ from global_sched.shared.placement import (
 )
 from member_agent.cache.pods import Kind, PodTable
 from member_agent.cache.read import read_entry, read_group
-from member_agent.cache.read_owners import OwnerObject, read_owner
+from member_agent.cache.read_owners import read_owner
 from member_agent.cache.reading import ReadError
 from member_agent.cache.records import Directed, GroupRecord, Key, OwnerRecord
 
@@ -126,7 +125,7 @@ class ClusterCache(PodTable):
             self.groups.pop(key, None)
             self.problems[Kind.POD_GROUP, key] = str(error)
 
-    def upsert_owner(self, obj: OwnerObject | KubeObject, api_version: str, kind: str) -> None:
+    def upsert_owner(self, obj: Any, api_version: str, kind: str) -> None:
         """An object that controls pods is new or changed."""
         self.changes += 1
         key = owner_key(api_version, kind, (obj.metadata.namespace, obj.metadata.name))

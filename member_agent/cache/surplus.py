@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
+from global_sched.shared.kinds import GROUPED, ONE_BY_ONE
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, PodSetName
-from member_agent.cache import leader_worker
 from member_agent.cache.records import PodRecord, PodUid, Unit, count_pods
-from member_agent.cache.units import SERVICES
 
 
 def surplus_turns(units: Iterable[Unit]) -> Mapping[PodUid, int]:
@@ -23,7 +22,7 @@ def surplus_turns(units: Iterable[Unit]) -> Mapping[PodUid, int]:
             by_binding.setdefault(unit.binding, []).append(unit)
     turns: dict[PodUid, int] = {}
     for own in by_binding.values():
-        if len(own) == 1 and own[0].root_kind not in (*SERVICES, leader_worker.KIND):
+        if len(own) == 1 and own[0].root_kind not in ONE_BY_ONE | GROUPED:
             turns.update(_turns(own[0]))
     return turns
 

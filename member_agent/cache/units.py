@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from global_sched.shared.api.volcano import SubGroupPolicy
+from global_sched.shared.kinds import ONE_BY_ONE
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, PodSetName
 from global_sched.shared.model.instant import Instant
@@ -30,8 +31,6 @@ from member_agent.cache.state import ClusterCache
 
 DEPTH: Final = 16
 """Owners above owners; more is a cycle."""
-SERVICES: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
-"""Kinds whose pods start one by one: a rolling update or an ordered start never has them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +288,7 @@ def _minimum(
         seen = {pod.pod_set for pod in pods} | {name for name, _ in succeeded.entries}
         return _group_minimum(draft.group, draft.root.owner, seen)
     owner = draft.root.owner
-    if owner is not None and owner.kind in SERVICES:
+    if owner is not None and owner.kind in ONE_BY_ONE:
         return Amounts(), 1
     gang = _admitted_gang(cache, draft)
     if owner is not None and owner.groups is not None:

@@ -21,7 +21,7 @@ from global_sched.shared.model.ids import DecisionId
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import BINDS, ROLLBACKS
 from global_sched.shared.telemetry.registry import Metrics
-from member_agent.cache import ClusterCache, Holder, OwnerObject, PodRecord
+from member_agent.cache import ClusterCache, Holder, PodRecord, owner_type
 from member_agent.scheduler.plan import render_plan
 from member_agent.scheduler.round import Placement, Rollback
 
@@ -227,7 +227,7 @@ class Binder:
         if not self._may_write():
             return "this replica no longer leads"
         metadata = {"resourceVersion": holder.resource_version, "annotations": dict(annotations)}
-        kind = PodGroup if resource == POD_GROUPS else OwnerObject
+        kind = PodGroup if resource == POD_GROUPS else owner_type(holder.api_version, holder.kind)
         try:
             async with self._slots:
                 stored = await self._client.patch(
@@ -249,7 +249,7 @@ class Binder:
             return f"the plan could not be written: {error}"
         if isinstance(stored, PodGroup):
             self._cache.upsert_group(stored)
-        elif isinstance(stored, OwnerObject):
+        else:
             self._cache.upsert_owner(stored, holder.api_version, holder.kind)
         return ""
 

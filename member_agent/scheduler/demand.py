@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from global_sched.shared.api.resource import LEADER_WORKER_SETS
 from global_sched.shared.api.volcano import SubGroupPolicy
+from global_sched.shared.kinds import GROUPED
 from global_sched.shared.model.gang import Amounts, Gang, Partition, PodSet, TopologyConstraint
 from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.model.pods import PodShape
@@ -96,8 +96,8 @@ def unit_constraint(unit: Unit) -> TopologyConstraint | None:
     Raises:  SpecError.
     """
     constraint = constraint_of(unit.topology)
-    if constraint is not None or unit.root_kind == LEADER_WORKER_SETS.kind:
-        return constraint  # what a LeaderWorkerSet's pods say bounds each group
+    if constraint is not None or unit.root_kind in GROUPED:
+        return constraint  # what pods of groups say bounds each group
     pods = (*unit.waiting, *unit.placed)
     return annotations_constraint(dict(pods[0].annotations)) if pods else None
 

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from global_sched.shared.kinds import ONE_BY_ONE
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.growth import growth_of
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
-from member_agent.cache import SERVICES, Directed, PodRecord, Unit
+from member_agent.cache import Directed, PodRecord, Unit
 from member_agent.scheduler.beside import near_enough
 from member_agent.scheduler.books import Books, Origin
 from member_agent.scheduler.demand import Demand, Lot, allowed_pods
@@ -216,7 +217,7 @@ def _reserve(books: Books, entry: Directed, units: Sequence[Unit], demand: Deman
     around = [node for unit in units for node in books.around(unit)]
     around += [slot.node for slot in kept.slots] if kept else []
     # Services start pod by pod: where all of a minimum does not fit, some of it does.
-    services = bool(units) and all(unit.root_kind in SERVICES for unit in units)
+    services = bool(units) and all(unit.root_kind in ONE_BY_ONE for unit in units)
     tries = [Amounts() if kept else demand.least]
     if services and tries[0].pods():
         tries.append(Amounts())
@@ -324,7 +325,7 @@ def _all_reached(entry: Directed, units: Sequence[Unit]) -> bool:
     """Whether a directed workload's minimum is bound: of every unit, or of a service in all."""
     if not units:
         return False
-    if any(unit.root_kind in SERVICES for unit in units):
+    if any(unit.root_kind in ONE_BY_ONE for unit in units):
         least = min(entry.gang.minimum if entry.gang else 1, entry.admitted.pods())
         return sum(have_of(unit).pods() for unit in units) >= max(1, least)
     return all(reached(unit) for unit in units)

@@ -13,9 +13,10 @@ from typing import Annotated, Final
 
 import msgspec
 
+from global_sched.shared.kinds import ONE_BY_ONE
 from global_sched.shared.model.ids import DecisionId, DomainId
 from global_sched.shared.model.instant import SECOND, Instant
-from member_agent.cache import SERVICES, ClusterCache, PodRecord, Unit
+from member_agent.cache import ClusterCache, PodRecord, Unit
 
 AVOIDED: Final = 600 * SECOND
 """How long a node is avoided after it was last seen to fail."""
@@ -94,7 +95,7 @@ def _is_lost(pod: PodRecord) -> bool:
 
 def remembers(unit: Unit) -> bool:
     """Whether the unit's root owner is to remember where it runs."""
-    return unit.floor > 1 and unit.root is not None and unit.root_kind not in SERVICES
+    return unit.floor > 1 and unit.root is not None and unit.root_kind not in ONE_BY_ONE
 
 
 def noted(unit: Unit, decision: DecisionId) -> bool:

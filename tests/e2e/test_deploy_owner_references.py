@@ -8,10 +8,10 @@ import pytest
 
 from deploy.local import access
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.crd_kinds import KINDS
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.api.schema import crd
 from global_sched.shared.clock import SystemClock
+from global_sched.shared.kinds.crds import CRD_KINDS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
 from global_sched.shared.kube.errors import AlreadyExists, Forbidden
@@ -82,7 +82,7 @@ async def test_a_jobs_objects_name_their_owner(clients):
 
 async def _prepared(admin):
     """The Job as the server has it, everything before it made."""
-    definitions = [crd(one) for one in KINDS if one.resource in SERVED]
+    definitions = [crd(one) for one in CRD_KINDS if one.resource in SERVED]
     wanted = [(CRDS, one) for one in definitions]
     wanted += [
         (kinds.NAMESPACES, {"metadata": {"name": name}}) for name in ("team", "global-sched")

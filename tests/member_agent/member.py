@@ -7,7 +7,7 @@ from global_sched.shared.api import names
 from global_sched.shared.api.core import Node, Pod
 from global_sched.shared.api.federation import Directive
 from global_sched.shared.api.volcano import HyperNode, PodGroup
-from member_agent.cache import ClusterCache, OwnerObject
+from member_agent.cache import ClusterCache, owner_type
 from tests.wire import GPU, Object, decode, meta
 
 CLUSTER = "member1"
@@ -280,7 +280,9 @@ def feed(cache: ClusterCache, objects: Iterable[Object]) -> ClusterCache:
             case "Directive":
                 cache.upsert_directive(decode(obj, Directive))
             case kind:
-                cache.upsert_owner(decode(obj, OwnerObject), obj["apiVersion"], kind)
+                cache.upsert_owner(
+                    decode(obj, owner_type(obj["apiVersion"], kind)), obj["apiVersion"], kind
+                )
     return cache
 
 

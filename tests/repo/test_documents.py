@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from global_sched.shared.api.crd_kinds import KINDS
+from global_sched.shared.kinds.crds import CRD_KINDS
 from global_sched.shared.telemetry.metrics import SPECS
 from tools.generate import ROOT
 
@@ -84,7 +84,7 @@ def test_no_role_asks_for_secrets_or_everything():
 
 def test_our_kinds_are_deployed_from_crds():
     """Each kind of ours has its CRD file."""
-    ours = [k.resource for k in KINDS if k.resource.group == "federation.global-sched.io"]
+    ours = [k.resource for k in CRD_KINDS if k.resource.group == "federation.global-sched.io"]
 
     assert len(ours) == 3
     for one in ours:

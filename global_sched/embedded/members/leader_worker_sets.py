@@ -37,7 +37,7 @@ from global_sched.shared.api.names import (
     LWS_WORKER_INDEX,
 )
 from global_sched.shared.api.resource import LEADER_WORKER_SETS, PODS, SERVICES, STATEFUL_SETS
-from global_sched.shared.api.workloads import LEADER_READY
+from global_sched.shared.kinds.leader_worker_set import LEADER_READY
 from global_sched.shared.kube.objects import ObjectKey
 
 _RECREATE: Final = ("RecreateGroupOnPodRestart", None, "")

@@ -1,7 +1,7 @@
 """One embedded member cluster: everything that runs in it, on one API server."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from global_sched.embedded.karmada.loop import Runnable
@@ -38,16 +38,20 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.preflight import missing_resources
 
 ALWAYS: Final = (NODES, PODS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JOBS)
-OPTIONAL: Final = (PYTORCH_JOBS, LEADER_WORKER_SETS)
-"""Kinds that run where their CRD is installed; their pods are found through Services."""
+OPTIONAL: Final[Mapping[Resource, Callable[[Cluster], WorkloadController]]] = {
+    PYTORCH_JOBS: PyTorchJobs,
+    LEADER_WORKER_SETS: LeaderWorkerSets,
+}
+"""Controllers of kinds that run where their CRD is installed; their pods are found through
+Services. Volcano Jobs have none here: the agent runs them."""
 
 
 class Member:
     """Nodes, kubelets, workload controllers and, if asked for, the default scheduler.
 
     `nodes` are created at the start (a list of manifests, or a plan that brings its HyperNodes);
-    nodes that are in the server already, or come later, live as well. PyTorchJobs and
-    LeaderWorkerSets run where their CRD is installed when the member starts.
+    nodes that are in the server already, or come later, live as well. Kinds of `OPTIONAL` run
+    where their CRD is installed when the member starts.
     """
 
     def __init__(
@@ -112,10 +116,7 @@ class Member:
             StatefulSets(cluster),
             BatchJobs(cluster, backoff=self._options.job_backoff),
         ]
-        if PYTORCH_JOBS in resources:
-            found.append(PyTorchJobs(cluster))
-        if LEADER_WORKER_SETS in resources:
-            found.append(LeaderWorkerSets(cluster))
+        found += [make(cluster) for kind, make in OPTIONAL.items() if kind in resources]
         return found
 
     # --- faults ---------------------------------------------------------------------------

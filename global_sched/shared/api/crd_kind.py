@@ -7,6 +7,8 @@ from typing import Any, Final
 from global_sched.shared.api.resource import Resource
 
 AGE: Final = ("AGE", ".metadata.creationTimestamp", "date")
+TOPOLOGY_MODE: Final = {"enum": ["hard", "soft"], "default": "hard"}
+NOT_NEGATIVE: Final = {"minimum": 0, "format": "int32"}
 Column = tuple[str, str, str] | tuple[str, str, str, int]
 """Name, JSON path, type, and the priority (1: only with `-o wide`)."""
 

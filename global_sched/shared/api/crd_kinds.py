@@ -1,16 +1,16 @@
-"""Which kinds are served through CRDs, and what each CRD has beyond the wire type's fields.
+"""What the CRDs of kinds that are no workloads have beyond the wire type's fields.
 
-Columns, short names, categories, enums, bounds and CRD defaults, as the real Karmada, Volcano and
-training operator have them. What their webhooks set or refuse is not here.
+Columns, short names, categories, enums, bounds and CRD defaults, as the real Karmada and Volcano
+have them. What their webhooks set or refuse is not here.
 """
 
 from typing import Final
 
 from global_sched.shared.api import federation, resource
 from global_sched.shared.api.crd_gang import GANG_RULE, SHAPE_RULE
-from global_sched.shared.api.crd_jobs import KUBEFLOW_KINDS, LEADER_WORKER_KINDS, VOLCANO_KINDS
 from global_sched.shared.api.crd_karmada import KARMADA_KINDS
 from global_sched.shared.api.crd_kind import AGE, CrdKind
+from global_sched.shared.api.crd_volcano import VOLCANO_KINDS
 
 _OURS: Final = (
     CrdKind(
@@ -64,5 +64,5 @@ _OURS: Final = (
     ),
 )
 
-KINDS: Final = (*_OURS, *KARMADA_KINDS, *VOLCANO_KINDS, *KUBEFLOW_KINDS, *LEADER_WORKER_KINDS)
-"""Every kind that is served through a CRD, ours first."""
+PLATFORM: Final = (*_OURS, *KARMADA_KINDS, *VOLCANO_KINDS)
+"""Every kind that is served through a CRD and is no workload, ours first."""

@@ -1,21 +1,15 @@
-"""The CRDs of every kind that is served as one: ours, Karmada's and Volcano's.
+"""The CRD of a kind that is served as one: ours, Karmada's, Volcano's, a workload's.
 
-`crds()` gives them by file name. Ours are strict: unknown fields are dropped, bounds hold.
-Karmada's and Volcano's are for embedded and local use: they say what we read or write and keep
-everything else as it came; `crd_kinds` adds what the real ones validate and default beyond that.
+`shared.kinds.crds` has all of them. Ours are strict: unknown fields are dropped, bounds hold.
+The others are for embedded and local use: they say what we read or write and keep everything else
+as it came; `CrdKind` adds what the real ones validate and default beyond that.
 """
 
 import copy
 from typing import Any
 
 from global_sched.shared.api.crd_kind import Column, CrdKind
-from global_sched.shared.api.crd_kinds import KINDS
 from global_sched.shared.api.structural import OPEN, Schema, schema_of
-
-
-def crds() -> dict[str, dict[str, Any]]:
-    """Every CRD by file name."""
-    return {kind.file_name: crd(kind) for kind in KINDS}
 
 
 def crd(kind: CrdKind) -> dict[str, Any]:

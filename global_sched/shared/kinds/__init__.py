@@ -12,7 +12,37 @@ Read `parts.kind.WorkloadKind` first: its fields are the questions. Then the sho
 `batch_job`.
 """
 
-from global_sched.shared.kinds.parts.kind import WorkloadKind
-from global_sched.shared.kinds.registry import KINDS
+from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.owner import (
+    CountError,
+    GroupsRecord,
+    OwnerFacts,
+    TaskRecord,
+)
+from global_sched.shared.kinds.registry import (
+    GROUPED,
+    KINDS,
+    ONE_BY_ONE,
+    index_of,
+    kind_of,
+    namesakes,
+    owners,
+    pod_set_of,
+)
 
-__all__ = ["KINDS", "WorkloadKind"]
+__all__ = [
+    "GROUPED",
+    "KINDS",
+    "ONE_BY_ONE",
+    "About",
+    "CountError",
+    "GroupsRecord",
+    "OwnerFacts",
+    "TaskRecord",
+    "WorkloadKind",
+    "index_of",
+    "kind_of",
+    "namesakes",
+    "owners",
+    "pod_set_of",
+]

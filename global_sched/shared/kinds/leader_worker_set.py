@@ -7,13 +7,23 @@ Source:  LeaderWorkerSet v1: `replicas` groups of one leader and `size` - 1 work
 
 from typing import Final
 
-from global_sched.shared.api.base import Meta
+from global_sched.shared.api.base import Meta, Wire
 from global_sched.shared.api.core import PodTemplate
-from global_sched.shared.api.names import LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE, MIN_GROUPS
-from global_sched.shared.api.resource import LEADER_WORKER_SETS
-from global_sched.shared.api.workloads import LeaderWorkerSet
-from global_sched.shared.kinds.parts.kind import WorkloadKind
+from global_sched.shared.api.crd_kind import CrdKind
+from global_sched.shared.api.names import (
+    LWS_EXCLUSIVE,
+    LWS_GROUP_INDEX,
+    LWS_SIZE,
+    LWS_SUBGROUP_EXCLUSIVE,
+    LWS_WORKER_INDEX,
+    MIN_GROUPS,
+)
+from global_sched.shared.api.resource import LEADER_WORKER_SETS, STATEFUL_SETS
+from global_sched.shared.kinds.parts.interpretation import UNKNOWN
+from global_sched.shared.kinds.parts.kind import About, WorkloadKind
 from global_sched.shared.kinds.parts.leaving import leaving_of
+from global_sched.shared.kinds.parts.owner import GroupsRecord, OwnerFacts, asked, bounded
+from global_sched.shared.kinds.parts.pod_labels import number
 from global_sched.shared.kinds.parts.reading import (
     HeldError,
     Reading,
@@ -25,13 +35,45 @@ from global_sched.shared.kinds.parts.reading import (
     shape,
     whole_number,
 )
+from global_sched.shared.kinds.parts.statuses import never_ends
 from global_sched.shared.kinds.parts.templates import template_constraint
 from global_sched.shared.model.gang import Partition, PodSet, TopologyConstraint
-from global_sched.shared.model.ids import LEADERS, WORKERS
+from global_sched.shared.model.ids import LEADERS, WORKERS, PodSetName
 
+LEADER_READY: Final = "LeaderReady"
+"""The startup policy under which workers are made once their leader is ready."""
 _FIELD: Final = "spec.leaderWorkerTemplate"
 _PATH: Final = "/spec/leaderWorkerTemplate"
 TOGETHER: Final = f"{LEADERS}+{WORKERS}"
+_LEADER: Final = "0"
+"""The worker index of a leader."""
+
+
+class LeaderWorkerTemplate(Wire, frozen=True):
+    """One group: a leader, and `size` - 1 workers."""
+
+    leader_template: PodTemplate | None = None
+    """None: the leader is like the workers."""
+    worker_template: PodTemplate = PodTemplate()
+    size: int | None = None
+    restart_policy: str = ""
+
+
+class LeaderWorkerSetSpec(Wire, frozen=True):
+    """How many groups, and how they start."""
+
+    replicas: int | None = None
+    leader_worker_template: LeaderWorkerTemplate = LeaderWorkerTemplate()
+    startup_policy: str = ""
+
+
+class LeaderWorkerSet(Wire, frozen=True):
+    """leaderworkerset.x-k8s.io/v1 LeaderWorkerSet."""
+
+    api_version: str = "leaderworkerset.x-k8s.io/v1"
+    kind: str = "LeaderWorkerSet"
+    metadata: Meta = Meta()
+    spec: LeaderWorkerSetSpec = LeaderWorkerSetSpec()
 
 
 def read_leader_worker_set(app: LeaderWorkerSet) -> Reading:
@@ -134,6 +176,124 @@ def _least_groups(text: str, groups: int) -> int:
     return int(text)
 
 
+# --- in a member ----------------------------------------------------------------------------
+
+
+class OwnedTemplate(Wire, frozen=True):
+    """How many pods a group has."""
+
+    size: int | None = None
+
+
+class OwnedSpec(Wire, frozen=True):
+    """How many groups of how many pods, and how they start."""
+
+    replicas: int | None = None
+    leader_worker_template: OwnedTemplate = OwnedTemplate()
+    startup_policy: str = ""
+
+
+class OwnedSet(Wire, frozen=True):
+    """A LeaderWorkerSet without pod templates."""
+
+    metadata: Meta = Meta()
+    spec: OwnedSpec = OwnedSpec()
+
+
+def facts(app: OwnedSet) -> OwnerFacts:
+    """The groups. Raises CountError."""
+    spec = app.spec
+    size = bounded(spec.leader_worker_template.size, f"{_FIELD}.size")
+    groups = bounded(spec.replicas, "spec.replicas")
+    least = app.metadata.annotation(MIN_GROUPS)
+    return OwnerFacts(
+        groups=GroupsRecord(
+            size=max(1, size),
+            least=min(groups, asked(least, MIN_GROUPS)) if least else groups,
+            late=spec.startup_policy == LEADER_READY,
+        )
+    )
+
+
+def pod_set_of(meta: Meta) -> PodSetName | None:
+    """The pod set by the labels of a group's pods; None for pods of other kinds."""
+    place = meta.label(LWS_WORKER_INDEX)
+    if not place or not meta.label(LWS_GROUP_INDEX):
+        return None
+    return LEADERS if place == _LEADER else WORKERS
+
+
+def index_of(meta: Meta) -> int | None:
+    """The place in its pod set: groups one after the other; None for pods of other kinds."""
+    group, place = number(meta.label(LWS_GROUP_INDEX)), number(meta.label(LWS_WORKER_INDEX))
+    if group is None or place is None:
+        return None
+    size = number(meta.annotation(LWS_SIZE)) or place + 1
+    return group if place == 0 else group * max(1, size - 1) + place - 1
+
+
 KIND: Final = WorkloadKind(
-    resource=LEADER_WORKER_SETS, wire=LeaderWorkerSet, read=read_leader_worker_set
+    resource=LEADER_WORKER_SETS,
+    crd=CrdKind(
+        resource=LEADER_WORKER_SETS,
+        type=LeaderWorkerSet,
+        short_names=("lws",),
+        columns=(
+            ("Ready", ".status.readyReplicas", "integer"),
+            ("Desired", ".spec.replicas", "integer"),
+            ("Up-to-date", ".status.updatedReplicas", "integer"),
+            ("Age", ".metadata.creationTimestamp", "date"),
+        ),
+        rules={
+            "spec": {"required": ["leaderWorkerTemplate"]},
+            "spec.replicas": {"default": 1},
+            "spec.startupPolicy": {
+                "default": "LeaderCreated",
+                "enum": ["LeaderCreated", LEADER_READY],
+            },
+            "spec.leaderWorkerTemplate": {"required": ["workerTemplate"]},
+            "spec.leaderWorkerTemplate.size": {"default": 1},
+            "spec.leaderWorkerTemplate.restartPolicy": {
+                "default": "RecreateGroupOnPodRestart",
+                "enum": [
+                    "Default",
+                    "RecreateGroupOnPodRestart",
+                    "RecreateGroupAfterStart",
+                    "None",
+                ],
+            },
+        },
+        scale={
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.hpaPodSelector",
+        },
+    ),
+    wire=LeaderWorkerSet,
+    read=read_leader_worker_set,
+    notes=(LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE, MIN_GROUPS),
+    schedulers=(
+        f"{_PATH}/leaderTemplate/spec/schedulerName",
+        f"{_PATH}/workerTemplate/spec/schedulerName",
+    ),
+    brings=(f"{_PATH}/leaderTemplate",),
+    ends=never_ends,
+    completed=None,
+    owner=OwnedSet,
+    facts=facts,
+    pod_set=pod_set_of,
+    index=index_of,
+    makes=(STATEFUL_SETS,),
+    one_by_one=False,
+    groups=True,
+    karmada=UNKNOWN,
+    about=About(
+        gang="whole, in one cluster",
+        minimum="all groups, or the annotation `federation.global-sched.io/min-groups`",
+        elastic="groups above the annotation's minimum",
+        queue="pod templates, then the object's annotation",
+        topology="annotations of the pod templates, for each group",
+        restarts="its controller in the member, group by group (`restartPolicy`)",
+        versions="leaderworkerset.x-k8s.io/v1",
+    ),
 )

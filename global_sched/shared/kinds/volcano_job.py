@@ -5,13 +5,32 @@ Source:  Volcano's job admission: a task's minAvailable is its replicas (or minP
          scheduler `volcano`.
 """
 
+import re
 from typing import Final
 
-from global_sched.shared.api.names import DEFAULT_QUEUE, PARTITIONS_TOGETHER, VOLCANO_SCHEDULER
+from global_sched.shared.api.base import JsonMap, Meta, Wire
+from global_sched.shared.api.crd_kind import AGE, NOT_NEGATIVE, TOPOLOGY_MODE, CrdKind
+from global_sched.shared.api.names import (
+    DEFAULT_QUEUE,
+    PARTITIONS_TOGETHER,
+    TASK_INDEX,
+    TASK_SPEC,
+    VOLCANO_SCHEDULER,
+)
+from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import VOLCANO_JOBS
-from global_sched.shared.api.volcano import NetworkTopology, PartitionPolicy, Task, VolcanoJob
-from global_sched.shared.kinds.parts.kind import WorkloadKind
+from global_sched.shared.api.volcano import (
+    DependsOn,
+    NetworkTopology,
+    PartitionPolicy,
+    Task,
+    VolcanoJob,
+)
+from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
+from global_sched.shared.kinds.parts.kind import About, WorkloadKind
 from global_sched.shared.kinds.parts.leaving import leaving_of
+from global_sched.shared.kinds.parts.owner import OwnerFacts, TaskRecord, bounded
+from global_sched.shared.kinds.parts.pod_labels import index_by
 from global_sched.shared.kinds.parts.reading import (
     HeldError,
     Reading,
@@ -22,9 +41,53 @@ from global_sched.shared.kinds.parts.reading import (
     shape,
     whole_number,
 )
+from global_sched.shared.kinds.parts.statuses import some, statuses, without_empty
 from global_sched.shared.model.gang import Partition, PodSet, TopologyConstraint
 from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.placement import SpecError, constraint_of, with_families
+
+_ENDS: Final = ("Completed", "Failed", "Terminated", "Aborted")
+_HEALTHY: Final = frozenset(
+    {
+        "Running",
+        "Completed",
+        "Pending",
+        "Aborting",
+        "Aborted",
+        "Restarting",
+        "Completing",
+        "Terminating",
+        "Terminated",
+    }
+)
+_REFLECTED: Final = (
+    "state",
+    "minAvailable",
+    "pending",
+    "running",
+    "succeeded",
+    "failed",
+    "terminating",
+    "unknown",
+    "version",
+    "retryCount",
+    "runningDuration",
+    "taskStatusCount",
+    "controlledResources",
+    "conditions",
+)
+_SUMS: Final = (
+    "minAvailable",
+    "pending",
+    "running",
+    "succeeded",
+    "failed",
+    "terminating",
+    "unknown",
+    "retryCount",
+)
+_DURATION: Final = re.compile(r"(\d+(?:\.\d*)?)(h|m|s)")
+_SECONDS: Final = {"h": 3600, "m": 60, "s": 1}
 
 
 def read_volcano_job(job: VolcanoJob) -> Reading:
@@ -150,4 +213,160 @@ def _constraint(topology: NetworkTopology | None, field: str) -> TopologyConstra
         raise RefusedError(field, str(error), "set mode and one highest tier") from error
 
 
-KIND: Final = WorkloadKind(resource=VOLCANO_JOBS, wire=VolcanoJob, read=read_volcano_job)
+def _ends(status: JsonMap) -> bool:
+    state = status.get("state")
+    return isinstance(state, dict) and state.get("phase") in _ENDS
+
+
+# --- in a member ----------------------------------------------------------------------------
+
+
+class OwnedTask(Wire, frozen=True):
+    """A task without its pod template."""
+
+    name: str = ""
+    replicas: int | None = None
+    depends_on: DependsOn | None = None
+
+
+class OwnedSpec(Wire, frozen=True):
+    """The tasks in their order."""
+
+    tasks: list[OwnedTask] | None = None
+
+
+class OwnedJob(Wire, frozen=True):
+    """A Job without pod templates."""
+
+    metadata: Meta = Meta()
+    spec: OwnedSpec = OwnedSpec()
+
+
+def facts(job: OwnedJob) -> OwnerFacts:
+    """The tasks; the minimum is in the PodGroup. Raises CountError."""
+    return OwnerFacts(
+        tasks=tuple(
+            TaskRecord(
+                name=PodSetName(task.name),
+                replicas=bounded(task.replicas, f"task {task.name}"),
+                depends=bool(task.depends_on and task.depends_on.name),
+            )
+            for task in job.spec.tasks or ()
+        )
+    )
+
+
+def _pod_set_of(meta: Meta) -> PodSetName | None:
+    task = meta.label(TASK_SPEC) or meta.annotation(TASK_SPEC)
+    return PodSetName(task) if task else None
+
+
+# --- in Karmada -----------------------------------------------------------------------------
+
+
+def _reflect(_obj: Obj, status: Obj) -> Obj:
+    return some(status, _REFLECTED)
+
+
+def _health(obj: Obj) -> bool:
+    """One that waits or was aborted counts as healthy: healthy is not running."""
+    return get(obj, "status", "state", "phase") in _HEALTHY
+
+
+def _aggregate(_template: Obj, items: Items, _now: str) -> Obj:
+    """Counts add up; the state is the last member's; empty values are left out."""
+    parts = statuses(items)
+    status: Obj = {name: sum(int(part.get(name) or 0) for part in parts) for name in _SUMS}
+    status["version"] = max((int(part.get("version") or 0) for part in parts), default=0)
+    status["state"] = parts[-1].get("state") if parts else None
+    durations = [part["runningDuration"] for part in parts if part.get("runningDuration")]
+    status["runningDuration"] = max(durations, key=_seconds, default=None)
+    status["taskStatusCount"] = _task_counts(parts)
+    status["controlledResources"] = {
+        key: value
+        for part in parts
+        for key, value in (part.get("controlledResources") or {}).items()
+    }
+    status["conditions"] = [one for part in parts for one in part.get("conditions") or []]
+    done = without_empty(status)
+    return done if isinstance(done, dict) else {}
+
+
+def _task_counts(parts: list[Obj]) -> Obj:
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    for part in parts:
+        for task, count in (part.get("taskStatusCount") or {}).items():
+            phases = counts.setdefault(task, {"phase": {}})["phase"]
+            for phase, number in (get(count, "phase") or {}).items():
+                phases[phase] = phases.get(phase, 0) + int(number)
+    return counts
+
+
+def _seconds(text: str) -> float:
+    return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(text))
+
+
+KIND: Final = WorkloadKind(
+    resource=VOLCANO_JOBS,
+    crd=CrdKind(
+        resource=VOLCANO_JOBS,
+        type=VolcanoJob,
+        short_names=("vcjob", "vj"),
+        columns=(
+            ("STATUS", ".status.state.phase", "string"),
+            ("minAvailable", ".status.minAvailable", "integer"),
+            ("RUNNINGS", ".status.running", "integer"),
+            AGE,
+            ("QUEUE", ".spec.queue", "string", 1),
+        ),
+        rules={
+            "spec.maxRetry": {"default": 3, **NOT_NEGATIVE},
+            "spec.queue": {"default": "default", "maxLength": 253},
+            "spec.minAvailable": NOT_NEGATIVE,
+            "spec.minSuccess": {"minimum": 1, "format": "int32"},
+            "spec.networkTopology.mode": TOPOLOGY_MODE,
+            "spec.networkTopology.highestTierAllowed": {"minimum": 0},
+            "spec.tasks[].replicas": NOT_NEGATIVE,
+            "spec.tasks[].minAvailable": NOT_NEGATIVE,
+            "spec.tasks[].name": {"maxLength": 63},
+            "spec.tasks[].partitionPolicy": {"required": ["partitionSize", "totalPartitions"]},
+            "spec.tasks[].partitionPolicy.partitionSize": {"minimum": 1},
+            "spec.tasks[].partitionPolicy.totalPartitions": {"minimum": 1},
+            "spec.tasks[].partitionPolicy.networkTopology.mode": TOPOLOGY_MODE,
+        },
+    ),
+    wire=VolcanoJob,
+    read=read_volcano_job,
+    notes=(PARTITIONS_TOGETHER,),
+    schedulers=("/spec/schedulerName", "/spec/tasks/*/template/spec/schedulerName"),
+    brings=("/spec/tasks/*",),
+    ends=_ends,
+    completed={"state": {"phase": "Completed"}},
+    owner=OwnedJob,
+    facts=facts,
+    pod_set=_pod_set_of,
+    index=index_by(TASK_INDEX),
+    makes=(),
+    one_by_one=False,
+    groups=False,
+    karmada=Interpretation(
+        replicas=None,
+        components=True,
+        revised=None,
+        pods=None,
+        prune=None,
+        retain=None,
+        reflect=_reflect,
+        health=_health,
+        aggregate=_aggregate,
+    ),
+    about=About(
+        gang="whole, in one cluster",
+        minimum="`minAvailable`, by task and in all",
+        elastic="the pods above `minAvailable`; partitions above `minPartitions`",
+        queue="`spec.queue`",
+        topology="`spec.networkTopology`, and of each partition policy",
+        restarts="its controller in the member: Volcano's, or the agent (policies, `maxRetry`)",
+        versions="batch.volcano.sh/v1alpha1 (Volcano 1.13 to 1.15)",
+    ),
+)

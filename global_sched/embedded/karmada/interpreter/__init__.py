@@ -1,5 +1,8 @@
 """What Karmada's controllers know of each kind; pure functions on raw objects.
 
+Workload kinds answer in their own file (`shared/kinds`); what is here asks them, and answers for
+the kinds that are no workloads, or that only Karmada counts.
+
 Which replicas and requests a template asks for (`demand`), how replicas are set for one member
 (`revise`), what does not travel (`prune`), what a member keeps on an update (`retain`), what of a
 member's status is collected (`reflect`), whether it is healthy (`health`), how statuses become the

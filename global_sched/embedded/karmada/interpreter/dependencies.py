@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from global_sched.propagation.demand import pod_spec_of
 from global_sched.propagation.fields import Obj, get, kind_of, namespace_of
+from global_sched.shared.kinds import KINDS
 
 
 class Dependency(NamedTuple):
@@ -30,7 +31,8 @@ def dependencies_of(template: Obj) -> list[Dependency] | None:
 
     None for kinds that nobody looks into (a Volcano Job, as released).
     """
-    pods = _POD_SPECS.get(kind_of(template))
+    kind = KINDS.get(kind_of(template))
+    pods = _OTHERS.get(kind_of(template)) if kind is None else kind.karmada.pods
     if pods is None:
         return None
     namespace = namespace_of(template)
@@ -92,18 +94,9 @@ def _cron(template: Obj) -> list[Obj]:
     return [get(template, "spec", "jobTemplate", "spec", "template", "spec") or {}]
 
 
-def _training(template: Obj) -> list[Obj]:
-    specs: Obj = get(template, "spec", "pytorchReplicaSpecs") or {}
-    return [get(spec, "template", "spec") or {} for spec in specs.values()]
-
-
-_POD_SPECS: Final[dict[tuple[str, str], Callable[[Obj], list[Obj]]]] = {
-    ("apps/v1", "Deployment"): _one,
+_OTHERS: Final[dict[tuple[str, str], Callable[[Obj], list[Obj]]]] = {
     ("apps/v1", "ReplicaSet"): _one,
     ("apps/v1", "DaemonSet"): _one,
-    ("apps/v1", "StatefulSet"): _one,
-    ("batch/v1", "Job"): _one,
     ("batch/v1", "CronJob"): _cron,
     ("v1", "Pod"): _one,
-    ("kubeflow.org/v1", "PyTorchJob"): _training,
 }

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from global_sched.propagation.fields import (
     ANNOTATIONS,
@@ -15,10 +15,11 @@ from global_sched.propagation.fields import (
     put,
     version_of,
 )
+from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds.parts.retaining import keep, keep_replicas
 
 MANAGED_LABELS: Final = "resourcetemplate.karmada.io/managed-labels"
 MANAGED_ANNOTATIONS: Final = "resourcetemplate.karmada.io/managed-annotations"
-RETAIN_REPLICAS: Final = "resourcetemplate.karmada.io/retain-replicas"
 _KEPT_METADATA: Final = ("ownerReferences", "creationTimestamp", "uid", "generation")
 
 
@@ -45,7 +46,8 @@ def retained(desired: Obj, observed: Obj) -> Obj:
     put(done, *ANNOTATIONS, value=kept | annotations(done))
     if "status" in observed:
         done["status"] = copy.deepcopy(observed["status"])
-    hook = _RETAINERS.get(kind_of(done))
+    kind = KINDS.get(kind_of(done))
+    hook = _OTHERS.get(kind_of(done)) if kind is None else kind.karmada.retain
     if hook is not None:
         hook(done, observed)
     return done
@@ -56,25 +58,9 @@ def _unmanaged(having: dict[str, str], managed: str) -> dict[str, str]:
     return {key: value for key, value in having.items() if key not in names}
 
 
-def _keep(done: Obj, observed: Obj, *path: str) -> None:
-    value: Any = get(observed, *path)
-    if value:
-        put(done, *path, value=copy.deepcopy(value))
-
-
-def _workload(done: Obj, observed: Obj) -> None:
-    if labels(done).get(RETAIN_REPLICAS) == "true":
-        _keep(done, observed, "spec", "replicas")
-
-
-def _batch_job(done: Obj, observed: Obj) -> None:
-    _keep(done, observed, "spec", "selector", "matchLabels")
-    _keep(done, observed, "spec", "template", "metadata", "labels")
-
-
 def _pod(done: Obj, observed: Obj) -> None:
     for name in ("nodeName", "serviceAccountName", "serviceAccount", "volumes", "tolerations"):
-        _keep(done, observed, "spec", name)
+        keep(done, observed, "spec", name)
     for group in ("containers", "initContainers"):
         mounts = {
             one.get("name"): one.get("volumeMounts") for one in get(observed, "spec", group) or []
@@ -86,7 +72,7 @@ def _pod(done: Obj, observed: Obj) -> None:
 
 def _service(done: Obj, observed: Obj) -> None:
     for name in ("clusterIP", "clusterIPs", "healthCheckNodePort"):
-        _keep(done, observed, "spec", name)
+        keep(done, observed, "spec", name)
 
 
 def _service_account(done: Obj, observed: Obj) -> None:
@@ -97,14 +83,11 @@ def _service_account(done: Obj, observed: Obj) -> None:
 
 
 def _volume_claim(done: Obj, observed: Obj) -> None:
-    _keep(done, observed, "spec", "volumeName")
+    keep(done, observed, "spec", "volumeName")
 
 
-_RETAINERS: Final[dict[tuple[str, str], Callable[[Obj, Obj], None]]] = {
-    ("apps/v1", "Deployment"): _workload,
-    ("apps/v1", "StatefulSet"): _workload,
-    ("apps/v1", "ReplicaSet"): _workload,
-    ("batch/v1", "Job"): _batch_job,
+_OTHERS: Final[dict[tuple[str, str], Callable[[Obj, Obj], None]]] = {
+    ("apps/v1", "ReplicaSet"): keep_replicas,
     ("v1", "Pod"): _pod,
     ("v1", "Service"): _service,
     ("v1", "ServiceAccount"): _service_account,

@@ -4,19 +4,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from global_sched.propagation.fields import Obj, get, kind_of, put
+from global_sched.shared.kinds import KINDS, batch_job
 
-BATCH_JOB: Final = ("batch/v1", "Job")
-_FIELD: Final = {
-    ("apps/v1", "Deployment"): "replicas",
-    ("apps/v1", "ReplicaSet"): "replicas",
-    ("apps/v1", "StatefulSet"): "replicas",
-    BATCH_JOB: "parallelism",
-}
+BATCH_JOB: Final = batch_job.KIND.key
+_OTHERS: Final = {("apps/v1", "ReplicaSet"): "replicas"}
 
 
 def revise(manifest: Obj, replicas: int) -> None:
     """Set a manifest's replicas; kinds without a hook stay whole."""
-    if name := _FIELD.get(kind_of(manifest)):
+    kind = KINDS.get(kind_of(manifest))
+    if name := _OTHERS.get(kind_of(manifest)) if kind is None else kind.karmada.revised:
         put(manifest, "spec", name, value=replicas)
 
 

@@ -1,24 +1,26 @@
-"""One workload kind: where it is served, how it is decoded, and what its template says."""
+"""The questions: one field for everything that anybody asks of a workload kind.
 
-from collections.abc import Callable
+No field has a default: a kind that does not answer a question cannot be imported.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
+from global_sched.shared.api.base import JsonMap, Meta
+from global_sched.shared.api.crd_kind import CrdKind
 from global_sched.shared.api.names import (
     LAST_CHECKPOINT,
-    LWS_EXCLUSIVE,
-    LWS_SUBGROUP_EXCLUSIVE,
-    MIN_GROUPS,
-    MIN_PARALLELISM,
     OBJECT_QUEUE_NAME,
     OWN_PREEMPTABLE,
-    PARTITIONS_TOGETHER,
     PREEMPTABLE,
     RUN_TIME_LIMIT,
 )
 from global_sched.shared.api.resource import Resource
+from global_sched.shared.kinds.parts.interpretation import Interpretation
+from global_sched.shared.kinds.parts.owner import OwnerFacts
 from global_sched.shared.kinds.parts.reading import (
     HeldError,
     Reading,
@@ -27,21 +29,29 @@ from global_sched.shared.kinds.parts.reading import (
     held,
     refused,
 )
+from global_sched.shared.model.ids import PodSetName
 
-_READ_ANNOTATIONS: Final = (
-    LWS_EXCLUSIVE,
-    LWS_SUBGROUP_EXCLUSIVE,
-    MIN_GROUPS,
-    MIN_PARALLELISM,
+_EVERYWHERE: Final = (
+    LAST_CHECKPOINT,
     OBJECT_QUEUE_NAME,
     OWN_PREEMPTABLE,
-    PARTITIONS_TOGETHER,
     PREEMPTABLE,
     RUN_TIME_LIMIT,
-    LAST_CHECKPOINT,
 )
-_READ_LABELS: Final = (OWN_PREEMPTABLE, PREEMPTABLE)
 _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """The kind in words, for docs/kinds.md: each a cell of its table."""
+
+    gang: str
+    minimum: str
+    elastic: str
+    queue: str
+    topology: str
+    restarts: str
+    versions: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,19 +59,59 @@ class WorkloadKind:
     """Everything that anybody asks of one kind."""
 
     resource: Resource
+    crd: CrdKind | None
+    """What its CRD has beyond the fields of `wire`; None for kinds that every API server has."""
     wire: type[Any]
+    """What an informer of global-sched decodes the object into."""
     read: Callable[[Any], Reading]
+    """Pod sets, minimum, constraint, queue, priority and scheduler of a decoded object.
+
+    Raises RefusedError for what has to change, HeldError for what its owner holds back.
+    """
+    notes: tuple[str, ...]
+    """Annotations and labels of the object that `read` looks at, besides those of every kind."""
+    schedulers: tuple[str, ...]
+    """JSON pointers to where a schedulerName may stand, as override policies spell them; `*` is
+    any one part."""
+    brings: tuple[str, ...]
+    """JSON pointers of parts that bring a pod template of their own when they are added."""
+    ends: Callable[[JsonMap], bool]
+    """Whether a status is one that its controller writes at the very end."""
+    completed: JsonMap | None
+    """The status of one that ended well; None for kinds that run until they are deleted."""
+    owner: type[Any]
+    """What the agent decodes the object into: no pod templates."""
+    facts: Callable[[Any], OwnerFacts]
+    """What of an `owner` object makes a minimum. Raises CountError."""
+    pod_set: Callable[[Meta], PodSetName | None] | None
+    """The pod set of a pod by its labels, None for pods of other kinds. Without it: `main`."""
+    index: Callable[[Meta], int | None] | None
+    """A pod's place in its pod set by its labels, None for pods of other kinds. Without it the
+    number at the end of its name."""
+    makes: tuple[Resource, ...]
+    """Objects that its controller makes between it and its pods."""
+    one_by_one: bool
+    """Whether its pods start one by one (a rolling update never has them all)."""
+    groups: bool
+    """Whether the topology of its pod templates bounds each group of pods, not all of them."""
+    karmada: Interpretation
+    """How Karmada's interpreter, as released, sees it."""
+    about: About
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """(apiVersion, kind)."""
+        return self.resource.api_version, self.resource.kind
 
     def content(self, obj: Any) -> bytes:
         """All that `read` looks at: templates with the same content have equal readings."""
-        annotations = obj.metadata.annotations
-        spec = _ENCODE(obj.spec)
-        labels = obj.metadata.labels
-        if annotations:
-            spec += _ENCODE([annotations.get(name) for name in _READ_ANNOTATIONS])
-        if labels and any(name in labels for name in _READ_LABELS):
-            spec += _ENCODE({name: labels.get(name) for name in _READ_LABELS})
-        return spec
+        found = _ENCODE(obj.spec)
+        for having in (obj.metadata.annotations, obj.metadata.labels):
+            found += _ENCODE(self._noted(having or {}))
+        return found
+
+    def _noted(self, having: Mapping[str, str]) -> list[str | None]:
+        return [having.get(name) for name in (*_EVERYWHERE, *self.notes)] if having else []
 
     def reading(self, obj: Any) -> Reading:
         """What the template says; a template that cannot be read gives a `problem`."""

@@ -8,6 +8,7 @@ from global_sched.shared.api.base import Meta
 from global_sched.shared.api.core import PodTemplate
 from global_sched.shared.api.names import OBJECT_QUEUE_NAME, QUEUE_NAME
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.kinds.parts.owner import PODS_LIMIT
 from global_sched.shared.model.gang import PodSet, TopologyConstraint
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
@@ -15,9 +16,6 @@ from global_sched.shared.model.printable import is_dns_name, is_label_key, is_la
 from global_sched.shared.model.quantity import QuantityError
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.placement import SpecError, check_devices, shape_of
-
-PODS_LIMIT: Final = 1_000_000
-"""No workload may ask for more pods; a number beyond it is a mistake or an attack."""
 
 
 class RefusedError(ValueError):

@@ -11,10 +11,10 @@ import yaml
 from global_sched.embedded.apiserver.server import ApiServer
 from global_sched.embedded.karmada import Karmada, KarmadaOptions
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.crd_kinds import KINDS
 from global_sched.shared.api.resource import CLUSTERS, NAMESPACES, Resource
 from global_sched.shared.api.schema import crd
 from global_sched.shared.clock import LoopClock
+from global_sched.shared.kinds.crds import CRD_KINDS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.errors import NotFound
@@ -26,7 +26,7 @@ RESOURCES = {
     (one.api_version, one.kind): one
     for one in (
         *(value for value in vars(kinds).values() if isinstance(value, Resource)),
-        *(kind.resource for kind in KINDS),
+        *(kind.resource for kind in CRD_KINDS),
     )
 }
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
@@ -76,7 +76,7 @@ class KarmadaWorld:
         """Start the servers, with all kinds."""
         for server in (self.server, *self.servers.values()):
             await server.start()
-            for kind in KINDS:
+            for kind in CRD_KINDS:
                 server.install_crd(crd(kind))
         self.control = self._client(self.server)
         self.members = {name: self._client(server) for name, server in self.servers.items()}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from global_sched.shared.api.schema import crds
+from global_sched.shared.kinds.crds import crds
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from global_sched.shared.api import federation
-from global_sched.shared.api.crd_kinds import KINDS
-from global_sched.shared.api.schema import at, crd, crds
+from global_sched.shared.api.schema import at, crd
 from global_sched.shared.api.structural import OPEN, QUANTITY, schema_of
+from global_sched.shared.kinds.crds import CRD_KINDS, crds
 
 PASSED_ON = {".spec.entries[].gang"}
 """A gang in a Directive: JSON of the model's own codec."""
-BY_NAME = {kind.name: crd(kind) for kind in KINDS}
+BY_NAME = {kind.name: crd(kind) for kind in CRD_KINDS}
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def test_names_and_subresources():
 def test_files_are_named_by_group_and_plural():
     """One file per kind, and the same text every time."""
     assert "federation.global-sched.io_directives.yaml" in crds()
-    assert len(crds()) == len(KINDS)
+    assert len(crds()) == len(CRD_KINDS)
     assert crds() == crds()
 
 

@@ -1,0 +1,178 @@
+"""Every workload kind answers every question, and its answers fit each other."""
+
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from global_sched.embedded.access import DEPLOY
+from global_sched.embedded.members.member import OPTIONAL
+from global_sched.shared.api.pod_kinds import KNOWN
+from global_sched.shared.api.resource import VOLCANO_JOBS
+from global_sched.shared.api.schema import crd
+from global_sched.shared.kinds import KINDS
+from global_sched.shared.model.gang import Amounts
+from tests.kinds import SAMPLES
+from tests.wire import decode
+
+ROOT = Path(__file__).parents[4]
+EVERY = [pytest.param(one, id=one.resource.group_kind) for one in KINDS.values()]
+READ = {"get", "list", "watch"}
+RIGHTS = {
+    "global-sched/rbac.yaml": READ,
+    "member-agent/member.yaml": READ | {"patch"},
+    "tenants/viewer.yaml": READ | {"create", "patch", "update", "delete"},
+}
+"""What the ClusterRoles of the shipped manifests give for each kind."""
+
+
+def sample(kind):
+    """The object of that kind in the samples."""
+    return SAMPLES[kind.resource.group_kind]
+
+
+def reading(kind):
+    """What its template says."""
+    return kind.reading(decode(sample(kind), kind.wire))
+
+
+def facts(kind):
+    """What the agent keeps of it."""
+    return kind.facts(decode(sample(kind), kind.owner))
+
+
+def pattern_of(path, patterns):
+    """The pattern that a path or a beginning of it fits."""
+    parts = path.split("/")
+    return next(
+        (
+            one
+            for one in (pattern.split("/") for pattern in patterns)
+            if len(parts) <= len(one)
+            and all(want in ("*", part) for part, want in zip(parts, one, strict=False))
+        ),
+        None,
+    )
+
+
+def test_every_kind_has_a_sample_and_no_other_has_one():
+    """The table below is about all kinds."""
+    assert sorted(SAMPLES) == sorted(one.resource.group_kind for one in KINDS.values())
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_sample_is_read(kind):
+    """It asks for pods of one scheduler, and is counted as its own kind."""
+    found = reading(kind)
+
+    assert found.problem is None
+    assert (found.api_version, found.kind) == kind.key
+    assert found.pod_sets
+    assert 1 <= found.minimum <= sum(one.count for one in found.pod_sets)
+    assert found.scheduler_name() == "member-agent"
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_leader_and_agent_read_the_same_minimum(kind):
+    """What the agent knows of the object alone is what the leader admits."""
+    found, kept = reading(kind), facts(kind)
+    sets = Amounts.of({one.name: one.minimum for one in found.pod_sets})
+
+    assert kept.minimum in (None, sets)
+    if kept.groups is not None:
+        assert kept.groups.least * kept.groups.size == found.minimum
+    if kept.tasks:
+        assert [(t.name, t.replicas) for t in kept.tasks] == [
+            (p.name, p.count) for p in found.pod_sets
+        ]
+    gang = not found.divisible
+    assert gang is not kind.one_by_one
+    assert gang is bool(kept.minimum or kept.groups or kept.tasks)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_scheduler_names_stand_where_overrides_look_for_them(kind):
+    """Every place that a reading names is one that override policies are followed at."""
+    found = reading(kind).scheduling
+    paths = [one.path for one in (*found.fields, found.fallback) if one is not None]
+
+    assert paths
+    assert [one for one in paths if pattern_of(one, kind.schedulers) is None] == []
+    assert [one for one in kind.brings if pattern_of(one, kind.schedulers) is None] == []
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_what_completed_is_an_end(kind):
+    """A kind that ends says with which status; nothing else is an end."""
+    assert kind.ends({}) is False
+    assert kind.ends({"conditions": 5, "state": "Completed"}) is False
+    if kind.completed is not None:
+        assert kind.ends(kind.completed) is True
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_karmada_counts_what_is_read(kind):
+    """Where Karmada's interpreter has a number of pods, it is the one that is admitted."""
+    asked, template = kind.karmada, sample(kind)
+    if asked.replicas is not None:
+        assert asked.replicas(template) == sum(one.count for one in reading(kind).pod_sets)
+    assert (asked.replicas is None) is (asked.revised is None)
+    if asked.pods is not None:
+        assert all(pod["containers"] for pod in asked.pods(template))
+    if asked.health is not None:
+        assert asked.health(template | {"status": {}}) in (True, False)
+    if asked.aggregate is not None and kind.completed is not None:
+        item = {"clusterName": "m1", "status": dict(kind.completed)}
+        status = asked.aggregate(template, [item], "2026-01-01T00:00:00Z")
+        assert kind.ends(status) is True
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_it_makes_pods(kind):
+    """Without a reader it would be refused, not copied to every cluster."""
+    assert kind.resource.group_kind in KNOWN
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_its_crd_takes_the_sample(kind):
+    """Kinds that not every API server has come with a CRD, which takes what users write."""
+    builtin = kind.resource.group in ("apps", "batch")
+
+    assert (kind.crd is None) is builtin
+    if kind.crd is not None:
+        assert kind.crd.resource == kind.resource
+        [version] = crd(kind.crd)["spec"]["versions"]
+        schema = version["schema"]["openAPIV3Schema"]
+        assert list(jsonschema_rs.Draft4Validator(schema).iter_errors(sample(kind))) == []
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_an_embedded_member_runs_it(kind):
+    """Its pods come from a controller in the member; those of Volcano Jobs from the agent."""
+    if kind.crd is not None and kind.resource != VOLCANO_JOBS:
+        assert OPTIONAL[kind.resource].resource == kind.resource
+
+
+@pytest.mark.parametrize("path", RIGHTS)
+@pytest.mark.parametrize("kind", EVERY)
+def test_the_shipped_rights_know_it(kind, path):
+    """The leader reads it, the agent annotates it, a tenant submits it."""
+    manifests = yaml.safe_load_all((DEPLOY / path).read_text(encoding="utf-8"))
+    rules = [
+        rule
+        for one in manifests
+        if one["kind"] == "ClusterRole"
+        for rule in one["rules"]
+        if kind.resource.group in rule["apiGroups"] and kind.resource.plural in rule["resources"]
+    ]
+
+    assert RIGHTS[path] <= {verb for rule in rules for verb in rule["verbs"]}
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_it_is_told_in_words(kind):
+    """docs/kinds.md has a cell for each."""
+    told = {name: getattr(kind.about, name) for name in kind.about.__dataclass_fields__}
+
+    assert [name for name, text in told.items() if not text] == []

@@ -1,0 +1,39 @@
+"""One sample of every workload kind, as a user would write it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tests.wire import (
+    batch_job,
+    deployment,
+    leader_worker_set,
+    pod_template,
+    pytorch_job,
+    task,
+    vcjob,
+)
+
+Object = dict[str, Any]
+
+_POD: Final = pod_template(gpus=1, schedulerName="member-agent")
+
+SAMPLES: Final[Mapping[str, Object]] = {
+    "Job.batch.volcano.sh": vcjob(
+        "train",
+        task("launcher", 1, template=_POD, minAvailable=1),
+        task("worker", 4, template=_POD, minAvailable=2),
+    ),
+    "Job.batch": batch_job("sweep", template=_POD, spec={"parallelism": 3}),
+    "Deployment.apps": deployment("web", replicas=3, template=_POD),
+    "StatefulSet.apps": deployment("db", kind="StatefulSet", replicas=3, template=_POD),
+    "PyTorchJob.kubeflow.org": pytorch_job(
+        "fit",
+        {"Master": 1, "Worker": 4},
+        template=_POD,
+        spec={"elasticPolicy": {"minReplicas": 2}},
+    ),
+    "LeaderWorkerSet.leaderworkerset.x-k8s.io": leader_worker_set(
+        "serve", groups=2, size=3, worker=_POD
+    ),
+}
+"""By `Kind.group`; each has surplus, where its kind can have some."""
