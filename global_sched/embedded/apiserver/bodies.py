@@ -62,6 +62,33 @@ def parse_json(body: bytes) -> Json:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
 
 
+_GO_NAMES: Final = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}
+
+
+def parse_patch(body: bytes) -> Json:
+    """The JSON of a patch.
+
+    Raises:  Failure (400) for anything else.
+    """
+    try:
+        return decode(body)
+    except RecursionError as error:
+        raise bad_request("error decoding patch: exceeded max depth") from error
+    except msgspec.DecodeError as error:
+        cut_off = "truncated" in str(error)
+        why = "unexpected end of JSON input" if cut_off else str(error)
+        raise bad_request(f"error decoding patch: {why}") from error
+
+
+def no_patch_object(patch: Json) -> Failure:
+    """400: a merge patch is an object, and this one is not."""
+    found = _GO_NAMES.get(type(patch), "object")
+    return bad_request(
+        f"error decoding patch: json: cannot unmarshal {found} into Go value of type"
+        " map[string]interface {}"
+    )
+
+
 def parse_yaml(body: bytes) -> Json:
     """YAML (or JSON, which most clients send as YAML).
 

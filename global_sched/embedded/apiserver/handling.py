@@ -170,11 +170,12 @@ class Handler:
         obj = parse_object(body, call.content_type)
         self._check_duplicates(call, body)
         record = self.find(call)
+        created = rules_of(call.served.collection).create_on_update and not call.subresource
+        if record is None and not created:
+            raise failures.not_found(call.served.plural, call.served.group, call.name)
         check_uid(call, record, obj)
         if record is None:
-            if rules_of(call.served.collection).create_on_update and not call.subresource:
-                return self._rendered(call, self.writer.create(call, obj), 201)
-            raise failures.not_found(call.served.plural, call.served.group, call.name)
+            return self._rendered(call, self.writer.create(call, obj), 201)
         old = from_storage(call.served, record.load())
         return self._rendered(call, self.writer.update(call, record, old, obj), 200)
 

@@ -4,7 +4,12 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver import failures, field_errors
 from global_sched.embedded.apiserver.applying import Applier
-from global_sched.embedded.apiserver.bodies import media_type, parse_json, parse_yaml
+from global_sched.embedded.apiserver.bodies import (
+    media_type,
+    no_patch_object,
+    parse_patch,
+    parse_yaml,
+)
 from global_sched.embedded.apiserver.calls import Call
 from global_sched.embedded.apiserver.failures import Failure
 from global_sched.embedded.apiserver.patch_json import PatchError, json_patch
@@ -51,35 +56,37 @@ class Patcher:
             raise failures.invalid("PatchOptions", "meta.k8s.io", "", [cause])
         if record is None:
             raise failures.not_found(served.plural, served.group, call.name)
-        patch = parse_json(body)
+        patch = parse_patch(body)
         old = from_storage(served, record.load())
         # A merge patch leaves what it does not name shared with the old object.
         base = old if kind == MERGE_PATCH else from_storage(served, record.load())
-        new = self._patched(call, kind, base, patch)
+        new = patched(call, kind, base, patch)
         return self.writer.update(call, record, old, new)
 
-    @staticmethod
-    def _patched(call: Call, kind: str, obj: Obj, patch: Any) -> Obj:
-        try:
-            if kind == JSON_PATCH:
-                _check_operations(patch)
-                new = json_patch(obj, patch)
-            elif not isinstance(patch, dict):
-                raise failures.bad_request(
-                    "error decoding patch: json: cannot unmarshal array into Go value of type"
-                    " map[string]interface {}"
-                )
-            elif kind == MERGE_PATCH:
-                new = merge_patch(obj, patch)
-            else:
-                new = strategic_merge(call.served.struct, obj, patch)
-        except PatchError as error:
-            raise unprocessable() from error
-        except StrategicError as error:
-            raise Failure(500, "", str(error)) from error
-        if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
-            raise failures.bad_request("the patch leaves no object")
-        return new
+
+def patched(call: Call, kind: str, obj: Obj, patch: Any) -> Obj:
+    """An object after a patch that is no apply.
+
+    Raises:  Failure as a real server has it: 400 for what is no patch of its kind, 422 for JSON
+             patches that cannot be applied.
+    """
+    try:
+        if kind == JSON_PATCH:
+            _check_operations(patch)
+            new = json_patch(obj, patch)
+        elif not isinstance(patch, dict):
+            raise no_patch_object(patch)
+        elif kind == MERGE_PATCH:
+            new = merge_patch(obj, patch)
+        else:
+            new = strategic_merge(call.served.struct, obj, patch)
+    except PatchError as error:
+        raise unprocessable() from error
+    except StrategicError as error:
+        raise Failure(500, "", str(error)) from error
+    if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
+        raise failures.bad_request("the patch leaves no object")
+    return new
 
 
 def _check_operations(patch: Any) -> None:

@@ -6,18 +6,28 @@ from typing import Any, Final
 from global_sched.embedded.apiserver import failures, field_errors
 from global_sched.embedded.apiserver.authn import Authenticator
 from global_sched.embedded.apiserver.backend import key_of
-from global_sched.embedded.apiserver.bodies import media_type, parse_json, parse_object, parse_yaml
+from global_sched.embedded.apiserver.bodies import (
+    media_type,
+    parse_object,
+    parse_patch,
+    parse_yaml,
+)
 from global_sched.embedded.apiserver.calls import Call
 from global_sched.embedded.apiserver.carrying import check_uid
 from global_sched.embedded.apiserver.deletes import Deleter, options_of
-from global_sched.embedded.apiserver.failures import Failure
+from global_sched.embedded.apiserver.failures import Cause, Failure
 from global_sched.embedded.apiserver.jsonpath import find, parse_path
-from global_sched.embedded.apiserver.patch_json import PatchError, json_patch
-from global_sched.embedded.apiserver.patch_merge import merge_patch
-from global_sched.embedded.apiserver.patching import JSON_PATCH, Patcher, accepted_types
+from global_sched.embedded.apiserver.patching import (
+    APPLY,
+    MERGE_PATCH,
+    STRATEGIC,
+    Patcher,
+    accepted_types,
+    patched,
+)
 from global_sched.embedded.apiserver.selector_text import selector_text
 from global_sched.embedded.apiserver.selectors import match_selector
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.store import Record, encode
 from global_sched.embedded.apiserver.versions import from_storage
 from global_sched.embedded.apiserver.writes import Writer
 from global_sched.shared.model.instant import format_instant
@@ -51,6 +61,29 @@ def _set(obj: Obj, path: str, value: Any) -> None:
     for name in parents:
         node = node.setdefault(name, {})
     node[last] = value
+
+
+def _text_for_replicas(scale: Obj) -> Failure:
+    """422: a patch made replicas a text; a real server shows the whole Scale."""
+    why = "json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"
+    ordered = {"apiVersion": scale["apiVersion"], "kind": scale["kind"], **scale}
+    text = encode(ordered).decode().strip().replace('"', '\\"')
+    cause = Cause("FieldValueInvalid", f'Invalid value: "{text}": {why}', "patch")
+    failure = failures.invalid("", "", "", [cause])
+    assert failure.details is not None
+    del failure.details["kind"]
+    return failure
+
+
+def _negative(call: Call, replicas: Any) -> Failure:
+    """422: replicas below zero; custom resources name the field of their own."""
+    served = call.served
+    if served.custom and served.scale is not None:
+        why = "should be a non-negative integer"
+        cause = field_errors.invalid(served.scale.spec, replicas, why)
+        return failures.invalid(served.kind, served.group, call.name, [cause])
+    cause = field_errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+    return failures.invalid("Scale", "autoscaling", call.name, [cause])
 
 
 class Subresources:
@@ -134,10 +167,7 @@ class Subresources:
                 f'the spec replicas field "{served.scale.spec}" cannot be empty'
             )
         if isinstance(replicas, bool) or not isinstance(replicas, int) or replicas < 0:
-            cause = field_errors.invalid(
-                "spec.replicas", replicas, "must be greater than or equal to 0"
-            )
-            raise failures.invalid("Scale", "autoscaling", call.name, [cause])
+            raise _negative(call, replicas)
         version = (scale.get("metadata") or {}).get("resourceVersion")
         if version and version != str(record.version):
             raise failures.modified(served.plural, served.group, call.name)
@@ -154,16 +184,11 @@ class Subresources:
         if kind not in accepted_types(call):
             raise failures.unsupported_media(accepted_types(call))
         current = self._scale_of(call, old, _UNSET)
-        try:
-            if kind == JSON_PATCH:
-                patched = json_patch(current, parse_json(body))
-            else:
-                patched = merge_patch(current, parse_yaml(body))
-        except PatchError as error:
-            raise failures.bad_request(str(error)) from error
-        if not isinstance(patched, dict):
-            raise failures.bad_request("the patch leaves no object")
-        return patched
+        patch = parse_yaml(body) if kind == APPLY else parse_patch(body)
+        new = patched(call, MERGE_PATCH if kind in {APPLY, STRATEGIC} else kind, current, patch)
+        if isinstance((new.get("spec") or {}).get("replicas"), str):
+            raise _text_for_replicas(new)
+        return new
 
     # ---- pods ------------------------------------------------------------------------------
 

@@ -63,7 +63,9 @@ class Http:
         async with self.session.request(
             method, path, data=data, headers=sent, params=params, skip_auto_headers=["Content-Type"]
         ) as response:
-            return Reply(response.status, response.headers.copy(), await response.text())
+            return Reply(
+                response.status, response.headers.copy(), await response.text(errors="replace")
+            )
 
     async def watch(self, path: str, **params: str) -> list[Any]:
         """Every event until the server ends the watch, a second of its clock later."""

@@ -219,9 +219,6 @@ async def test_scale_of_a_custom_resource_without_replicas(
     [
         pytest.param("/api/v1/namespaces/team/configmaps/c", {}, id="a built-in kind"),
         pytest.param(
-            "/api/v1/namespaces/team/configmaps/gone", {}, id="an object that is not there any more"
-        ),
-        pytest.param(
             "/apis/coordination.k8s.io/v1/namespaces/team/leases/gone",
             {"spec": {}},
             id="a kind that an update may create",
