@@ -222,6 +222,42 @@ async def test_the_leader_of_two_is_killed(faults):
         await faults.programs.start_scheduler("global-sched", *SHORT)
 
 
+async def test_a_deleted_lease_takes_nothing_from_what_runs(faults):
+    """The next term is above the last one: gangs stay where they are, and agents follow."""
+    space = faults.space
+    await faults.submit(gang("old", space), gang("waits", space, gpus=9))
+    await _runs(faults, "old")
+    await faults.until_waits("waits")
+    before, homes = await faults.decision(space, "old"), await faults.clusters(space, "old")
+    (home,) = homes
+    pods = await faults.running(home, "old")
+
+    await faults.admin.delete(kinds.LEASES, "global-sched", namespace=SYSTEM_NAMESPACE)
+
+    async def later():
+        lease = await faults.get(kinds.LEASES, "global-sched", SYSTEM_NAMESPACE)
+        term = lease.get("spec", {}).get("leaseTransitions", 0)
+        return term if term > before["epoch"] else None
+
+    term = await faults.until(later, "a new term")
+    await faults.submit(gang("new", space))
+    await _runs(faults, "new")
+
+    assert (await faults.decision(space, "new"))["epoch"] == term
+    assert (await faults.decision(space, "old"))["grants"] == before["grants"]
+    assert await faults.clusters(space, "old") == homes
+    assert await faults.running(home, "old") == pods
+    assert await faults.tasks("old") == []
+    assert faults.placements("old") == 1
+    assert "NotBelieved" not in json.dumps((await faults.binding(space, "old"))["status"])
+
+    async def followed():
+        told = (await faults.admin.list(kinds.DIRECTIVES)).items
+        return {one["spec"]["epoch"] for one in told} == {term}
+
+    await faults.until(followed, "every Directive is of the new term")
+
+
 async def _holder(faults):
     lease = await faults.get(kinds.LEASES, "global-sched", SYSTEM_NAMESPACE)
     return lease["spec"]["holderIdentity"]
