@@ -7,6 +7,8 @@ DEV := $(VENV)/.dev
 # More than there are cores: tests in virtual time mostly wait for sockets of their own.
 WORKERS ?= 6
 MEMBERS ?= 3
+# Every worker and every program that a test starts would compile all of it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-deep scenarios check gen fix bench bench-peers clean help \
 	karmada-up karmada-down karmada-status e2e faults release

@@ -5,8 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.resource import NAMESPACES, SERVICE_ACCOUNTS, Resource
 from global_sched.shared.assets import asset
 from global_sched.shared.kube.client import Client
@@ -37,7 +36,7 @@ def manifests(path: Path, replace: Mapping[str, str]) -> Iterable[Obj]:
     text = path.read_text(encoding="utf-8")
     for placeholder, value in replace.items():
         text = text.replace(placeholder, value)
-    return [obj for obj in yaml.safe_load_all(text) if obj]
+    return [obj for obj in yaml_text.read_all(text) if obj]
 
 
 async def grant(client: Client, objects: Iterable[Obj]) -> None:

@@ -5,6 +5,7 @@ that `Federation.kubeconfigs` names, with the rights that the manifests in `depl
 """
 
 import asyncio
+import functools
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from global_sched.embedded.apiserver.tls import loopback_tls
 from global_sched.embedded.credentials import Kubeconfigs, Tokens, write_kubeconfigs
 from global_sched.embedded.karmada import Karmada, KarmadaOptions
 from global_sched.embedded.members import Member, MemberOptions, NodePlan
+from global_sched.shared.api.crd_kind import CrdKind
 from global_sched.shared.api.names import SYSTEM_NAMESPACE, execution_namespace
 from global_sched.shared.api.resource import (
     CLUSTERS,
@@ -243,8 +245,7 @@ class Federation:
     # --- contents -------------------------------------------------------------------------------
 
     def _install(self) -> None:
-        for kind in CRD_KINDS:
-            definition = crd(kind)
+        for kind, definition in _definitions():
             self.control.install_crd(definition)
             if kind.resource in _MEMBER_KINDS:
                 for server in self.members.values():
@@ -304,6 +305,12 @@ class Federation:
             "metadata": {"name": spec.name, "labels": dict(spec.labels)},
             "spec": wanted | {key: value for key, value in optional.items() if value},
         }
+
+
+@functools.cache
+def _definitions() -> tuple[tuple[CrdKind, Obj], ...]:
+    """Every kind with its CRD; servers copy what they are given."""
+    return tuple((kind, crd(kind)) for kind in CRD_KINDS)
 
 
 @asynccontextmanager

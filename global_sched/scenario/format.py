@@ -16,6 +16,7 @@ from global_sched.scenario.world import (
     TenantSpec,
     World,
 )
+from global_sched.shared.api import yaml_text
 
 __all__ = [
     "Scenario",
@@ -219,7 +220,7 @@ def parse_all(text: str, source: str = "scenario") -> list[Scenario]:
 
 def _content(text: str, source: str) -> object:
     try:
-        return yaml.safe_load(text)
+        return yaml_text.read(text)
     except yaml.YAMLError as error:
         raise ScenarioError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
 

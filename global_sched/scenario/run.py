@@ -26,6 +26,7 @@ from global_sched.scenario.objects import (
 from global_sched.scenario.play import Play
 from global_sched.scenario.steps import policy_from, submit, take
 from global_sched.scenario.world import ClusterSpec, GroupSpec, ScenarioError, World
+from global_sched.shared.api import yaml_text
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Outcome, Plan
 from global_sched.shared.model.policy import Policy
@@ -190,7 +191,7 @@ def waves(world: World, read: Read) -> Iterator[list[dict[str, object]]]:
 def documents(text: str, source: str) -> Iterator[dict[str, object]]:
     """The objects of a manifest file. Raises ScenarioError."""
     try:
-        found = list(yaml.safe_load_all(text))
+        found = list(yaml_text.read_all(text))
     except yaml.YAMLError as error:
         raise ScenarioError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
     for number, document in enumerate(found, 1):

@@ -7,12 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from global_sched.app import GlobalSched, assembled
 from global_sched.embedded.apiserver import ApiServer, RequestRecord
 from global_sched.settings import Settings
 from global_sched.shared.api import resource as kinds
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import LoopClock
@@ -24,7 +23,7 @@ from global_sched.shared.kube.transport import Transport
 from tests.wire import Object, cluster_object, queue, report, stripped
 
 CRDS = [
-    yaml.safe_load(path.read_text())
+    yaml_text.read(path.read_text())
     for path in sorted((Path(__file__).parents[2] / "crds").glob("*.yaml"))
 ]
 _RESOURCES = {

@@ -10,6 +10,7 @@ import yaml
 from global_sched.scenario.format import Scenario, Want, WantAll, parse_all
 from global_sched.scenario.run import run
 from global_sched.scenario.world import ScenarioError
+from global_sched.shared.api import yaml_text
 from tools.scenarios import check, federation, volcano
 from tools.scenarios.agents import ShippedAgents, UnsettledError
 from tools.scenarios.converted import unit_scenario
@@ -90,7 +91,7 @@ def read(path: Path) -> Iterator[Case]:
     try:
         text = path.read_text(encoding="utf-8")
         json = path.suffix == ".json"
-        content = msgspec.json.decode(text) if json else yaml.safe_load(text)
+        content = msgspec.json.decode(text) if json else yaml_text.read(text)
     except (OSError, ValueError, yaml.YAMLError) as error:
         yield Case(name=path.name, error=f"cannot be read: {' '.join(str(error).split())}")
         return

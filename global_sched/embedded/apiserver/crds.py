@@ -1,8 +1,10 @@
 """CustomResourceDefinitions: a definition becomes served resources, with its conditions."""
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from typing import Any, Final
+
+import msgspec
 
 from global_sched.embedded.apiserver.backend import Backend
 from global_sched.embedded.apiserver.jsonpath import parse_path, simple_text
@@ -90,9 +92,18 @@ def _selectable(version: Obj) -> dict[str, Callable[[Obj], str]]:
     return found
 
 
-def served_versions(crd: Obj) -> Iterable[Served]:
+def served_versions(crd: Obj) -> tuple[Served, ...]:
     """The resources that a definition serves, the storage version's objects being stored."""
-    spec = crd["spec"]
+    return _served(msgspec.json.encode(crd["spec"]))
+
+
+@lru_cache(maxsize=256)
+def _served(encoded: bytes) -> tuple[Served, ...]:
+    """Those of a definition's spec; the servers of one process share what they compiled."""
+    return tuple(_compiled(msgspec.json.decode(encoded)))
+
+
+def _compiled(spec: Obj) -> Iterator[Served]:
     names = spec["names"]
     storage = next(version["name"] for version in spec["versions"] if version.get("storage"))
     for version in spec["versions"]:
