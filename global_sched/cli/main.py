@@ -142,17 +142,24 @@ def left(where: Where, job: str, cluster: str, namespace: str | None, *, yes: bo
 
 
 @cli.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, allow_dash=True, path_type=Path),
+)
 @output_option
 @click.pass_obj
-def whatif(where: Where, file: Path, output: str) -> None:
-    """Try FILE without writing anything.
+def whatif(where: Where, files: tuple[Path, ...], output: str) -> None:
+    """Try FILES without writing anything: files, folders, or - for standard input.
 
-    A scenario file is a world of its own; a file of manifests is tried against the live federation.
+    Manifests are tried against the live federation, all of them together: jobs with their policies,
+    Queues, Tenants, PriorityClasses, and a Policy (settings of global-sched). Scenario files and
+    suites are worlds of their own.
     """
     from global_sched.cli.whatif import show  # noqa: PLC0415 - as above
 
-    show(where, file=file, output=output)
+    show(where, files=files, output=output)
 
 
 @cli.command()

@@ -1,20 +1,108 @@
 """Manifests tried on the live federation, as if `kubectl apply -f` had been run."""
 
+import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import msgspec
+import yaml
 
 from global_sched.cache import State
 from global_sched.cache.templates import key_of
 from global_sched.cli.view import View
+from global_sched.dispatch.policy_map import POLICY_KEY
 from global_sched.scenario import ScenarioError
+from global_sched.scenario.bindings import merged
 from global_sched.scenario.play import Play
+from global_sched.settings import SettingsError, read_policy
+from global_sched.shared.api.names import POLICY_CONFIG_MAP
+from global_sched.shared.api.resource import PRIORITY_CLASSES, QUEUES, TENANTS
 from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.workload import Workload
 
 Obj = dict[str, Any]
+SHARED: Final = {(one.api_version, one.kind): one for one in (QUEUES, TENANTS, PRIORITY_CLASSES)}
+"""What jobs share: a change of it is tried without any job of the file."""
+_SETTINGS_MAP: Final = "global-sched-settings"
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a command was given to try: manifests, and a Policy in place of the one in force."""
+
+    manifests: tuple[Obj, ...]
+    policy: Policy | None = None
+
+    @property
+    def shares(self) -> bool:
+        """Whether it changes what jobs share, so that it says something without a job."""
+        kinds = {(one.get("apiVersion"), one.get("kind")) for one in self.manifests}
+        return self.policy is not None or bool(kinds & SHARED.keys())
+
+
+def read_trial(documents: Iterable[Obj]) -> Trial:
+    """The documents of files: a Policy is a settings file or a ConfigMap that holds one.
+
+    Raises:  ScenarioError naming the setting that cannot be used.
+    """
+    manifests = []
+    policy = None
+    for document in documents:
+        try:
+            found = _policy_of(document)
+        except SettingsError as error:
+            raise ScenarioError(str(error)) from error
+        if found is None:
+            manifests.append(document)
+        else:
+            policy = found
+    return Trial(manifests=tuple(manifests), policy=policy)
+
+
+def _policy_of(document: Obj) -> Policy | None:
+    """The Policy in settings (`policy: ...`), in their ConfigMap, or in the published one."""
+    if "kind" not in document:
+        return read_policy(document["policy"] or {}) if "policy" in document else None
+    if document["kind"] != "ConfigMap":
+        return None
+    data = document.get("data") or {}
+    match (document.get("metadata") or {}).get("name"):
+        case name if name == _SETTINGS_MAP:
+            settings = yaml.safe_load(str(data.get("settings.yaml", ""))) or {}
+            return read_policy(settings.get("policy") or {})
+        case name if name == POLICY_CONFIG_MAP:
+            return read_policy(json.loads(str(data.get(POLICY_KEY, "{}"))))
+        case _:
+            return None
+
+
+def applied(live: Obj, manifest: Obj) -> Obj:
+    """The object after `kubectl apply` of the manifest.
+
+    What only the live one has stays; what the last version of the manifest had and this one has
+    not goes.
+    """
+    annotations = live["metadata"].get("annotations") or {}
+    last = json.loads(annotations.get(_LAST_APPLIED) or "{}")
+    found: Obj = merged(merged(live, _gone(last, manifest)), manifest)
+    # As the newest state of it: the trial counts versions of its own.
+    found["metadata"].pop("resourceVersion", None)
+    return found
+
+
+def _gone(last: Obj, manifest: Obj) -> Obj:
+    """A merge patch that takes away what only the last version had."""
+    patch: Obj = {}
+    for key, value in last.items():
+        if key not in manifest:
+            patch[key] = None
+        elif isinstance(value, dict) and isinstance(manifest[key], dict):
+            patch[key] = _gone(value, manifest[key])
+    return patch
 
 
 def tried(view: View, policies: Iterable[Obj], manifests: Sequence[Obj]) -> dict[str, WorkloadKey]:

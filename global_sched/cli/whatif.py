@@ -1,23 +1,24 @@
-"""`gsched whatif FILE`: a scenario in a world of its own, or manifests on the live federation."""
+"""`gsched whatif FILES`: scenarios in worlds of their own, or manifests on the live federation."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
-import yaml
 
+from global_sched.cli.changes import COLUMNS as CHANGE_COLUMNS
+from global_sched.cli.changes import changes
 from global_sched.cli.explain import print_clusters, standing
 from global_sched.cli.jobs import COLUMNS, row_of
 from global_sched.cli.output import Row, echo, show_rows, show_value
-from global_sched.cli.trial import tried
+from global_sched.cli.sources import Case, Given, read
+from global_sched.cli.trial import SHARED, Trial, applied, read_trial, tried
 from global_sched.cli.view import View, look_whole, with_client
 from global_sched.cli.where import Where
 from global_sched.core import explain_workload, run_cycle
-from global_sched.scenario import Report, ScenarioError, parse, run
-from global_sched.scenario.run import documents
+from global_sched.scenario import Report, ScenarioError, run
 from global_sched.shared.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
@@ -28,62 +29,90 @@ from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Workload
 
+Obj = dict[str, Any]
 MOST_EXPLAINED = 50
 """Of so many jobs of a scenario that wait it is said why."""
+MOST_CHANGES: Final = 50
+"""So many jobs that would fare otherwise are in the table; -o wide has all of them."""
 
 
-def show(where: Where, *, file: Path, output: str) -> None:
-    """Decide on a file and print the result; nothing is written."""
+def show(where: Where, *, files: Sequence[Path], output: str) -> None:
+    """Decide on what is given and print the result; nothing is written."""
     try:
-        text = file.read_text(encoding="utf-8")
-        if _is_scenario(text):
-            _show_scenario(file, text, output)
+        given = read(files)
+        if len(given.cases) == 1:
+            _show_scenario(given.cases[0], output)
+        elif given.cases:
+            _show_cases(given.cases, output)
         else:
-            _show_manifests(where, text=text, file=file, output=output)
+            _show_manifests(where, given, output)
     except ScenarioError as error:
         raise click.ClickException(str(error)) from error
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"{file} is not a text file: {error}") from error
+        names = ", ".join(map(str, files))
+        raise click.ClickException(f"{names}: not a text file: {error}") from error
     except OSError as error:
-        raise click.ClickException(f"{error.filename or file}: {error.strerror}") from error
+        raise click.ClickException(f"{error.filename or files[0]}: {error.strerror}") from error
 
 
-def _is_scenario(text: str) -> bool:
-    """A scenario file has the key `scenario`; manifests have `kind`."""
-    try:
-        first = next(iter(yaml.safe_load_all(text)), None)
-    except yaml.YAMLError:
-        return "\nscenario:" in f"\n{text}"
-    return isinstance(first, dict) and "scenario" in first
-
-
-def _show_scenario(file: Path, text: str, output: str) -> None:
-    report = run(
-        parse(text, file.name),
-        lambda name: (file.parent / name).read_text(encoding="utf-8"),
-    )
-    rows = report_rows(report)
+def _show_scenario(case: Case, output: str) -> None:
+    report = run(case.scenario, case.read)
     if output in ("json", "yaml"):
-        value = {
-            "scenario": report.scenario,
-            "jobs": rows,
-            "explanations": msgspec.to_builtins(_explained(report)),
-            "failures": list(report.failures),
-            "unproven": list(report.unproven),
-        }
-        show_value(value, output)
+        show_value(_value(report), output)
     else:
-        echo(f"{report.scenario}\n")
-        show_rows(rows, COLUMNS, output)
-        for name, one in _explained(report).items() if output == "wide" else ():
-            _show_standing(name, one)
-        echo()
-        show_unproven(report.unproven)
-        for failure in report.failures:
-            echo(f"not as expected: {failure}")
-        if not report.failures:
-            echo("everything is as the file expects")
+        _print_report(report, output)
     sys.exit(1 if report.failures else 0)
+
+
+def _value(report: Report) -> Obj:
+    """A scenario's result for machines."""
+    return {
+        "scenario": report.scenario,
+        "jobs": report_rows(report),
+        "explanations": msgspec.to_builtins(_explained(report)),
+        "failures": list(report.failures),
+        "unproven": list(report.unproven),
+    }
+
+
+def _print_report(report: Report, output: str) -> None:
+    echo(f"{report.scenario}\n")
+    show_rows(report_rows(report), COLUMNS, output)
+    for name, one in _explained(report).items() if output == "wide" else ():
+        _show_standing(name, one)
+    echo()
+    show_unproven(report.unproven)
+    for failure in report.failures:
+        echo(f"not as expected: {failure}")
+    if not report.failures:
+        echo("everything is as the file expects")
+
+
+def _show_cases(cases: Sequence[Case], output: str) -> None:
+    """One line per case, the whole of each with -o wide; how many are as expected at the end."""
+    left_out = [one for one in cases if one.scenario.world.groups]
+    reports = [run(one.scenario, one.read) for one in cases if not one.scenario.world.groups]
+    failed = sum(bool(one.failures) for one in reports)
+    if output in ("json", "yaml"):
+        names = [one.scenario.scenario for one in left_out]
+        value = {"cases": [_value(one) for one in reports], "failed": failed, "left_out": names}
+        show_value(value, output)
+        sys.exit(1 if failed else 0)
+    for report in reports:
+        if output == "wide":
+            _print_report(report, output)
+            echo()
+            continue
+        echo(f"{'FAILED' if report.failures else 'ok':<8}  {report.scenario}")
+        for failure in report.failures:
+            echo(f"          not as expected: {failure}")
+    for case in left_out:
+        echo(f"left out  {case.scenario.scenario}")
+    echo(f"{len(reports) - failed} of {len(reports)} cases are as expected")
+    if left_out:
+        echo(f"{len(left_out)} were left out: PodGroups of a member's own need its agent, which")
+        echo("`make scenarios` in a checkout runs")
+    sys.exit(1 if failed else 0)
 
 
 def _explained(report: Report) -> dict[str, Explanation]:
@@ -119,41 +148,76 @@ def report_rows(report: Report) -> list[Row]:
     return [row_of(one.workload, one.outcome, report.now) for one in report.jobs]
 
 
-def _show_manifests(where: Where, *, text: str, file: Path, output: str) -> None:
-    manifests = list(documents(text, file.name))
+def _show_manifests(where: Where, given: Given, output: str) -> None:
+    trial = read_trial(given.manifests)
 
-    async def work(client: Client, clock: Clock) -> tuple[View, list[dict[str, Any]]]:
-        return await look_whole(client, clock, where), await _live_policies(client)
+    async def work(client: Client, clock: Clock) -> tuple[View, dict[str, WorkloadKey]]:
+        return await live_trial(client, clock, where, trial)
 
-    view, policies = with_client(where, work)
-    keys = tried(view, policies, manifests)
-    if not keys:
+    view, keys = with_client(where, work)
+    if not keys and not trial.shares:
         raise click.ClickException(
-            f"{file}: no job in it is selected by a PropagationPolicy with schedulerName "
-            "global-sched, in the file or on the control plane"
+            f"{given.names}: no Queue, Tenant, PriorityClass or Policy is in it, and no job that is"
+            " selected by a PropagationPolicy with schedulerName global-sched, in the file or on"
+            " the control plane"
         )
+    show_trial(view, keys, trial, output)
+
+
+async def live_trial(
+    client: Client, clock: Clock, where: Where, trial: Trial
+) -> tuple[View, dict[str, WorkloadKey]]:
+    """The federation with the manifests put into its state, and their jobs by `namespace/name`.
+
+    Raises:  ScenarioError; ConfigError; ApiError.
+    """
+    view = await look_whole(client, clock, where)
+    manifests = await _applied(client, trial)
+    return view, tried(view, await _live_policies(client), manifests)
+
+
+def show_trial(view: View, keys: dict[str, WorkloadKey], trial: Trial, output: str) -> None:
+    """What would come of it: for the jobs of the manifests, and for the others."""
+    policy = view.policy if trial.policy is None else trial.policy
     snapshot = view.state.snapshot()
-    plan = run_cycle(snapshot, view.policy, view.now)
+    plan = run_cycle(snapshot, policy, view.now)
+    own = frozenset(keys.values())
     rows = [planned(view, key, plan) for _, key in sorted(keys.items())]
-    moved = displaced(view.plan, plan, frozenset(keys.values()))
+    others = changes(view.plan, plan, view.state.workloads(), own)
     found = {
-        name: explain_workload(snapshot, view.policy, view.now, key)
+        name: explain_workload(snapshot, policy, view.now, key)
         for name, key in sorted(keys.items())
     }
     if output in ("json", "yaml"):
-        value = {"jobs": rows, "displaced": moved, "explanations": msgspec.to_builtins(found)}
+        value = {"jobs": rows, "changes": others, "explanations": msgspec.to_builtins(found)}
+        value |= {"displaced": displaced(view.plan, plan, own)}
         value |= {"policy": view.policy_note, "unproven": list(plan.unproven)}
         show_value(value, output)
         return
-    echo(f"tried against the live federation ({view.policy_note}); nothing was written\n")
-    show_rows(rows, COLUMNS, output)
+    note = view.policy_note if trial.policy is None else "the Policy of the file"
+    echo(f"tried against the live federation ({note}); nothing was written\n")
+    if rows:
+        show_rows(rows, COLUMNS, output)
     for name, one in found.items():
         if one is not None and one.outcome.verdict.code != Code.FIT:
             _show_standing(name, one)
             print_clusters(one, every_domain=output == "wide")
-    for key in moved:
-        echo(f"\n{key} would have to wait instead")
+    _print_changes(others, output, whole=not rows)
     show_unproven(plan.unproven)
+
+
+def _print_changes(others: Sequence[Row], output: str, *, whole: bool) -> None:
+    """The jobs that are there already and would fare otherwise; `whole`: they are all there is."""
+    if not others:
+        if whole:
+            echo("the next cycle would do the same with every job that waits or runs")
+        return
+    most = len(others) if output == "wide" else MOST_CHANGES
+    if not whole:
+        echo("\nother jobs, in the next cycle:")
+    show_rows(others[:most], CHANGE_COLUMNS, output)
+    if len(others) > most:
+        echo(f"and {len(others) - most} more: -o wide has all")
 
 
 def planned(view: View, key: WorkloadKey, plan: Plan) -> Row:
@@ -185,9 +249,9 @@ def displaced(before: Plan, after: Plan, own: frozenset[WorkloadKey]) -> list[st
     return [one.workload for one in before.admissions if one.workload not in admitted | own]
 
 
-async def _live_policies(client: Client) -> list[dict[str, Any]]:
+async def _live_policies(client: Client) -> list[Obj]:
     """The policies on the control plane; a caller who may not list them tries the file's only."""
-    found: list[dict[str, Any]] = []
+    found: list[Obj] = []
     for resource in (PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES):
         try:
             listing = await client.list(resource, type=dict)
@@ -195,4 +259,20 @@ async def _live_policies(client: Client) -> list[dict[str, Any]]:
             continue
         kind = {"apiVersion": resource.api_version, "kind": resource.kind}
         found.extend(kind | item for item in listing.items)
+    return found
+
+
+async def _applied(client: Client, trial: Trial) -> list[Obj]:
+    """The manifests as `kubectl apply` would store them: what a live object has besides stays."""
+    found = []
+    for manifest in trial.manifests:
+        resource = SHARED.get((str(manifest.get("apiVersion")), str(manifest.get("kind"))))
+        if resource is None:
+            found.append(manifest)
+            continue
+        try:
+            live = await client.get(resource, str((manifest.get("metadata") or {}).get("name")))
+        except NotFound:
+            live = None
+        found.append(manifest if live is None else applied(dict(live), manifest))
     return found

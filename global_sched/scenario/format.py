@@ -192,7 +192,7 @@ def parse(text: str, source: str = "scenario") -> Scenario:
     """
     content = _content(text, source)
     if isinstance(content, dict) and "suite" in content:
-        raise ScenarioError(f"{source}: it is a suite of cases: run it with make scenarios")
+        raise ScenarioError(f"{source}: it is a suite of cases: try it with gsched whatif")
     return _scenario(content, source)
 
 

@@ -91,9 +91,9 @@ def test_a_manifest_that_cannot_be_read_is_named():
         )
 
 
-def whatif(path, *options):
+def whatif(*arguments, text=None):
     """Run the command."""
-    return CliRunner().invoke(cli, ["whatif", str(path), *options])
+    return CliRunner().invoke(cli, ["whatif", *map(str, arguments)], input=text)
 
 
 def test_a_scenario_file_is_a_world_of_its_own():
@@ -116,6 +116,78 @@ def test_an_expectation_that_does_not_hold_is_exit_code_1(tmp_path, output):
     value = json.loads(result.output) if output == "json" else yaml.safe_load(result.output)
     assert value["failures"] == ["at the start: rack: cluster is b, wanted a"]
     assert [row["name"] for row in value["jobs"]] == ["rack", "too-wide"]
+
+
+SUITE = """\
+suite: two of them
+world: {clusters: [{name: a, nodes: [{}]}]}
+cases:
+- {scenario: one fits, world: {jobs: [{name: j}]}, expect: {j: {cluster: a}}}
+- {scenario: none is there, world: {jobs: [{name: j}]}, expect: {j: {cluster: b}}}
+"""
+FAILED = """\
+ok        one fits
+FAILED    none is there
+          not as expected: at the start: j: cluster is a, wanted b
+1 of 2 cases are as expected
+"""
+
+
+def test_a_suite_is_a_line_per_case(tmp_path):
+    """With what is not as expected below it; -o json has all of each case, and the exit code."""
+    (tmp_path / "suite.yaml").write_text(SUITE)
+
+    result = whatif(tmp_path / "suite.yaml")
+    value = json.loads(whatif(tmp_path / "suite.yaml", "-o", "json").output)
+
+    assert (result.exit_code, result.output) == (1, FAILED)
+    assert [one["scenario"] for one in value["cases"]] == ["one fits", "none is there"]
+    assert (value["failed"], value["left_out"]) == (1, [])
+
+
+def test_several_files_a_folder_and_standard_input(tmp_path):
+    """A folder is the manifests in it, by name; what is beside them is not looked at."""
+    (tmp_path / "b.yml").write_text(RACKS + "expect:\n  rack: {cluster: b}\n")
+    (tmp_path / "a.yaml").write_text(SUITE)
+    (tmp_path / "notes.txt").write_text("no manifest")
+    both = FAILED.replace("1 of 2", "ok        one gang runs, one does not fit\n2 of 3")
+
+    assert whatif(tmp_path).output == both
+    assert whatif(tmp_path / "a.yaml", tmp_path / "b.yml").output == both
+    assert whatif("-", tmp_path / "b.yml", text=SUITE).output == both
+    assert whatif("-", text=(SCENARIOS / "rack-of-four.yaml").read_text()).output == SCENARIO
+
+
+def test_cases_that_need_an_agent_are_left_out_and_said_so():
+    """PodGroups of a member's own are placed by its agent, which `make scenarios` runs."""
+    result = whatif(SCENARIOS / "topology-cases.yaml")
+
+    assert result.exit_code == 0, result.output
+    assert "left out  " in result.output
+    assert "`make scenarios` in a checkout" in result.output
+
+
+@pytest.mark.parametrize(
+    ("files", "want"),
+    [
+        pytest.param({}, "no .yaml, .yml or .json file in this folder", id="an empty folder"),
+        pytest.param(
+            {"a.yaml": SUITE, "b.yaml": "kind: Queue\n"},
+            "a.yaml is a scenario, a world of its own, and",
+            id="scenarios beside manifests",
+        ),
+    ],
+)
+def test_folders_that_cannot_be_used(tmp_path, files, want):
+    """One line with the names."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+
+    result = whatif(tmp_path)
+
+    assert result.exit_code == 1
+    assert want in result.output
+    assert result.output.count("\n") == 1
 
 
 WAITS = """\
@@ -144,7 +216,7 @@ def test_why_jobs_of_a_scenario_wait(tmp_path):
 @pytest.mark.parametrize(
     ("content", "want"),
     [
-        pytest.param(b"\xff\xfe", "is not a text file", id="bytes"),
+        pytest.param(b"\xff\xfe", "not a text file", id="bytes"),
         pytest.param(b"scenario: x\nworld: {clusterz: 3}\n", "unknown field `clusterz`", id="typo"),
         pytest.param(b"just text\n", "document 1 is not an object", id="text"),
         pytest.param(b"a: [b\n", "not YAML", id="broken YAML"),
