@@ -35,7 +35,7 @@ TOPOLOGY = Page(
 
 One gang at a time on one core, in process: what `Space.place`, `take` and `give_back` cost, how
 close the pods lie, and how well nodes are filled. A figure that misses its target is listed as a
-miss; [limits.md](../limits.md) says why.
+miss; [misses.md](misses.md) says why.
 
 - Command: `.venv/bin/python -m bench.page topology` (about five minutes on an idle machine); single
   groups: `make bench ARGS="topology"`.
@@ -77,7 +77,7 @@ FAIRNESS = Page(
 
 Whole cycles in process on one core: order, quota, tenants' shares, choice of clusters, claims and
 reservations, all of it on. A figure that misses its target is listed as a miss;
-[limits.md](../limits.md) says why ("Python").
+[misses.md](misses.md) says why.
 
 - Command: `.venv/bin/python -m bench.page fairness` (some minutes on an idle machine);
   single groups: `make bench ARGS="cycle"`.

@@ -2,7 +2,7 @@
 
 Where no Volcano controller runs, no Volcano webhook defaults and checks Jobs either.
 
-Source:  Volcano's job admission (defaults and checks); docs/limits.md lists what differs.
+Source:  Volcano's job admission (defaults and checks); docs/volcano-jobs.md lists what differs.
 """
 
 import re

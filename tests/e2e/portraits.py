@@ -26,7 +26,7 @@ _COUNTERS: Final = ("observedGeneration",)
 once per batch of pods that came together."""
 _IMPERSONATION: Final = "karmada-impersonator-"
 """Rights of people who look into members through the control plane; the embedded federation has
-no such proxy (docs/limits.md)."""
+no such proxy (docs/embedded.md)."""
 _DECISION_IDS: Final = ("id", "epoch", "at", "since")
 
 
