@@ -50,6 +50,9 @@ PERIOD: Final = 1.0
 """Seconds between two looks at what is being left."""
 LEAST_AGE: Final = 2
 """Seconds that a withdrawal stands at least: Karmada may be writing a very young copy."""
+NO_REPORT_SECONDS: Final = 15
+"""A member that has had no report for so long has no agent: an agent whose report was deleted
+writes the next one within its period."""
 GONE_SECONDS: Final = 15
 """So long a withdrawal stands after its Cluster object is gone: pods of an unjoined member end."""
 UNPROVED: Final = "LeftUnproved"
@@ -57,7 +60,8 @@ UNPROVED: Final = "LeftUnproved"
 log = get_logger(__name__)
 Body = dict[str, Any]
 Fact = tuple[str, ClusterName, Instant]
-"""`accepted` or `cluster gone`, the cluster that is left, and when it was withdrawn from there."""
+"""`accepted`, `no report` or `cluster gone`, the cluster that is left, and when it was withdrawn
+from there."""
 
 
 class Leavings:
@@ -134,7 +138,7 @@ class Leavings:
                 if now - since >= GONE_SECONDS * SECOND:
                     unproved.add(left.cluster)
             elif now - accepted >= LEAST_AGE * SECOND and await self._is_gone(
-                binding, left, accepted, resource
+                binding, left, resource, first
             ):
                 gone.add(left.cluster)
         if gone or unproved:
@@ -152,15 +156,21 @@ class Leavings:
         return cluster is None or bool(left.uid and cluster.uid != left.uid)
 
     async def _is_gone(
-        self, binding: BindingId, left: Left, accepted: Instant, resource: Resource
+        self, binding: BindingId, left: Left, resource: Resource, first: dict[Fact, Instant]
     ) -> bool:
         """Whether it is shown that nothing is left in a cluster."""
         report = self._state.reports.get(left.cluster)
-        cluster = self._state.world.cluster(left.cluster)
-        if report is None and cluster is not None and cluster.terminating:
-            return False  # Its reports go with their namespace: it may well have an agent.
-        if report is not None:
-            if report.capacity.observed <= accepted:
+        missing: Fact = ("no report", left.cluster, left.at)
+        if report is None:
+            now = self._clock.now()
+            if now - first.setdefault(missing, now) < NO_REPORT_SECONDS * SECOND:
+                return False
+            cluster = self._state.world.cluster(left.cluster)
+            if cluster is not None and cluster.terminating:
+                return False  # Its reports go with their namespace: it may well have an agent.
+        else:
+            first.pop(missing, None)
+            if report.capacity.observed <= first["accepted", left.cluster, left.at]:
                 return False
             if (binding, left.at) not in report.left:
                 return False

@@ -7,9 +7,10 @@ import pytest
 
 from global_sched.cli.left import end
 from global_sched.cli.where import Where
+from global_sched.embedded.members import MemberOptions
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import execution_namespace
-from tests.flows.federation import gang, member, whole
+from tests.flows.federation import TEAM, gang, member, whole
 from tests.flows.test_whole_reclaim import two_classes
 from tests.virtual_time import virtual_time
 from tests.wire import placement, queue, stripped
@@ -180,3 +181,35 @@ async def test_a_report_that_goes_with_its_cluster_is_no_sign_of_a_member_withou
         # A namespace that is being deleted takes nothing new (403): no right is missing.
         gone = execution_namespace("m1")
         world.records = [one for one in world.records if one[1].namespace != gone]
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_report_that_was_deleted_is_no_sign_of_a_member_without_agent(tmp_path):
+    """Its pods end slowly; Karmada's Work is gone at once, and nothing says that they are, too.
+
+    Its agent is away for a moment, so that no report comes back at once.
+    """
+    slow = MemberOptions(stop_seconds=12.0)
+    async with whole(tmp_path, member("m1", options=slow), member("m2")) as world:
+        await world.submit(gang("low", seconds=9999), where=ORDERED)
+        await world.until_phase("low", "Running")
+        body = {"spec": {"placement": {"clusterAffinities": ORDERED["clusterAffinities"][1:]}}}
+        await world.admin.patch(kinds.PROPAGATION_POLICIES, "low-job", body, namespace=TEAM)
+
+        async def leaving():
+            return await tasks(world, "low") == ["m1"]
+
+        await world.until(leaving, "low is leaving m1")
+        await world.kill("m1")
+        space = execution_namespace("m1")
+        for one in (await world.admin.list(kinds.CAPACITY_REPORTS, namespace=space)).items:
+            await world.admin.delete(
+                kinds.CAPACITY_REPORTS, one["metadata"]["name"], namespace=space
+            )
+        for _ in range(12):
+            await asyncio.sleep(1)
+            assert await world.clusters("low") == []
+        await world.until_phase("low", "Running", seconds=120)
+        assert await world.clusters("low") == ["m2"]
+        assert await world.pods("m1") == []
