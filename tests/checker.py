@@ -364,7 +364,8 @@ def _gpus_by_task(job: Object) -> dict[str, int]:
 
 def _finished(binding: Object) -> bool:
     for one in (binding.get("status") or {}).get("aggregatedStatus") or ():
-        phase = ((one.get("status") or {}).get("state") or {}).get("phase")
+        state = (one.get("status") or {}).get("state")
+        phase = state.get("phase") if isinstance(state, dict) else state
         if phase in ("Completed", "Failed", "Aborted", "Terminated"):
             return True
     return False

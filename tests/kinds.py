@@ -3,14 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tests.wire import (
+from tests.wire_templates import (
     batch_job,
     deployment,
+    job_set,
     leader_worker_set,
     pod_template,
     pytorch_job,
+    ray_cluster,
+    ray_job,
+    replicated_job,
     task,
     vcjob,
+    worker_group,
 )
 
 Object = dict[str, Any]
@@ -34,6 +39,23 @@ SAMPLES: Final[Mapping[str, Object]] = {
     ),
     "LeaderWorkerSet.leaderworkerset.x-k8s.io": leader_worker_set(
         "serve", groups=2, size=3, worker=_POD
+    ),
+    "JobSet.jobset.x-k8s.io": job_set(
+        "steps",
+        replicated_job("prepare", 1, template=_POD),
+        replicated_job(
+            "train",
+            2,
+            pods=2,
+            template=_POD,
+            dependsOn=[{"name": "prepare", "status": "Complete"}],
+        ),
+    ),
+    "RayCluster.ray.io": ray_cluster(
+        "ray", worker_group("gpu", 4, 2, hosts=2, template=_POD), head=_POD
+    ),
+    "RayJob.ray.io": ray_job(
+        "tune", worker_group("gpu", 3, 1, template=_POD), head=_POD, submitter=_POD
     ),
 }
 """By `Kind.group`; each has surplus, where its kind can have some."""

@@ -204,3 +204,113 @@ def leader_worker_set(
         "metadata": meta(name, namespace=namespace, **more),
         "spec": {"leaderWorkerTemplate": template} | counts | dict(spec or {}),
     }
+
+
+def replicated_job(
+    name: str = "worker",
+    replicas: int | None = 1,
+    *,
+    pods: int = 1,
+    template: Object | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> Object:
+    """A part of a JobSet: Jobs of `pods` indexed pods each."""
+    spec: Object = {
+        "parallelism": pods,
+        "completions": pods,
+        "completionMode": "Indexed",
+        "backoffLimit": 0,
+        "template": template or pod_template(restartPolicy="Never"),
+    }
+    job: Object = {"spec": spec}
+    if labels or annotations:
+        job["metadata"] = {"labels": dict(labels or {}), "annotations": dict(annotations or {})}
+    found: Object = {"name": name, "template": job} | fields
+    return found | ({} if replicas is None else {"replicas": replicas})
+
+
+def job_set(
+    name: str,
+    *parts: Object,
+    namespace: str = "team-a",
+    spec: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Object:
+    """A JobSet of these replicated jobs."""
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": {"replicatedJobs": list(parts)} | dict(spec or {}),
+    }
+
+
+def worker_group(
+    name: str = "gpu",
+    replicas: int | None = 2,
+    least: int | None = 1,
+    *,
+    most: int | None = 10,
+    hosts: int | None = None,
+    template: Object | None = None,
+    **fields: Any,
+) -> Object:
+    """A worker group of a RayCluster."""
+    counts = {
+        "replicas": replicas,
+        "minReplicas": least,
+        "maxReplicas": most,
+        "numOfHosts": hosts,
+    }
+    found: Object = {"groupName": name, "template": template or pod_template()} | fields
+    return found | {key: value for key, value in counts.items() if value is not None}
+
+
+def ray_cluster(
+    name: str,
+    *groups: Object,
+    namespace: str = "team-a",
+    head: Object | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Object:
+    """A RayCluster of a head and these worker groups."""
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": {
+            "headGroupSpec": {"rayStartParams": {}, "template": head or pod_template()},
+            "workerGroupSpecs": list(groups),
+        }
+        | dict(spec or {}),
+    }
+
+
+def ray_job(
+    name: str,
+    *groups: Object,
+    namespace: str = "team-a",
+    head: Object | None = None,
+    submitter: Object | None = None,
+    cluster: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Object:
+    """A RayJob with a cluster of these worker groups."""
+    inner = ray_cluster(name, *groups, head=head, spec=cluster)["spec"]
+    own = {} if submitter is None else {"submitterPodTemplate": submitter}
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": {
+            "entrypoint": "python train.py",
+            "shutdownAfterJobFinishes": True,
+            "rayClusterSpec": inner,
+        }
+        | own
+        | dict(spec or {}),
+    }

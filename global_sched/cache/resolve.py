@@ -144,7 +144,7 @@ def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
         scheduled=placed or facts.scheduled,
         reported=facts.reported,
         progress=parts.progress,
-        finished=facts.finished,
+        finished=facts.finished and not (reading is not None and reading.stays),
     )
 
 

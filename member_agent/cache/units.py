@@ -77,9 +77,22 @@ def find_root(
             return Root(owner=owner, missing=ref)
         owner = known
         if owner.binding is not None:
-            return Root(owner=owner, binding=owner.binding)
+            return Root(owner=_topmost(cache, owner), binding=owner.binding)
         ref = owner.owner
     return Root(owner=owner)
+
+
+def _topmost(cache: ClusterCache, owner: OwnerRecord) -> OwnerRecord:
+    """The object that Karmada brought, where a controller copied its labels to what it made.
+
+    A RayCluster has the labels of the RayJob above it, the permanent id among them.
+    """
+    for _ in range(DEPTH):
+        above = cache.owners.get(owner.owner.uid) if owner.owner is not None else None
+        if above is None or above.binding != owner.binding:
+            break
+        owner = above
+    return owner
 
 
 def units_of(
@@ -284,8 +297,8 @@ def _minimum(
     cache: ClusterCache, draft: _Draft, pods: Iterable[PodRecord], succeeded: Amounts
 ) -> tuple[Amounts, int]:
     """Minimum per pod set, and how many pods in all make the minimum."""
+    seen = {pod.pod_set for pod in pods} | {name for name, _ in succeeded.entries}
     if draft.group is not None:
-        seen = {pod.pod_set for pod in pods} | {name for name, _ in succeeded.entries}
         return _group_minimum(draft.group, draft.root.owner, seen)
     owner = draft.root.owner
     if owner is not None and owner.kind in ONE_BY_ONE:
@@ -294,10 +307,28 @@ def _minimum(
     if owner is not None and owner.groups is not None:
         return leader_worker.minimum_of(owner.groups, gang)
     if gang is not None:
-        return gang_minimum(gang)
+        return _begun_minimum(*gang_minimum(gang), owner, seen)
     if owner is not None and owner.minimum is not None:
-        return owner.minimum, owner.minimum.pods()
+        return _begun_minimum(owner.minimum, owner.minimum.pods(), owner, seen)
     return Amounts(), 1
+
+
+def _begun_minimum(
+    sets: Amounts, floor: int, owner: OwnerRecord | None, seen: set[PodSetName]
+) -> tuple[Amounts, int]:
+    """The minimum without the parts that still wait for others, and have no pods yet.
+
+    Their room is kept: it is admitted. Waiting for their pods would wait for ever.
+    """
+    late = _late(owner, seen)
+    begun = Amounts.of({name: pods for name, pods in sets.entries if name not in late})
+    return begun, max(1, floor - (sets.pods() - begun.pods()))
+
+
+def _late(owner: OwnerRecord | None, seen: set[PodSetName]) -> set[PodSetName]:
+    """Parts of a job whose pods are not made yet, because they wait for other parts."""
+    tasks = owner.tasks if owner is not None else ()
+    return {task.name for task in tasks if task.depends and task.name not in seen}
 
 
 def gang_minimum(gang: Gang) -> tuple[Amounts, int]:
@@ -316,7 +347,7 @@ def _group_minimum(
     is below the sum of the tasks' minimums, those do not bind (Volcano's rule).
     """
     tasks = owner.tasks if owner is not None else ()
-    late = {task.name for task in tasks if task.depends and task.name not in seen}
+    late = _late(owner, seen)
     sets = Amounts.of({n: p for n, p in group.min_task_member.entries if n not in late})
     if group.min_member >= group.min_task_member.pods():
         postponed = group.min_task_member.pods() - sets.pods()

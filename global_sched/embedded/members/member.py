@@ -9,12 +9,15 @@ from global_sched.embedded.members.batch_jobs import BatchJobs
 from global_sched.embedded.members.cluster import Cluster
 from global_sched.embedded.members.deployments import Deployments
 from global_sched.embedded.members.hyper_nodes import HyperNodeCounts
+from global_sched.embedded.members.job_sets import JobSets
 from global_sched.embedded.members.kubelet import Kubelets
 from global_sched.embedded.members.leader_worker_sets import LeaderWorkerSets
 from global_sched.embedded.members.nodes import NodeKeeper
 from global_sched.embedded.members.options import MemberOptions
 from global_sched.embedded.members.pytorch import PyTorchJobs
 from global_sched.embedded.members.racks import NodePlan
+from global_sched.embedded.members.ray_clusters import RayClusters
+from global_sched.embedded.members.ray_jobs import RayJobs
 from global_sched.embedded.members.replica_sets import ReplicaSets
 from global_sched.embedded.members.scheduler import DefaultScheduler
 from global_sched.embedded.members.stateful_sets import StatefulSets
@@ -24,10 +27,13 @@ from global_sched.shared.api.resource import (
     BATCH_JOBS,
     DEPLOYMENTS,
     HYPER_NODES,
+    JOB_SETS,
     LEADER_WORKER_SETS,
     NODES,
     PODS,
     PYTORCH_JOBS,
+    RAY_CLUSTERS,
+    RAY_JOBS,
     REPLICA_SETS,
     SERVICES,
     STATEFUL_SETS,
@@ -41,6 +47,9 @@ ALWAYS: Final = (NODES, PODS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JO
 OPTIONAL: Final[Mapping[Resource, Callable[[Cluster], WorkloadController]]] = {
     PYTORCH_JOBS: PyTorchJobs,
     LEADER_WORKER_SETS: LeaderWorkerSets,
+    JOB_SETS: JobSets,
+    RAY_CLUSTERS: RayClusters,
+    RAY_JOBS: RayJobs,
 }
 """Controllers of kinds that run where their CRD is installed; their pods are found through
 Services. Volcano Jobs have none here: the agent runs them."""

@@ -98,6 +98,23 @@ LWS_LEADER_NAME: Final = "leaderworkerset.sigs.k8s.io/leader-name"
 LWS_EXCLUSIVE: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 LWS_SUBGROUP_EXCLUSIVE: Final = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 
+# JobSet
+JOB_SET_NAME: Final = "jobset.sigs.k8s.io/jobset-name"
+JOB_SET_REPLICATED_JOB: Final = "jobset.sigs.k8s.io/replicatedjob-name"
+JOB_SET_JOB_INDEX: Final = "jobset.sigs.k8s.io/job-index"
+JOB_SET_EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+
+# KubeRay
+RAY_CLUSTER: Final = "ray.io/cluster"
+RAY_GROUP: Final = "ray.io/group"
+"""Label on a pod: `headgroup`, or the name of its worker group."""
+RAY_NODE_TYPE: Final = "ray.io/node-type"
+RAY_REPLICA_INDEX: Final = "ray.io/worker-group-replica-index"
+RAY_PRIORITY: Final = "ray.io/priority-class-name"
+"""Label on the object: the PriorityClass of its pods."""
+RAY_TOPOLOGY_TIER: Final = "volcano.sh/network-topology-highest-tier-allowed"
+"""Label on the object: the tier, beside the mode in `volcano.sh/network-topology-mode`."""
+
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 AGENT_SCHEDULER: Final = "member-agent"
 VOLCANO_SCHEDULER: Final = "volcano"

@@ -65,6 +65,9 @@ PYTORCH_JOBS = Resource("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob")
 LEADER_WORKER_SETS = Resource(
     "leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"
 )
+RAY_CLUSTERS = Resource("ray.io", "v1", "rayclusters", "RayCluster")
+RAY_JOBS = Resource("ray.io", "v1", "rayjobs", "RayJob")
+JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
 CRDS = Resource(
     "apiextensions.k8s.io",
     "v1",

@@ -36,7 +36,7 @@ from global_sched.shared.kinds.parts.templates import PATH, template_constraint
 from global_sched.shared.model.gang import Amounts, PodSet
 from global_sched.shared.model.ids import MAIN
 
-_COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _SELECTOR_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _TEMPLATE_LABELS: Final = (*_SELECTOR_LABELS, "job-name", "batch.kubernetes.io/job-name")
 _ENDS: Final = ("Complete", "Failed")
@@ -251,7 +251,7 @@ KIND: Final = WorkloadKind(
     owner=OwnedJob,
     facts=facts,
     pod_set=None,
-    index=index_by(_COMPLETION_INDEX),
+    index=index_by(COMPLETION_INDEX),
     makes=(),
     one_by_one=False,
     groups=False,

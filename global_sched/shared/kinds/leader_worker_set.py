@@ -30,14 +30,17 @@ from global_sched.shared.kinds.parts.reading import (
     RefusedError,
     SchedulerField,
     pods_total,
-    queue_of,
     scheduling,
     shape,
     whole_number,
 )
 from global_sched.shared.kinds.parts.statuses import never_ends
-from global_sched.shared.kinds.parts.templates import template_constraint
-from global_sched.shared.model.gang import Partition, PodSet, TopologyConstraint
+from global_sched.shared.kinds.parts.templates import (
+    common_constraint,
+    first_priority,
+    first_queue,
+)
+from global_sched.shared.model.gang import Partition, PodSet
 from global_sched.shared.model.ids import LEADERS, WORKERS, PodSetName
 
 LEADER_READY: Final = "LeaderReady"
@@ -88,7 +91,7 @@ def read_leader_worker_set(app: LeaderWorkerSet) -> Reading:
     _check_exclusive(meta)
     templates = _templates(app)
     least = _least_groups(meta.annotation(MIN_GROUPS), groups)
-    constraint = _constraint(list(templates.values()))
+    constraint = common_constraint(list(templates.values()), _FIELD)
     together = TOGETHER if size > 1 else ""
     pod_sets = tuple(
         PodSet(
@@ -106,8 +109,6 @@ def read_leader_worker_set(app: LeaderWorkerSet) -> Reading:
         if pods
     )
     leaving = leaving_of(meta, [one.metadata for one in templates.values()])
-    queues = [queue_of(one.metadata, Meta()) for one in templates.values()]
-    classes = [one.spec.priority_class_name for one in templates.values()]
     return Reading(
         api_version=LEADER_WORKER_SETS.api_version,
         kind=LEADER_WORKER_SETS.kind,
@@ -117,8 +118,8 @@ def read_leader_worker_set(app: LeaderWorkerSet) -> Reading:
         preemptable=leaving.preemptable,
         run_limit=leaving.run_limit,
         checkpoint=leaving.checkpoint,
-        queue=next(filter(None, queues), "") or queue_of(Meta(), meta),
-        priority_class=next(filter(None, classes), ""),
+        queue=first_queue(list(templates.values()), meta),
+        priority_class=first_priority(list(templates.values())),
         scheduling=scheduling(
             [
                 SchedulerField(f"{_PATH}/{field}/spec/schedulerName", one.spec.scheduler_name)
@@ -139,18 +140,6 @@ def _in_order(templates: dict[str, PodTemplate]) -> list[tuple[str, PodTemplate]
     """The leaders' template and the workers'; without one of its own a leader is a worker."""
     found = list(templates.items())
     return [found[0], found[-1]]
-
-
-def _constraint(templates: list[PodTemplate]) -> TopologyConstraint | None:
-    """What every group keeps to."""
-    found = {one for t in templates if (one := template_constraint(t)) is not None}
-    if len(found) > 1:
-        raise RefusedError(
-            _FIELD,
-            "the pod templates carry different topology constraints",
-            "use the same annotations on both",
-        )
-    return next(iter(found), None)
 
 
 def _check_exclusive(meta: Meta) -> None:

@@ -19,7 +19,6 @@ from global_sched.shared.kinds.parts.reading import (
     RefusedError,
     SchedulerField,
     pods_total,
-    queue_of,
     scheduling,
     shape,
     whole_number,
@@ -32,7 +31,11 @@ from global_sched.shared.kinds.parts.statuses import (
     with_condition,
     without_empty,
 )
-from global_sched.shared.kinds.parts.templates import template_constraint
+from global_sched.shared.kinds.parts.templates import (
+    common_constraint,
+    first_priority,
+    first_queue,
+)
 from global_sched.shared.model.gang import Amounts, PodSet
 from global_sched.shared.model.ids import PodSetName
 
@@ -106,38 +109,25 @@ def read_pytorch_job(job: PyTorchJob) -> Reading:
     if pods == 0:
         raise HeldError("all replicas are 0; raise them to start the job")
     templates = [one.template for _, one in replicas]
-    constraints = [found for one in templates if (found := template_constraint(one)) is not None]
-    if len(set(constraints)) > 1:
-        raise RefusedError(
-            "spec.pytorchReplicaSpecs",
-            "the pod templates carry different topology constraints",
-            "use the same annotations on all of them",
-        )
+    constraint = common_constraint(templates, "spec.pytorchReplicaSpecs")
     leaving = leaving_of(
         job.metadata,
         [one.metadata for one in templates],
         deadline=run.active_deadline_seconds if run is not None else None,
     )
     policy = run.scheduling_policy if run is not None else None
-    owner = job.metadata
-    queues = [queue_of(one.metadata, Meta()) for one in templates]
     return Reading(
         api_version=PYTORCH_JOBS.api_version,
         kind=PYTORCH_JOBS.kind,
         pod_sets=pod_sets,
         minimum=sum(pod_set.minimum for pod_set in pod_sets),
-        constraint=constraints[0] if constraints else None,
+        constraint=constraint,
         carries_replicas=False,
         preemptable=leaving.preemptable,
         run_limit=leaving.run_limit,
         checkpoint=leaving.checkpoint,
-        queue=next(filter(None, queues), "")
-        or queue_of(Meta(), owner)
-        or (policy.queue if policy else ""),
-        priority_class=next(
-            (one.spec.priority_class_name for one in templates if one.spec.priority_class_name),
-            policy.priority_class if policy else "",
-        ),
+        queue=first_queue(templates, job.metadata) or (policy.queue if policy else ""),
+        priority_class=first_priority(templates) or (policy.priority_class if policy else ""),
         scheduling=scheduling(
             [
                 SchedulerField(

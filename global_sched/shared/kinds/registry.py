@@ -8,8 +8,11 @@ from global_sched.shared.api.resource import Resource
 from global_sched.shared.kinds import (
     batch_job,
     deployment,
+    job_set,
     leader_worker_set,
     pytorch_job,
+    ray_cluster,
+    ray_job,
     stateful_set,
     volcano_job,
 )
@@ -17,6 +20,9 @@ from global_sched.shared.kinds.parts.kind import WorkloadKind
 from global_sched.shared.model.ids import MAIN, PodSetName
 
 ALL: Final = (
+    ray_job.KIND,
+    ray_cluster.KIND,
+    job_set.KIND,
     volcano_job.KIND,
     leader_worker_set.KIND,
     pytorch_job.KIND,

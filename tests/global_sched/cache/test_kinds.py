@@ -326,8 +326,8 @@ def test_refusals_of_the_binding_itself(spec, want_text):
 def test_pods_that_karmada_counts(spec, want, annotations):
     """What the binding carries makes the pods of a kind count; no annotation does."""
     template = {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayJob",
+        "apiVersion": "kubernetes.dask.org/v1",
+        "kind": "DaskJob",
         "metadata": {
             "name": "t",
             "namespace": "team-a",
@@ -336,6 +336,6 @@ def test_pods_that_karmada_counts(spec, want, annotations):
             "annotations": annotations,
         },
     }
-    one = workload_in(state_of(binding(template, spec=spec)), "team-a/t-rayjob")
+    one = workload_in(state_of(binding(template, spec=spec)), "team-a/t-daskjob")
 
     assert one.demand.uncounted(Policy()) is want

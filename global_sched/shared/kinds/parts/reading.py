@@ -90,6 +90,8 @@ class Reading:
     preemptable: bool = True
     run_limit: int | None = None
     checkpoint: Instant | None = None
+    stays: bool = False
+    """Whether its pods run on after its end, until it is deleted: then it holds what it has."""
     problem: Verdict | None = None
 
     def scheduler_name(self) -> str | None:

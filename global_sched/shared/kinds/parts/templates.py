@@ -1,9 +1,11 @@
 """What pod templates say that every kind keeps in the same place."""
 
+from collections.abc import Sequence
 from typing import Final
 
+from global_sched.shared.api.base import Meta
 from global_sched.shared.api.core import PodTemplate
-from global_sched.shared.kinds.parts.reading import RefusedError
+from global_sched.shared.kinds.parts.reading import RefusedError, queue_of
 from global_sched.shared.model.gang import TopologyConstraint
 from global_sched.shared.placement import SpecError, annotations_constraint
 
@@ -19,3 +21,36 @@ def template_constraint(template: PodTemplate) -> TopologyConstraint | None:
         raise RefusedError(
             "spec.template.metadata.annotations", str(error), "set mode and highest tier"
         ) from error
+
+
+def common_constraint(templates: Sequence[PodTemplate], field: str) -> TopologyConstraint | None:
+    """The one constraint that pod templates carry, None when none does. Raises RefusedError."""
+    found = {one for t in templates if (one := template_constraint(t)) is not None}
+    if len(found) > 1:
+        raise RefusedError(
+            field,
+            "the pod templates carry different topology constraints",
+            "use the same annotations on all of them",
+        )
+    return next(iter(found), None)
+
+
+def first_queue(templates: Sequence[PodTemplate], owner: Meta) -> str:
+    """The queue of the first pod template that names one, else the object's annotation."""
+    named = (queue_of(one.metadata, Meta()) for one in templates)
+    return next(filter(None, named), "") or queue_of(Meta(), owner)
+
+
+def first_priority(templates: Sequence[PodTemplate]) -> str:
+    """The PriorityClass of the first pod template that names one."""
+    return next(filter(None, (one.spec.priority_class_name for one in templates)), "")
+
+
+def managed_here(managed_by: str, controller: str) -> None:
+    """Refuse an object that its own controller in the member would leave alone."""
+    if managed_by and managed_by != controller:
+        raise RefusedError(
+            "spec.managedBy",
+            f"is {managed_by[:80]!r}: nothing in the member would make its pods",
+            f"leave it out, or use {controller}",
+        )
