@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -59,7 +59,8 @@ class Settings(BaseSettings):
     """Context in the control plane's kubeconfig (default: its current one)."""
 
     scheduler_names: Names = (names.AGENT_SCHEDULER,)
-    """Scheduler names whose pods the agent binds; an empty list means that it only reports."""
+    """Scheduler names whose pods the agent binds; an empty list means that it only reports. Unset,
+    with `run_volcano_jobs`, `volcano` is one of them: what a Volcano Job means that names none."""
     label_keys: Names = ()
     """Node label keys that the report always holds, beside those that the Directive asks for."""
     label_keys_limit: Annotated[int, Field(ge=0, le=1024)] = 128
@@ -150,6 +151,12 @@ class Settings(BaseSettings):
                 "bind the same pods"
             )
         return tuple(sorted(set(value)))
+
+    @model_validator(mode="after")
+    def _volcanos_name(self) -> "Settings":
+        if self.run_volcano_jobs and "scheduler_names" not in self.model_fields_set:
+            self.scheduler_names = (names.AGENT_SCHEDULER, names.VOLCANO_SCHEDULER)
+        return self
 
 
 def load_settings(file: Path | None, flags: Mapping[str, Any]) -> Settings:

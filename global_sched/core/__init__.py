@@ -2,7 +2,7 @@
 
 Nothing here reads a clock, draws a random number, logs, counts or talks to anything.
 Given the same snapshot, policy and instant, `run_cycle` returns the same plan, byte for
-byte; the live controller, the simulator, `explain` and `whatif` all rely on that.
+byte; the live controller, scenarios, `explain` and `whatif` all rely on that.
 
 Import `run_cycle`, `explain_workload`, `queue_views`, `tenant_shares`, `renewed`, `claimed_in` and
 `new_decision` from this package; its modules are private to it.

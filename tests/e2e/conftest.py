@@ -29,7 +29,9 @@ from tests.e2e.world import World
 LAST = "test_rights.py"
 """Looks at what all other tests have asked for."""
 SHARD = os.environ.get("E2E_SHARD")
-"""`suite`, `faults` (what breaks a federation) or `rights` (LAST); unset, all of them."""
+"""`suite`, `faults` (what breaks a federation), `package` or `rights` (LAST); unset, all."""
+PACKAGE = "test_package.py"
+"""Needs no federation: the wheel in an environment of its own."""
 VERSION = os.environ.get("KARMADA") or KARMADA_VERSIONS[0]
 FAULTS = Options(members=2, karmada=VERSION, failover=True, descheduler=True)
 """The federation that tests break: taints evict there, and Karmada's times are short."""
@@ -61,13 +63,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [one for one in items if _shard(one) == SHARD]
 
 
-SHARDS = ("suite", "faults", "rights")
+SHARDS = ("suite", "faults", "package", "rights")
 """In this order where one process runs all: LAST comes last."""
 
 
 def _shard(item: pytest.Item) -> str:
     if item.path.name == LAST:
         return "rights"
+    if item.path.name == PACKAGE:
+        return "package"
     breaks = {"fault_federation", "own_federation"} & set(getattr(item, "fixturenames", ()))
     return "faults" if breaks else "suite"
 

@@ -6,6 +6,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from deploy.local.__main__ import main
 from deploy.local.options import Options
 from global_sched.cli.main import cli
 from global_sched.shared.api.resource import RESOURCE_BINDINGS
@@ -29,6 +30,17 @@ async def test_a_second_call_changes_nothing(federation):
     await federation.up(Options(karmada=VERSION))
     after = {name: one.pid for name, one in federation.programs.items()}
     assert after == before
+
+
+def test_the_commands_of_the_page(federation, kubectl, capsys):
+    """`make karmada-up` on what is up, `make karmada-status`, and `kubectl get clusters`."""
+    state = ("--state", str(federation.state))
+
+    assert main([*state, "up", "--karmada", VERSION]) == 0
+    assert f"export KUBECONFIG={federation.kubeconfigs.admin}" in capsys.readouterr().out
+    assert main([*state, "status"]) == 0
+    assert "kube-apiserver" in capsys.readouterr().out
+    assert all(name in kubectl("get", "clusters") for name in federation.members)
 
 
 def test_nodes_are_those_of_the_examples(kubectl, federation):

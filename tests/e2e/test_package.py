@@ -2,12 +2,20 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
+
+from deploy.local.build import programs as built
+from deploy.local.tools import upstreams
+from tests.e2e.conftest import VERSION
+from tests.e2e.waiting import until
+from tests.repo.commands import COMMANDS, PAGES, Live, commands, page
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,12 +45,16 @@ class Environment:
         return subprocess.run(
             [self.home / "bin" / program, *arguments],
             cwd=self.empty,
-            env={"PATH": os.defpath, "HOME": str(self.empty), "COLUMNS": "160"},
+            env=self.variables(),
             capture_output=True,
             text=True,
             timeout=300,
             check=False,
         )
+
+    def variables(self) -> dict[str, str]:
+        """An environment with nothing of ours."""
+        return {"PATH": os.defpath, "HOME": str(self.home), "COLUMNS": "160"}
 
     def packages(self) -> Path:
         """Where the package is installed."""
@@ -94,13 +106,94 @@ def test_manifests_come_with_the_wheel(environment):
         shutil.rmtree(environment.empty / name)
 
 
-@pytest.mark.timeout(600)
-def test_the_demo_runs_from_an_empty_folder(environment):
-    """`pip install 'global_sched-*.whl[demo]' && gsched demo`; nothing is left behind."""
+@pytest.fixture
+def demo(environment):
+    """The demo with all that it has printed, up in an empty folder; it ends with the test."""
     environment.install("[demo]")
-
-    done = environment.run("gsched", "demo")
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "expectations of the examples hold" in done.stdout.splitlines()[-1]
+    with subprocess.Popen(
+        [environment.home / "bin/gsched", "demo", "--keep"],
+        cwd=environment.empty,
+        env=environment.variables(),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        printed = []
+        for line in process.stdout:
+            printed.append(line.rstrip())
+            if line.startswith("Logs of the programs"):
+                break
+        yield printed
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
     assert list(environment.empty.iterdir()) == []
+
+
+@pytest.mark.timeout(600)
+async def test_the_demo_and_the_quickstart(environment, demo):
+    """`pip install 'global_sched-*.whl[demo]' && gsched demo`, then the pages' own commands.
+
+    README's table is the demo's: the same jobs in the same clusters, for the same reasons.
+    """
+    assert any("expectations of the examples hold" in line for line in demo), demo
+    assert [row for row in readme_rows() if row not in map(job_row, demo)] == []
+    [kubeconfig] = [line.partition("=")[2] for line in demo if "export KUBECONFIG=" in line]
+    kubectl = built(upstreams(VERSION))["kubectl"]
+    tools = f"{environment.home / 'bin'}:{kubectl.parent}:{os.defpath}"
+    variables = environment.variables() | {"KUBECONFIG": kubeconfig, "PATH": tools}
+    put = {"mine.yaml": quickstart_manifests()}
+    for name in ("examples/wider-rack.yaml", "tests/scenarios/rack-of-four.yaml"):
+        put[name] = (ROOT / name).read_text(encoding="utf-8")
+    for name, text in put.items():
+        (environment.empty / name).parent.mkdir(parents=True, exist_ok=True)
+        (environment.empty / name).write_text(text, encoding="utf-8")
+
+    shell = Shell(environment.empty, variables)
+    every = [one for name in PAGES for one in commands(page(name))]
+    for command in dict.fromkeys(one for one in every if isinstance(COMMANDS[one], Live)):
+        try:
+            await until(partial(shell.answers, command), command)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{shell.said}") from error
+    for name in put:
+        top = environment.empty / name.partition("/")[0]
+        shutil.rmtree(top) if top.is_dir() else top.unlink()
+
+
+class Shell:
+    """Lines as a reader types them."""
+
+    def __init__(self, folder, variables):
+        self.folder, self.variables = folder, variables
+        self.said = ""
+        """What the last line said on standard error."""
+
+    def answers(self, line):
+        """Whether a line ends well and prints something."""
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", line],
+            cwd=self.folder,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.said = done.stderr
+        return done.returncode == 0 and bool(done.stdout)
+
+
+def job_row(line):
+    """Job, tenant, queue, priority and cluster of a line of the demo's table."""
+    return line.split()[:5]
+
+
+def readme_rows():
+    """The rows of README's first table."""
+    block = page("README.md").split("```")[1].strip().splitlines()
+    return [job_row(line) for line in block[1:]]
+
+
+def quickstart_manifests():
+    """What section 5 puts into mine.yaml."""
+    return page("docs/quickstart.md").split("```yaml")[1].partition("```")[0]

@@ -27,6 +27,25 @@ def test_flags_win_over_environment_and_file(tmp_path, monkeypatch):
     assert found.binds_at_once == 32
 
 
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        pytest.param({}, ("member-agent",), id="no Jobs are run"),
+        pytest.param(
+            {"run_volcano_jobs": True}, ("member-agent", "volcano"), id="Jobs that name none"
+        ),
+        pytest.param(
+            {"run_volcano_jobs": True, "scheduler_names": "member-agent"},
+            ("member-agent",),
+            id="what is set counts",
+        ),
+    ],
+)
+def test_an_agent_that_runs_volcano_jobs_answers_for_their_schedulers_name(given, want):
+    """A Volcano Job without a schedulerName means `volcano`, which nothing else answers for."""
+    assert load_settings(None, {"cluster": "m", **given}).scheduler_names == want
+
+
 def test_no_scheduler_names_means_report_only():
     """An empty list is a choice, not the default."""
     assert load_settings(None, {"cluster": "m", "scheduler_names": ""}).scheduler_names == ()

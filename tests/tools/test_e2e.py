@@ -12,7 +12,7 @@ def test_each_shard_knows_its_name_and_what_it_says_is_told_apart(capsys):
     ended = shards(("a", "b"), (sys.executable, "-c", SAYS))
 
     assert ended == {"a": 0, "b": 1}
-    assert sorted(capsys.readouterr().out.splitlines()) == ["a      | I am a", "b      | I am b"]
+    assert sorted(capsys.readouterr().out.splitlines()) == ["a       | I am a", "b       | I am b"]
 
 
 def test_two_suites_on_one_machine_have_folders_of_their_own(monkeypatch, tmp_path):

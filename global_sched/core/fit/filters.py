@@ -8,6 +8,7 @@ where the spec, the policy or the cluster has to be changed.
 
 from global_sched.core.fit.spread import lacks_field
 from global_sched.core.view import View
+from global_sched.shared.api.names import AGENT_SCHEDULER, DEFAULT_SCHEDULER
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.cluster import Capacity, Cluster, Readiness
 from global_sched.shared.model.gang import Amounts, Gang, Mode
@@ -21,7 +22,6 @@ from global_sched.shared.placement import shared_gpus
 PASS = Verdict(code=Code.FIT, reason=Reason.FITS)
 """The filter has nothing against it."""
 
-DEFAULT_SCHEDULER = "default-scheduler"
 VOLCANO_SCHEDULER = "volcano"
 
 
@@ -133,7 +133,19 @@ def binder(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa
         return PASS
     if name == VOLCANO_SCHEDULER and capacity.volcano_scheduler:
         return PASS
-    return _never(Reason.NOBODY_BINDS, f"nobody there binds pods of scheduler {name}")
+    return _never(
+        Reason.NOBODY_BINDS,
+        f"no scheduler there binds pods with schedulerName {name}{_by_the_agent(capacity)}",
+    )
+
+
+def _by_the_agent(capacity: Capacity) -> str:
+    """What lets the agent bind the pods; empty for one that answers for no name."""
+    names = capacity.scheduler_names
+    if not names:
+        return ""
+    name = AGENT_SCHEDULER if AGENT_SCHEDULER in names else min(names)
+    return f": set schedulerName: {name} in the pod template, or by an OverridePolicy"
 
 
 def honoured(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
@@ -148,7 +160,8 @@ def honoured(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # no
         return PASS
     return _never(
         Reason.CONSTRAINT_NOT_HONOURED,
-        f"scheduler {name} would ignore the hard topology constraint there",
+        f"scheduler {name} would ignore the hard topology constraint there"
+        f"{_by_the_agent(capacity)}",
     )
 
 

@@ -12,6 +12,7 @@ from global_sched.cli.trial import tried
 from global_sched.cli.whatif import displaced, planned
 from global_sched.core import run_cycle
 from global_sched.scenario import ScenarioError
+from global_sched.shared.assets import asset
 from tests.global_sched.cli.worlds import RACKS, scenario_view
 from tests.wire import GPU, pod_template, stripped, task, vcjob
 
@@ -240,16 +241,35 @@ def test_files_that_cannot_be_used(tmp_path, content, want):
     assert want in result.output
 
 
-def test_the_job_of_the_quickstart():
-    """What the page tells people to write into a file is placed where a rack of four is free."""
+@pytest.mark.parametrize("scheduler", ["member-agent", "", "by an override"])
+def test_the_jobs_of_the_quickstart(scheduler):
+    """What the page tells people to write is placed in racks of four; the batch Job by its name.
+
+    Without the scheduler's name the refusal says what to write; the override does it, too.
+    """
     page = (SCENARIOS.parents[1] / "docs" / "quickstart.md").read_text()
     [text] = [part.partition("```")[0] for part in page.split("```yaml")[1:]]
     view = scenario_view(
-        "scenario: free\nworld:\n  clusters:\n  - name: a\n    domains: {a-1: {tier: 1}}\n"
-        "    nodes: [{domain: a-1, count: 4}]\n"
+        "scenario: free\nworld:\n  clusters:\n  - name: a\n"
+        "    domains: {a-1: {tier: 1}, a-2: {tier: 1}}\n"
+        "    nodes: [{domain: a-1, count: 4}, {domain: a-2, count: 4}]\n"
     )
-    keys = tried(view, [], [one for one in yaml.safe_load_all(text) if one["kind"] != "Namespace"])
+    manifests = [one for one in yaml.safe_load_all(text) if one["kind"] != "Namespace"]
+    pod = manifests[-1]["spec"]["template"]["spec"]
+    if scheduler != "member-agent":
+        # As the API server fills it in.
+        pod["schedulerName"] = "default-scheduler"
+    if scheduler == "by an override":
+        override = (asset("deploy") / "policies/agent-binds.yaml").read_text()
+        manifests += yaml.safe_load_all(override.replace("NAMESPACE", "my-team"))
+    keys = tried(view, [], manifests)
     plan = run_cycle(view.state.snapshot(), view.policy, view.now)
 
-    row = planned(view, keys["my-team/mine"], plan)
-    assert (row["state"], row["domain"], row["pods"]["admitted"]) == ("Would start", "a-1", 4)
+    rows = {name: planned(view, key, plan) for name, key in keys.items()}
+    found = {name: (row["state"], row["domain"]) for name, row in rows.items()}
+    assert found["my-team/mine"] == ("Would start", "a-1")
+    if scheduler:
+        assert found["my-team/mine-too"] == ("Would start", "a-2")
+    else:
+        assert rows["my-team/mine-too"]["reason"] == "ConstraintNotHonoured"
+        assert "set schedulerName: member-agent" in rows["my-team/mine-too"]["detail"]

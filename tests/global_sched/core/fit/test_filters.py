@@ -243,8 +243,28 @@ def test_reported(one, member, policy, want):
         pytest.param(
             demand(RING, scheduler="volcano"),
             cluster("c1", schedulers=["member-agent"]),
-            ("NEVER", "NobodyBinds", "nobody there binds pods of scheduler volcano"),
-            id="nobody answers for the name",
+            (
+                "NEVER",
+                "NobodyBinds",
+                (
+                    "no scheduler there binds pods with schedulerName volcano: set schedulerName:"
+                    " member-agent in the pod template, or by an OverridePolicy"
+                ),
+            ),
+            id="no scheduler answers for the name",
+        ),
+        pytest.param(
+            demand(RING, scheduler="volcano"),
+            cluster("c1", schedulers=["own", "other"]),
+            (
+                "NEVER",
+                "NobodyBinds",
+                (
+                    "no scheduler there binds pods with schedulerName volcano: set schedulerName:"
+                    " other in the pod template, or by an OverridePolicy"
+                ),
+            ),
+            id="the agent answers for other names",
         ),
         pytest.param(
             demand(RING, scheduler="volcano", overrides=[("c1", "member-agent")]),
@@ -309,7 +329,10 @@ def test_binder(asks, member, want):
             (
                 "NEVER",
                 "ConstraintNotHonoured",
-                "scheduler default-scheduler would ignore the hard topology constraint there",
+                (
+                    "scheduler default-scheduler would ignore the hard topology constraint there:"
+                    " set schedulerName: member-agent in the pod template, or by an OverridePolicy"
+                ),
             ),
             id="the default scheduler never does",
         ),
@@ -328,7 +351,10 @@ def test_binder(asks, member, want):
             (
                 "NEVER",
                 "ConstraintNotHonoured",
-                "scheduler default-scheduler would ignore the hard topology constraint there",
+                (
+                    "scheduler default-scheduler would ignore the hard topology constraint there:"
+                    " set schedulerName: member-agent in the pod template, or by an OverridePolicy"
+                ),
             ),
             id="a partition's hard constraint counts too",
         ),
