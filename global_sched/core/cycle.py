@@ -4,6 +4,7 @@ from typing import Final
 
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.growing import consider_growing, end_claim
+from global_sched.core.make_room.reservation import is_patient
 from global_sched.core.offer import Refusal
 from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.place.admission import consider, refuse
@@ -18,11 +19,12 @@ from global_sched.core.place.left_over import (
     left_over,
 )
 from global_sched.core.place.rehearsal import rehearse
+from global_sched.core.quota.entitlement import WITHIN
 from global_sched.core.quota.fair_surplus import Shares
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep.running import Keeping, conclude, consider_growth, look_after
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.policy import Policy
@@ -49,9 +51,9 @@ def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
     Every pending workload and every admitted one that the snapshot lists ends in one outcome.
     1. Admitted workloads: what must go goes, and frees its quota at once.
     2. Copies of objects without demand go out, past all queues.
-    3. Everybody else in fair order: admitted where there is room, else refused with reasons. A
-       refusal never blocks those behind it, and may make others leave for it (`claims`). Who would
-       have to leave again for somebody behind it lets that one go first (`rivals`).
+    3. Everything else in the order of turns: first what queues are owed, then what they borrow.
+       Admitted where there is room, else refused with reasons. A refusal never blocks those behind
+       it, and may make others leave for it (`claims`).
     4. What is still unsaid about admitted workloads is written.
 
     Order:  the plan does not depend on the order of the input, nor on the hash seed.
@@ -140,6 +142,8 @@ class Cycle:
         surplus.shares, surplus.granted = self.shares, granted or {}
         self.groups = Groups(waiting)
         self.line = QueueOrder([*waiting, *growing], self.statement)
+        self._behind: dict[QueueName, int] = {}
+        """Queues of which a patient gang was put off in this pass, and to which level."""
 
     def run(self, until: WorkloadKey | None = None) -> tuple[int, Workload] | None:
         """Run to the end, or to the workload's turn: its position and itself."""
@@ -150,56 +154,82 @@ class Cycle:
             self.resume(0, copy)
         for keeping in self._copied():
             consider_growth(keeping, 0, statement)
-        after: dict[WorkloadKey, tuple[int, Workload]] = {}
-        for position, workload in self.line:
-            if workload.key == until and not self._goes_after(workload):
-                return position, workload
-            repeats = until is None and self.line.repeats()
-            tries = self.claims.tries() if repeats else None
-            if not self.resume(position, workload, last=False):
-                after[workload.key] = (position, workload)
-            elif repeats and self.claims.tries() == tries:
-                refuse_alike(workload, self.line, statement)
-        statement.ledger.surplus.all_had_turns = True
-        for _, workload in QueueOrder([one for _, one in after.values()], statement):
-            position, _ = after[workload.key]
-            if workload.key == until:
-                return position, workload
-            self.resume(position, workload)
+        line: QueueOrder | None = self.line
+        level, positions = WITHIN, dict[WorkloadKey, int]()
+        while line is not None:
+            put_off: list[tuple[int, Workload]] = []
+            self._behind.clear()
+            for at, workload in line:
+                position = positions.setdefault(workload.key, at)
+                if workload.key == until and not self._is_put_off(workload, level):
+                    return position, workload
+                repeats = until is None and level == WITHIN and line.repeats()
+                tries = self.claims.tries() if repeats else None
+                own = self.resume(position, workload, level)
+                if own < level:
+                    put_off.append((own, workload))
+                elif repeats and self.claims.tries() == tries:
+                    refuse_alike(workload, line, statement)
+            statement.ledger.surplus.all_had_turns = True
+            level = max((own for own, _ in put_off), default=0)
+            line = QueueOrder([one for _, one in put_off], statement) if put_off else None
         for key, keeping in self.keeping.items():
             if key not in statement.decided:
                 conclude(keeping, statement, None)
                 end_claim(keeping.now, statement)
         return None
 
-    def _goes_after(self, workload: Workload) -> bool:
-        """Whether its turn comes once more, behind those who could take its room back."""
-        if workload.key in self.statement.decided:
+    def _is_put_off(self, workload: Workload, level: int) -> bool:
+        """Whether its turn comes in a later pass."""
+        if workload.key in self.statement.decided or level == 0:
             return False
         if workload.key in self.keeping:
-            return self.statement.ledger.surplus.leaves_nothing(workload)
-        return not workload.group and self.claims.goes_after(workload)
+            return self._growth_level(workload) < level
+        if workload.queue in self._behind:
+            return True
+        if workload.group:
+            return self.groups.borrow_at(workload, self.statement) < level
+        return self.claims.put_off(workload, level)
 
-    def resume(self, position: int, workload: Workload, *, last: bool = True) -> bool:
-        """Decide about the workload whose turn it is; False: not yet, as it is not the `last`."""
+    def _growth_level(self, workload: Workload) -> int:
+        """0 for surplus that siblings may take back."""
+        return 0 if self.statement.ledger.surplus.leaves_nothing(workload) else WITHIN
+
+    def resume(self, position: int, workload: Workload, level: int = 0) -> int:
+        """Decide about the workload whose turn it is.
+
+        Where it borrows above the `level` (`Entitlements.crosses_at`), nothing is decided, and its
+        own level is returned.
+        """
         statement = self.statement
         keeping = self.keeping.get(workload.key)
         if workload.key in statement.decided:
-            return True
+            return level
         if workload.demand.division == Division.COPIED:
             consider(workload, position, statement)
         elif statement.limit_reached():
             if keeping is None:
                 refuse(workload, position, LIMIT_REACHED, statement)
         elif keeping is not None:
-            if not last and statement.ledger.surplus.leaves_nothing(keeping.now):
-                return False
+            if (own := self._growth_level(keeping.now)) < level:
+                return own
             consider_growing(self.keeping.pop(workload.key), position, self.claims, statement)
-        elif workload.group:
-            consider_group(workload, self.groups, position, statement)
         else:
-            return self.claims.consider(workload, position, last=last)
-        return True
+            return self._resume_waiting(position, workload, level)
+        return level
+
+    def _resume_waiting(self, position: int, workload: Workload, level: int) -> int:
+        """The same of one that is pending: no other of its queue passes a patient one by that."""
+        behind = self._behind.get(workload.queue, level)
+        if behind < level:
+            return behind
+        if not workload.group:
+            own = self.claims.consider(workload, position, level)
+        elif (own := self.groups.borrow_at(workload, self.statement)) >= level:
+            consider_group(workload, self.groups, position, self.statement)
+        if own < level and is_patient(workload, self.statement):
+            self._behind[workload.queue] = own
+        return own
 
     def _copied(self) -> list[Keeping]:
         """The admitted copies, out of the line."""

@@ -6,17 +6,21 @@ from tests.crowded import crowded_town, lacking, settle
 from tests.deep import DEEP
 
 WORLDS = [
-    pytest.param(range(20), 41, 22, id="a sample of 20"),
+    pytest.param(range(20), 51, 24, id="a sample of 20"),
     *(
         [
-            pytest.param(range(800), 1702, 923, id="seeds 0 to 799"),
-            pytest.param(range(800, 1600), 1701, 1099, id="seeds 800 to 1599"),
+            pytest.param(range(800), 1872, 932, id="seeds 0 to 799"),
+            pytest.param(range(800, 1600), 1871, 1110, id="seeds 800 to 1599"),
         ]
         if DEEP
         else []
     ),
 ]
-"""Seeds, with evictions and CPUs lacking at rest as the core of commit a81429e had them."""
+"""Seeds, with the most evictions and the most CPUs lacking at rest.
+
+A tenth more than commit a81429e had of the former, and a hundredth more of the latter. 20 worlds
+are few (41 and 22), and have a quarter and a tenth more.
+"""
 MOST_OF_ONE = 4
 """So often one workload leaves at most."""
 
@@ -30,8 +34,8 @@ def test_by_the_clock(seeds, evictions, lacked):
 
     assert all(one.rests for one in found.values())
     assert max(times for one in found.values() for times in one.left.values()) <= MOST_OF_ONE
-    assert sum(one.left.total() for one in found.values()) <= evictions * 1.1
-    assert sum(map(lacking, towns.values())) <= lacked * 1.01
+    assert sum(one.left.total() for one in found.values()) <= evictions
+    assert sum(map(lacking, towns.values())) <= lacked
     assert sum(bool(one.left) for one in found.values()) >= len(seeds) / 2
 
 

@@ -83,15 +83,14 @@ class Claims:
 
     # --- a turn ---------------------------------------------------------------------------
 
-    def consider(self, workload: Workload, position: int, *, last: bool = True) -> bool:
+    def consider(self, workload: Workload, position: int, level: int) -> int:
         """Admit a pending workload, make room for it, or end it with the reason why not.
 
-        False where nothing was decided: unless it is the `last` turn, it lets others go first who
-        could take its room back.
+        Where it fits and borrows above the `level`, nothing is decided, and its own is returned.
         """
         held = self._held.get(workload.key)
         if held is not None:
-            return self._continue(held, position, last=last)
+            return self._continue(held, position, level)
         found = offer_for(workload, self._statement)
         if isinstance(found, Refusal):
             found = self._patience.backfill(workload, found)
@@ -100,14 +99,14 @@ class Claims:
         if isinstance(found, Refusal) and not failed:
             found = self._past_others(workload, found)
         if isinstance(found, Offer):
-            if not last and not self._patience.opened and self._rivals.goes_after(workload, found):
-                return False
+            if not self._patience.opened and (own := self._borrows_at(workload)) < level:
+                return own
             accept(workload, position, found, self._statement)
             self._patience.close()
-            return True
+            return level
         if workload.key in self._statement.decided:
             refuse(workload, position, found, self._statement)
-            return True
+            return level
         if claim is not None and failed:
             shut = self._statement.ledger.gates.refusal(workload) is not None
             drop_claim(workload, self._statement, None if shut else claim.cluster)
@@ -117,7 +116,24 @@ class Claims:
             if claim is not None and workload.key not in self._statement.decided:
                 drop_claim(workload, self._statement, None)
         refuse(workload, position, found, self._statement)
-        return True
+        return level
+
+    def _borrows_at(self, workload: Workload) -> int:
+        """At which depth a queue borrows with its minimum (`Entitlements.crosses_at`)."""
+        request = self._statement.standings.of(workload).minimum_requests
+        return self._statement.ledger.entitlements.crosses_at(workload.queue, request)
+
+    def put_off(self, workload: Workload, level: int) -> bool:
+        """Whether it would be admitted now, and is put off all the same, since it borrows."""
+        held = self._held.get(workload.key)
+        if (held is not None and held.waves) or self._borrows_at(workload) >= level:
+            return False
+        mark = self._statement.mark()
+        if held is not None:
+            give_back(held, self._statement)
+        found = offer_for(workload, self._statement)
+        self._statement.rollback(mark)
+        return isinstance(found, Offer)
 
     def _past_others(self, workload: Workload, refusal: Refusal) -> Offer | Refusal:
         """The same without what is kept for those who give way to it; others may leave for it."""
@@ -140,25 +156,11 @@ class Claims:
         patience.shut(None if put_off else workload)
         return instead if instead is not None and put_off else refusal
 
-    def goes_after(self, workload: Workload) -> bool:
-        """Whether it would be admitted now, and lets others go first all the same."""
-        held = self._held.get(workload.key)
-        if held is not None and held.waves:
-            return False
-        mark = self._statement.mark()
-        if held is not None:
-            give_back(held, self._statement)
-        found = offer_for(workload, self._statement)
-        asked = self._rivals.goes_after if held is None else self._rivals.lets_others
-        after = isinstance(found, Offer) and asked(workload, found)
-        self._statement.rollback(mark)
-        return after
-
     def tries(self) -> tuple[int, int]:
         """Changes whenever somebody had a search or a try at a reservation, which are limited."""
         return len(self._searched), self._patience.attempts
 
-    def _continue(self, held: Held, position: int, *, last: bool) -> bool:
+    def _continue(self, held: Held, position: int, level: int) -> int:
         """The turn of a workload with a claim: nothing of it is kept from the workload itself."""
         statement, workload = self._statement, held.workload
         mark = statement.mark()
@@ -167,30 +169,30 @@ class Claims:
         if isinstance(found, Refusal) and (kept := self._patience.giving_way(workload, found)):
             found = self._patience.offer_without(kept, workload)
         if isinstance(found, Offer):
-            if not (last or held.waves) and self._rivals.lets_others(workload, found):
+            if not held.waves and (own := self._borrows_at(workload)) < level:
                 statement.rollback(mark)
                 self._patience.shut(None)
-                return False
+                return own
             statement.commit()
             del self._held[workload.key]
             accept(workload, position, found, statement)
             self._patience.close()
             if not held.waves:
                 self._hold_again(held.claim.cluster)
-            return True
+            return level
         if not held.waves or held.outgrown():
             instead = self._instead(workload, found) or self._instead_of_room(held, found)
             if workload.key in statement.decided:
                 statement.commit()
                 self._patience.close()
                 refuse(workload, position, instead or found, statement)
-                return True
+                return level
         statement.rollback(mark)
         self._patience.shut(workload)
         if found.verdict.reason in HEALED:
             found = replace(found, verdict=told(held, found.verdict))
         refuse(workload, position, found, statement)
-        return True
+        return level
 
     def _instead_of_room(self, held: Held, refusal: Refusal) -> Refusal | None:
         """A domain that drains helps nobody whom a limit keeps out: that is kept instead."""

@@ -5,8 +5,11 @@ from typing import NamedTuple
 
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.place.admission import offer_for, record, refuse
+from global_sched.core.quota.entitlement import WITHIN
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.ids import QueueName
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
 
@@ -27,6 +30,15 @@ class Groups:
     def members(self, workload: Workload) -> list[Workload]:
         """The members of a workload's group that wait."""
         return self._members[workload.namespace, workload.group]
+
+    def borrow_at(self, workload: Workload, statement: Statement) -> int:
+        """At which depth a queue borrows with the minimums of its group, where all wait."""
+        asked: dict[QueueName, list[Resources]] = {}
+        for one in self.complete(workload) or ():
+            asked.setdefault(one.queue, []).append(statement.standings.of(one).minimum_requests)
+        crosses_at = statement.ledger.entitlements.crosses_at
+        levels = (crosses_at(queue, Resources.total(those)) for queue, those in asked.items())
+        return min(levels, default=WITHIN)
 
     def complete(self, workload: Workload) -> list[Workload] | None:
         """All members, when as many wait as the group has; None when some are not there."""

@@ -17,11 +17,13 @@ from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.place.admission import division_of, refused_growth
 from global_sched.core.place.sums import Sums
 from global_sched.core.place.units import units
+from global_sched.core.quota.entitlement import WITHIN
 from global_sched.core.quota.fair_surplus import Shares
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Division, Workload
 
 _PARTS: Final = 8
@@ -172,11 +174,14 @@ class _Rehearsal:
             self._given.pop(workload.key, None)
         if not fits or self._ledger.gates.refusal(workload) is not None:
             return False
-        if least.entries and not self._sums.left(workload, request, 1, last=self._last):
+        if not self._last and self._borrows(workload, request):
             self._after[workload.key] = workload
             return False
         self._begun.add(workload.key)
         return not least.entries or self._take(workload, gang, least)
+
+    def _borrows(self, workload: Workload, request: Resources) -> bool:
+        return self._ledger.entitlements.crosses_at(workload.queue, request) < WITHIN
 
     def _go_on(self, workload: Workload, gang: Gang) -> bool:
         decision = workload.decision

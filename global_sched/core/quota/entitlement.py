@@ -13,6 +13,7 @@ above it which has one; all, where only weights decide.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from global_sched.core.quota.demand import HeldByQueue, asked_by_queue
 from global_sched.core.quota.deserved import Deserved, Measures
@@ -23,6 +24,9 @@ from global_sched.core.quota.water_filling import NOTHING, Ratio
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
+
+WITHIN: Final = 2**31
+"""In place of a depth: no queue of the path borrows."""
 
 
 class Entitlements:
@@ -66,6 +70,23 @@ class Entitlements:
             return 0
         asked = self.asked(node.queue.name).get(name, 0)
         return max(0, min(asked, self.deserved_of(node).get(name, 0)) - node.held.get(name, 0))
+
+    def crosses_at(self, queue: QueueName, request: Resources) -> int:
+        """The depth of the highest queue of the path that borrows with the request, or `WITHIN`.
+
+        A queue borrows when it would hold more than it deserves of something that is asked for.
+        What nothing on the path deserves is borrowed right below the root, at depth 1.
+        """
+        found, counted = WITHIN, not request.entries
+        for node in self._tree.node(queue).path[:-1]:
+            deserved, held = self.deserved_of(node), node.held
+            for name, more in request.entries:
+                if self.counts(node, name):
+                    counted = True
+                    if held.get(name, 0) + more > deserved.get(name, 0):
+                        found = node.depth
+                        break
+        return found if counted else 1
 
     def deserved_of(self, node: Node) -> Amount:
         """What a node is entitled to."""

@@ -176,18 +176,6 @@ class Ledger:
         self.tree.charge(node, None, amount, -1)
         return found
 
-    def would_be_over(self, queue: QueueName, amount: Resources) -> bool:
-        """Whether it holds more than it deserves with that amount, of what its deserved speaks of.
-
-        Or that is nothing of the amount: then nothing of it is deserved.
-        """
-        node, entitlements = self.tree.node(queue), self.entitlements
-        held, deserved = node.held, entitlements.deserved_of(node)
-        counted = [(name, more) for name, more in amount.entries if entitlements.counts(node, name)]
-        return not counted or any(
-            held.get(name, 0) + more > deserved.get(name, 0) for name, more in counted
-        )
-
     def tenant_aside(self, name: TenantName) -> Amount:
         """What is kept for gangs of the tenant; do not change it."""
         return self._tenant_aside.setdefault(name, {})

@@ -215,7 +215,7 @@ world:
   queues: [{name: q, deserved: {cpu: 1}, capability: {cpu: 3}}, {name: p}]
   tenants: [{name: t, namespaces: [default], spec: {limits: {cpu: 3}}}]
   jobs:
-  - {name: r, queue: q, tasks: [{replicas: 3, requests: {cpu: 1}}]}
+  - {name: r, queue: q, running: {cluster: m}, tasks: [{replicas: 3, requests: {cpu: 1}}]}
   - {name: j, queue: q, created: 1, tasks: [{requests: {cpu: 1}}]}
 """
     )

@@ -66,21 +66,27 @@ def test_what_others_took_of_a_victims_node_is_kept_elsewhere():
 def test_a_victim_that_came_back_leaves_no_more():
     """While the claim stands, its new pods free nothing: the claim's room is where it is kept."""
     policy = replace(POLICY, admissions_per_cycle=2)
-    queues = [Queue(name=QueueName(name), priority=2 - at) for at, name in enumerate("pab")]
-    old = workload("old", cpu=2, pods=2, division=Division.DIVIDED, queue="p")
-    town = town_of(old, racks=(2,), cpu=2, queues=queues)
+    queues = [
+        Queue(name=QueueName(name), priority=2 - at, deserved=(("cpu", cpu * 1000),))
+        for at, (name, cpu) in enumerate((("p", 2), ("a", 1), ("b", 1)))
+    ]
+    ends, old = (workload(name, cpu=2, division=Division.DIVIDED, queue="p") for name in "eo")
+    town = town_of(ends, old, racks=(2,), cpu=2, queues=queues)
     town.add(job("due", queue="b"))
+    assert ids(cycle(town, policy).withdrawals) == ["o"]
     town.execute(cycle(town, policy))
+    town.members[M].remove(ends.binding_id)
+    del town.workloads[ends.key]
     town.now = Instant(town.now + SECOND)
     town.add(job("one"), job("two", created=1))
     again = cycle(town, policy)
-    assert ids(again.admissions) == ["old", "one"]
+    assert ids(again.admissions) == ["o", "one"]
     town.execute(again)
     town.now = Instant(town.now + SECOND)
 
     plan = cycle(town, policy)
 
-    assert ids(plan.admissions) == ["due"]
+    assert (ids(plan.admissions), plan.withdrawals) == (["due"], ())
 
 
 def test_the_narrower_domain_is_held_first():

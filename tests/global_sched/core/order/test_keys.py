@@ -32,8 +32,20 @@ def waits(queue, **fields):
         pytest.param(
             [q("a", deserved=8), q("b", deserved=8, priority=1)],
             [runs("b", 8)],
+            ["a", "b"],
+            id="what is owed, before priority",
+        ),
+        pytest.param(
+            [q("a", deserved=4), q("b", deserved=4, priority=1)],
+            [runs("a", 4), runs("b", 5)],
             ["b", "a"],
-            id="priority, though it is saturated",
+            id="priority among those that borrow, whoever is further over",
+        ),
+        pytest.param(
+            [q("a", deserved=8), q("b", deserved=8, priority=1)],
+            [runs("b", 7)],
+            ["b", "a"],
+            id="priority among those that are owed, whatever the share",
         ),
         pytest.param(
             [q("a", deserved=2, weight=9), q("b", deserved=8)],

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from global_sched.core import run_cycle
+from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.workload import Division
 from tests.builders import (
+    GPU,
     NOW,
     POLICY,
     after,
@@ -43,6 +45,22 @@ def test_surplus_of_one_is_not_in_the_way_of_another():
     got = {one.workload: one.decision.grants[0].amounts.pods() for one in plan.admissions}
     assert got == {"jobs/a": 2, "jobs/b": 2}
     assert run_cycle(after(world, plan), POLICY, NOW).empty()
+
+
+def test_a_group_borrows_where_all_of_it_together_would():
+    """One member alone would stay within what its queue deserves; the other queue is owed."""
+    said = ((GPU, 4), ("pods", 4))
+    queues = [Queue(name=n, priority=p, deserved=said) for n, p in (("x", 9), ("y", 0))]
+    others = workload("owed", gpus=4, created=1, queue="y")
+    world = snapshot(
+        [cluster("c1", gpus=8)],
+        queues,
+        pending=[member("a", 3, queue="x"), member("b", 2, queue="x"), others],
+    )
+
+    plan = run_cycle(world, POLICY, NOW)
+
+    assert ids(plan.admissions) == ["owed"]
 
 
 def test_what_is_left_over_goes_to_a_group():
