@@ -5,6 +5,7 @@ import yaml
 
 from global_sched.embedded.access import DEPLOY
 from tools.chart_table import CONTROL_PLANE, HOST, MEMBER
+from tools.release import packed_chart
 
 CHARTS = DEPLOY / "charts"
 KUBERNETES = "1.35.4"
@@ -66,6 +67,17 @@ def test_a_chart_installs_what_kustomize_does(kubectl, template, chart):
     want.pop(("v1", "Namespace", "", "global-sched"), None)
 
     assert template(chart) == want
+
+
+@pytest.mark.parametrize("chart", sorted(BASES))
+def test_helm_reads_a_chart_as_make_release_packs_it(helm, tmp_path, chart):
+    """The archive renders the same text as the folder."""
+    archive = tmp_path / "chart.tgz"
+    archive.write_bytes(packed_chart(CHARTS / chart, 0))
+
+    said = [helm("template", "x", str(one), *VALUES[chart]) for one in (archive, CHARTS / chart)]
+
+    assert said[0] == said[1]
 
 
 @pytest.mark.parametrize("chart", [HOST, MEMBER])
