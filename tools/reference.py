@@ -127,25 +127,53 @@ def _policy() -> str:
 
 
 def _kinds() -> str:
-    read = {one.resource.group_kind for one in KINDS.values()}
-    how = {True: "its template", False: "Karmada's interpreter, else refused"}
+    read = {one.resource.group_kind: one for one in KINDS.values()}
     rows = (
-        (project, f"`{kind}`", how[kind in read])
+        (f"`{name}`", one.about.gang, one.about.minimum, one.about.elastic)
+        for name, one in sorted(read.items())
+    )
+    places = (
+        (f"`{name}`", one.about.queue, one.about.topology, one.about.restarts, one.about.versions)
+        for name, one in sorted(read.items())
+    )
+    others = (
+        (project, ", ".join(f"`{kind}`" for kind in kinds if kind not in read))
         for project, kinds in POD_KINDS.items()
-        for kind in kinds
+        if set(kinds) - set(read)
     )
     return (
-        f"{NOTE}# Kinds\n\n{_KINDS_TEXT}\n"
-        f"{table(('project', 'kind', 'its pods are counted by'), rows)}"
+        f"{NOTE}# Kinds\n\n{_KINDS_TEXT}\n## Kinds that are read\n\n"
+        f"{table(('kind', 'placed', 'minimum', 'surplus'), rows)}\n"
+        f"{table(('kind', 'queue', 'topology', 'restarts', 'versions'), places)}\n"
+        f"{_QUEUES_TEXT}\n## Other kinds that make pods\n\n{_OTHERS_TEXT}\n"
+        f"{table(('project', 'kinds'), others)}"
     )
 
 
-_KINDS_TEXT = """Which kinds make pods, and what global-sched counts them by.
+_KINDS_TEXT = """Which kinds are scheduled by their templates, what is read of each, and what
+happens to others. Each kind that is read is one file, `global_sched/shared/kinds/`; [design
+0009](design/0009-workload-kinds.md) lists the questions that it answers,
+[extending.md](extending.md) says how to add one. Only the versions named here are claimed.
+"""
 
-- Kinds that are read here are counted by their templates.
-- Any other kind is counted by what Karmada's interpreter puts on its binding: replicas,
-  requirements or components. A ResourceInterpreterCustomization gives them for kinds that
-  Karmada does not know.
+_QUEUES_TEXT = """- **Queue.** In a pod template: label `volcano.sh/queue-name`, then the
+  annotation of that name. On the object: annotation `scheduling.volcano.sh/queue-name`. None
+  named: the queue `default`.
+- **Priority.** The first `priorityClassName` in the pod templates; of Ray's kinds the label
+  `ray.io/priority-class-name` of the object before it; of a Volcano Job its own
+  `priorityClassName`.
+- **Topology.** Annotations `volcano.sh/network-topology-mode` (hard, soft) and
+  `volcano.sh/network-topology-highest-tier` of the pod templates, equal in all of an object.
+- **Scheduler.** The `schedulerName` of the pod templates, after override policies: the agent's,
+  or Volcano's where its scheduler runs. A gang has one. A RayJob's submitter without a template
+  of its own is bound by the member's default scheduler.
+- **Suspended.** `suspend: true` (PyTorchJob: `runPolicy.suspend`) holds an object without
+  penalty.
+"""
+
+_OTHERS_TEXT = """- They are counted by what Karmada's interpreter puts on their binding:
+  replicas, requirements or components. A ResourceInterpreterCustomization gives them for kinds
+  that Karmada does not know.
 - A kind of this table for which neither says anything is **refused** (`KindNotCounted`): a copy
   in every cluster would run pods past queue and quota. The reason is in the binding's condition,
   in `gsched explain` and in `gsched jobs`. Copies from before stay where they are and enter no
@@ -153,9 +181,9 @@ _KINDS_TEXT = """Which kinds make pods, and what global-sched counts them by.
 - Kinds that are in no table (a ConfigMap, a Service, a Role) are copied to every cluster that
   their policy selects. The metric `gsched_copied_objects` counts them by kind.
 
-Operators change the table in the Policy ([policy.md](reference/policy.md)): `pod_kinds` adds kinds
-that make pods, `copied_kinds` has kinds copied all the same, such as a DaemonSet of the platform.
-No annotation of a tenant does either.
+Operators change the table in the Policy ([policy.md](reference/policy.md)): `pod_kinds` adds
+kinds that make pods, `copied_kinds` has kinds copied all the same, such as a DaemonSet of the
+platform. No annotation of a tenant does either.
 
 ```yaml
 policy:

@@ -48,10 +48,10 @@ _INTERRUPTED: Final = 130
 """Exit code of a demo that was ended before it knew its result, as shells have it."""
 
 
-def run(*, examples: Path | None, state: Path | None, keep: bool) -> int:
-    """Run the demo; 0 when everything is as the examples expect."""
+def run(*, examples: Path | None, state: Path | None, keep: bool, name: str = "demo.yaml") -> int:
+    """Run the file of that name in the examples; 0 when everything is as it expects."""
     folder = examples or asset("examples")
-    file = folder / "demo.yaml"
+    file = folder / name
     if not file.is_file():
         raise click.ClickException(f"{file} is not there: --examples needs a folder that has it")
     console = Console() if sys.stdout.isatty() else Console(width=WIDE)

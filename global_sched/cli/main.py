@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -170,14 +171,18 @@ def whatif(where: Where, files: tuple[Path, ...], output: str) -> None:
     help="Folder with demo.yaml and its manifests (default: the examples that come with gsched).",
 )
 @click.option("--state", type=click.Path(path_type=Path), help="Folder for kubeconfigs and logs.")
-def demo(*, keep: bool, examples: Path | None, state: Path | None) -> None:
+@click.option("--kinds", is_flag=True, help="Run kinds.yaml instead: one job of each kind.")
+def demo(*, keep: bool, examples: Path | None, state: Path | None, kinds: bool) -> None:
     """Start an embedded federation and run the examples on it."""
     try:
         from global_sched.cli.demo import run  # noqa: PLC0415 - as above
     except ImportError as error:
         raise click.ClickException(_without_demo(error)) from error
 
-    sys.exit(run(examples=examples, state=state, keep=keep))
+    sys.exit(run(examples=examples, state=state, keep=keep, name=_EXAMPLES[kinds]))
+
+
+_EXAMPLES: Final = {False: "demo.yaml", True: "kinds.yaml"}
 
 
 def _without_demo(error: ImportError) -> str:

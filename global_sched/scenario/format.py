@@ -115,6 +115,8 @@ class Step(Part):
     wait_seconds: int = 0
     finish: list[str] = msgspec.field(default_factory=list)
     """Jobs that complete."""
+    fail: list[str] = msgspec.field(default_factory=list)
+    """Jobs that fail for good."""
     delete: list[str] = msgspec.field(default_factory=list)
     priority_classes: dict[str, int] = msgspec.field(default_factory=dict)
     """Made or changed."""

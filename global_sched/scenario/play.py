@@ -146,18 +146,19 @@ class Play(Stage):
         self.evicted.clear()
         self.shrunk.clear()
 
-    def finish(self, name: str) -> None:
-        """The job completes in its cluster."""
+    def finish(self, name: str, *, well: bool = True) -> None:
+        """The job completes in its cluster, or fails there."""
         key = self.key(name)
         binding = self._objects[key]
         resource = binding["spec"]["resource"]
         kind = kind_of(resource["apiVersion"], resource["kind"])
-        if kind is None or kind.completed is None:
-            raise ScenarioError(f"finish: a {resource['kind']} such as {name} never ends")
+        status = None if kind is None else kind.completed if well else kind.failed
+        if status is None:
+            raise ScenarioError(f"a {resource['kind']} such as {name} never ends")
         items = [
-            {"clusterName": target["name"], "applied": True, "status": kind.completed}
+            {"clusterName": target["name"], "applied": True, "status": status}
             for target in binding["spec"].get("clusters") or []
         ]
         if not items:
-            raise ScenarioError(f"finish: {name} does not run")
+            raise ScenarioError(f"{name} cannot end: it does not run")
         self._patch(key, {"status": {"aggregatedStatus": items}})

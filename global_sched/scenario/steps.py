@@ -40,6 +40,8 @@ def take(play: Play, step: Step, policy: Mapping[str, object]) -> dict[str, obje
     play.now = Instant(play.now + step.wait_seconds * SECOND)
     for name in step.finish:
         play.finish(name)
+    for name in step.fail:
+        play.finish(name, well=False)
     for name in step.delete:
         play.delete(name)
     _change_sharing(play, step)

@@ -248,6 +248,7 @@ KIND: Final = WorkloadKind(
     brings=(),
     ends=ends_with(*_ENDS),
     completed=with_condition("Complete"),
+    failed=with_condition("Failed"),
     owner=OwnedJob,
     facts=facts,
     pod_set=None,

@@ -82,6 +82,7 @@ KIND: Final = WorkloadKind(
     brings=(),
     ends=never_ends,
     completed=None,
+    failed=None,
     owner=OwnedDeployment,
     facts=no_facts,
     pod_set=None,

@@ -291,6 +291,7 @@ KIND: Final = WorkloadKind(
     brings=("/spec/replicatedJobs/*",),
     ends=ends_with("Completed", "Failed"),
     completed=with_condition("Completed"),
+    failed=with_condition("Failed"),
     owner=OwnedSet,
     facts=facts,
     pod_set=_pod_set_of,

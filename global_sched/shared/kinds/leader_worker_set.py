@@ -268,6 +268,7 @@ KIND: Final = WorkloadKind(
     brings=(f"{_PATH}/leaderTemplate",),
     ends=never_ends,
     completed=None,
+    failed=None,
     owner=OwnedSet,
     facts=facts,
     pod_set=pod_set_of,

@@ -326,6 +326,7 @@ KIND: Final = WorkloadKind(
     brings=("/spec/pytorchReplicaSpecs/*",),
     ends=ends_with("Succeeded", "Failed"),
     completed=with_condition("Succeeded"),
+    failed=with_condition("Failed"),
     owner=OwnedJob,
     facts=facts,
     pod_set=_pod_set_of,

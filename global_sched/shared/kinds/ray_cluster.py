@@ -363,6 +363,7 @@ KIND: Final = WorkloadKind(
     brings=("/spec/workerGroupSpecs/*",),
     ends=never_ends,
     completed=None,
+    failed=None,
     owner=OwnedCluster,
     facts=facts,
     pod_set=_pod_set_of,

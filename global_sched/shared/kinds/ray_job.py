@@ -254,6 +254,7 @@ KIND: Final = WorkloadKind(
     brings=("/spec/rayClusterSpec/workerGroupSpecs/*", _TEMPLATE_PATH),
     ends=_ends,
     completed={"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"},
+    failed={"jobDeploymentStatus": "Failed", "jobStatus": "FAILED", "reason": "AppFailed"},
     owner=OwnedJob,
     facts=facts,
     pod_set=_pod_set_of,

@@ -70,6 +70,7 @@ KIND: Final = WorkloadKind(
     brings=(),
     ends=never_ends,
     completed=None,
+    failed=None,
     owner=OwnedStatefulSet,
     facts=no_facts,
     pod_set=None,

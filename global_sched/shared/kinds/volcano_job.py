@@ -342,6 +342,7 @@ KIND: Final = WorkloadKind(
     brings=("/spec/tasks/*",),
     ends=_ends,
     completed={"state": {"phase": "Completed"}},
+    failed={"state": {"phase": "Failed"}},
     owner=OwnedJob,
     facts=facts,
     pod_set=_pod_set_of,

@@ -9,7 +9,11 @@ from tools.scenarios.agents import ShippedAgents
 from tools.scenarios.check import Watching
 
 ROOT = Path(__file__).parents[3]
-FILES = [*sorted((ROOT / "tests/scenarios").glob("*.yaml")), ROOT / "examples/demo.yaml"]
+FILES = [
+    *sorted((ROOT / "tests/scenarios").glob("*.yaml")),
+    ROOT / "examples/demo.yaml",
+    ROOT / "examples/kinds.yaml",
+]
 CASES = [
     pytest.param(path, scenario, id=f"{path.stem}: {scenario.scenario}")
     for path in FILES

@@ -79,6 +79,8 @@ class WorkloadKind:
     """Whether a status is one that its controller writes at the very end."""
     completed: JsonMap | None
     """The status of one that ended well; None for kinds that run until they are deleted."""
+    failed: JsonMap | None
+    """The status of one that ended badly; None like `completed`."""
     owner: type[Any]
     """What the agent decodes the object into: no pod templates."""
     facts: Callable[[Any], OwnerFacts]

@@ -105,8 +105,11 @@ def test_what_completed_is_an_end(kind):
     """A kind that ends says with which status; nothing else is an end."""
     assert kind.ends({}) is False
     assert kind.ends({"conditions": 5, "state": "Completed"}) is False
+    assert (kind.completed is None) is (kind.failed is None)
     if kind.completed is not None:
         assert kind.ends(kind.completed) is True
+        assert kind.ends(kind.failed) is True
+        assert kind.completed != kind.failed
 
 
 @pytest.mark.parametrize("kind", EVERY)
