@@ -34,7 +34,7 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.errors import ApiError
 
 Say = Callable[[str], None]
-_PYTORCH: Final = "global_sched.embedded.members.pytorch"
+_OPERATORS: Final = "global_sched.embedded.members"
 
 
 async def bring_up(site: Site, options: Options, *, clock: Clock, say: Say) -> None:
@@ -121,14 +121,14 @@ async def _member(site: Site, plan: MemberPlan, found: volcano.Volcano, clock: C
         servers.kube_controller_manager(site, name),
         servers.kube_scheduler(site, name),
         kwok.kwok(site, name),
-        _pytorch(site, name),
+        _operators(site, name),
         *volcano.programs_of(site, name, found),
     )
 
 
-def _pytorch(site: Site, member: str) -> Program:
-    """The controller of PyTorchJobs: no training operator can be had as a package here."""
-    own = site.kubeconfig(member, identities.PYTORCH)
-    argv = (sys.executable, "-m", _PYTORCH, "--kubeconfig", str(own))
-    name = f"{member}/pytorchjobs"
+def _operators(site: Site, member: str) -> Program:
+    """The controllers of kinds whose operators cannot be had as packages here."""
+    own = site.kubeconfig(member, identities.OPERATORS)
+    argv = (sys.executable, "-m", _OPERATORS, "--kubeconfig", str(own))
+    name = f"{member}/operators"
     return Program(name=name, argv=argv, log=site.ledger.log(name))

@@ -17,7 +17,7 @@ from global_sched.shared.kube.connect import connect
 ADMIN: Final = "system:admin"
 MASTERS: Final = "system:masters"
 KWOK: Final = "global-sched-local:kwok"
-PYTORCH: Final = "global-sched-local:pytorchjob-controller"
+OPERATORS: Final = "global-sched-local:operators"
 _TOKEN_SECONDS: Final = 30 * 86400
 _CONTROL_PLANE_USERS: Final = (
     "system:kube-controller-manager",
@@ -32,7 +32,7 @@ _MEMBER_USERS: Final = (
     "system:kube-scheduler",
     f"{USER}karmada-scheduler-estimator",
     KWOK,
-    PYTORCH,
+    OPERATORS,
 )
 
 

@@ -11,16 +11,17 @@ from deploy.local import objects
 from deploy.local.errors import LocalError
 from deploy.local.options import ROOT
 from deploy.local.servers import CONTROL_PLANE, Site
+from global_sched.shared.kinds.crds import WORKLOADS
 
 Obj = dict[str, Any]
 _HERE: Final = Path(__file__).parent / "manifests"
 _WEBHOOK: Final = "https://karmada-webhook.karmada-system.svc:443"
 _NAMESPACES: Final = ("karmada-system", "karmada-cluster")
-_OURS: Final = ("batch.volcano.sh", "federation.global-sched.io", "kubeflow.org")
-_OTHERS: Final = (
-    "leaderworkerset.x-k8s.io",
+_GROUPS: Final = (
+    "federation.global-sched.io",
     "scheduling.volcano.sh",
     "topology.volcano.sh",
+    *sorted({one.resource.group for one in WORKLOADS}),
 )
 
 
@@ -40,11 +41,10 @@ def karmada_definitions(module: Path) -> list[Obj]:
 
 def our_definitions(*, member: bool) -> list[Obj]:
     """Our kinds and those of others from `crds/`; a member has none of the federation's."""
-    groups = (*_OURS, *_OTHERS)
     found = [
         obj
         for path in sorted((ROOT / "crds").glob("*.yaml"))
-        if path.name.startswith(groups)
+        if path.name.startswith(_GROUPS)
         for obj in objects.read(path)
     ]
     if not member:

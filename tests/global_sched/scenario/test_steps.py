@@ -168,5 +168,5 @@ def test_a_bad_case_of_a_suite_is_named():
 
 def test_a_suite_is_not_one_scenario():
     """Who asks for one scenario is told what to do with a suite."""
-    with pytest.raises(ScenarioError, match="x: it is a suite of cases: run it with make scen"):
+    with pytest.raises(ScenarioError, match="x: it is a suite of cases: try it with gsched whatif"):
         parse("suite: s\ncases: []", "x")

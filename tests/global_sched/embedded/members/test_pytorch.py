@@ -171,7 +171,7 @@ async def test_a_member_without_the_crd_runs_all_the_rest():
 
 
 async def _alone(*arguments: str) -> asyncio.subprocess.Process:
-    module = "global_sched.embedded.members.pytorch"
+    module = "global_sched.embedded.members"
     return await asyncio.create_subprocess_exec(
         sys.executable, "-m", module, *arguments, stderr=asyncio.subprocess.PIPE
     )
@@ -179,7 +179,7 @@ async def _alone(*arguments: str) -> asyncio.subprocess.Process:
 
 @pytest.mark.slow
 async def test_the_controller_alone(tmp_path):
-    """It runs as a process against any kubeconfig."""
+    """The kinds that a cluster serves run as a process against any kubeconfig."""
     kubeconfig = tmp_path / "kubeconfig"
     async with member(plan=BARE, crds="kubeflow.org_*.yaml") as one:
         one.server.write_kubeconfig(kubeconfig)
@@ -213,5 +213,8 @@ async def test_the_controller_alone_without_the_crd(tmp_path):
         _, said = await process.communicate()
 
     assert process.returncode == 1
-    want = "error: the cluster does not serve PyTorchJob.kubeflow.org: install the CRD (see crds/)"
-    assert said.decode().strip() == want
+    assert said.decode().strip() == (
+        "error: the cluster serves none of PyTorchJob.kubeflow.org, "
+        "LeaderWorkerSet.leaderworkerset.x-k8s.io, JobSet.jobset.x-k8s.io, RayCluster.ray.io, "
+        "RayJob.ray.io: install a CRD (see crds/)"
+    )

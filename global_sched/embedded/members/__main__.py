@@ -1,14 +1,19 @@
-"""`python -m global_sched.embedded.members.pytorch --kubeconfig FILE`: the controller alone."""
+"""`python -m global_sched.embedded.members --kubeconfig FILE`: controllers of kinds, alone.
+
+For a cluster with its own kubelets and Kubernetes' own controllers that has the CRDs of JobSets,
+Ray, PyTorchJobs or LeaderWorkerSets and none of their operators.
+"""
 
 import asyncio
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
 from global_sched.embedded.members.cluster import Cluster
-from global_sched.embedded.members.pytorch.controller import PyTorchJobs
-from global_sched.shared.api.resource import PODS, PYTORCH_JOBS, SERVICES
+from global_sched.embedded.members.member import OPTIONAL
+from global_sched.shared.api.resource import BATCH_JOBS, PODS, SERVICES, STATEFUL_SETS
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
@@ -16,30 +21,32 @@ from global_sched.shared.kube.errors import KubeError
 from global_sched.shared.kube.preflight import missing_resources
 from global_sched.shared.telemetry import logs
 
-RESOURCES = (PYTORCH_JOBS, PODS, SERVICES)
+NAME: Final = "embedded-operators"
+_USED: Final = (PODS, SERVICES, BATCH_JOBS, STATEFUL_SETS)
 
 
 async def serve(kubeconfig: Path | None, context: str | None) -> None:
-    """Run PyTorchJobs of one cluster until cancelled.
+    """Run every kind of `OPTIONAL` that the cluster serves, until cancelled.
 
-    Raises:  KubeError with one line when the cluster cannot be used.
+    Raises:  KubeError with one line when the cluster cannot be used, or serves none of them.
     """
     clock = SystemClock()
     transport = await connect(kubeconfig=kubeconfig, context=context, clock=clock)
-    client = Client(transport, clock=clock, user_agent="pytorchjob-controller")
+    client = Client(transport, clock=clock, user_agent=NAME)
     try:
-        missing = await missing_resources(client, RESOURCES)
-        if missing:
-            names = ", ".join(one.group_kind for one in missing)
-            raise KubeError(f"the cluster does not serve {names}: install the CRD (see crds/)")
-        cluster = Cluster(
-            client, clock=clock, resources=RESOURCES, component="pytorchjob-controller"
-        )
-        jobs = PyTorchJobs(cluster)
+        missing = await missing_resources(client, tuple(OPTIONAL))
+        served = {kind: make for kind, make in OPTIONAL.items() if kind not in missing}
+        if not served:
+            names = ", ".join(one.group_kind for one in OPTIONAL)
+            raise KubeError(f"the cluster serves none of {names}: install a CRD (see crds/)")
+        resources = (*_USED, *served)
+        cluster = Cluster(client, clock=clock, resources=resources, component=NAME)
+        controllers = [make(cluster) for make in served.values()]
         async with asyncio.TaskGroup() as group:
             group.create_task(cluster.run())
             await cluster.synced()
-            group.create_task(jobs.loop.run())
+            for one in controllers:
+                group.create_task(one.loop.run())
     finally:
         await client.close()
 
@@ -53,7 +60,7 @@ async def serve(kubeconfig: Path | None, context: str | None) -> None:
 @click.option("--context", help="Which context of the kubeconfig.")
 @click.option("--log-level", default="info", show_default=True)
 def main(kubeconfig: Path | None, context: str | None, log_level: str) -> None:
-    """Run the PyTorchJobs of a cluster that has no training operator."""
+    """Run the workload kinds of a cluster that has no operators for them."""
     logs.configure(level=log_level)
     try:
         asyncio.run(serve(kubeconfig, context))

@@ -1,0 +1,223 @@
+"""JobSets, RayClusters and RayJobs on a real Karmada: binding, placement, pods, status, the end."""
+
+import json
+
+import pytest
+
+from global_sched.shared.api import resource as kinds
+from global_sched.shared.kinds import kind_of
+from tests.e2e.waiting import until
+from tests.wire import GPU, placement
+from tests.wire_templates import (
+    job_set,
+    pod_template,
+    ray_cluster,
+    ray_job,
+    replicated_job,
+    worker_group,
+)
+
+EAST = placement("east")
+RACK = {
+    "volcano.sh/network-topology-mode": "hard",
+    "volcano.sh/network-topology-highest-tier": "1",
+}
+
+
+def pod(*, gpus=1, seconds=600, code=0, **spec):
+    """A pod template in one rack with the others."""
+    notes = {
+        **RACK,
+        "federation.global-sched.io/run-seconds": str(seconds),
+        "federation.global-sched.io/exit-code": str(code),
+    }
+    made = pod_template(annotations=notes, schedulerName="member-agent", **spec)
+    made["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1", GPU: str(gpus)}}
+    return made
+
+
+def steps(space, *, code=0, **more):
+    """A JobSet: a data pod, and once that is complete two Jobs of one pod each."""
+    return job_set(
+        "steps",
+        replicated_job("data", 1, template=pod(gpus=0, seconds=2, restartPolicy="Never")),
+        replicated_job(
+            "train",
+            2,
+            template=pod(seconds=4, code=code, restartPolicy="Never"),
+            dependsOn=[{"name": "data", "status": "Complete"}],
+        ),
+        namespace=space,
+        **more,
+    )
+
+
+def cluster(space, **more):
+    """A RayCluster of a head and two workers, of which one must be."""
+    group = worker_group("gpu", 2, 1, template=pod())
+    return ray_cluster("ray", group, head=pod(gpus=0), namespace=space, **more)
+
+
+def tune(space, *, code=0, **more):
+    """A RayJob of a head, a worker and a submitter."""
+    submitter = pod(gpus=0, seconds=4, code=code, restartPolicy="Never")
+    return ray_job(
+        "tune",
+        worker_group("gpu", 1, 1, template=pod()),
+        head=pod(gpus=0),
+        submitter=submitter,
+        namespace=space,
+        **more,
+    )
+
+
+async def copy_status(world, space, obj):
+    """What Karmada collected of the one copy, empty while there is nothing."""
+    binding = await world.binding(space, obj["metadata"]["name"], obj["kind"])
+    found = (binding.get("status") or {}).get("aggregatedStatus") or ()
+    return (found[0].get("status") or {}) if found else {}
+
+
+async def until_ended(world, space, obj):
+    """The status with which it ended, as the binding has it."""
+    kind = kind_of(obj["apiVersion"], obj["kind"])
+
+    async def ended():
+        status = await copy_status(world, space, obj)
+        return status if kind.ends(status) else None
+
+    return await until(ended, f"{obj['kind']} {obj['metadata']['name']} ended")
+
+
+async def racks(world, space):
+    """The racks of all bound pods of a namespace, and how many these are."""
+    found = await world.pods("east", space)
+    nodes = [one["spec"]["nodeName"] for one in found if one["spec"].get("nodeName")]
+    return len(nodes), {node.rpartition("-")[0] for node in nodes}
+
+
+@pytest.mark.parametrize(
+    ("code", "want"),
+    [
+        pytest.param(0, "Completed", id="it completes"),
+        pytest.param(3, "Failed", id="a Job of it fails"),
+    ],
+)
+async def test_a_job_set(world, space, code, want):
+    """One binding, one cluster, one rack; later Jobs find their room, and the end comes back."""
+    job = steps(space, code=code)
+    await world.submit(job, where=EAST)
+    status = await until_ended(world, space, job)
+    binding = await world.binding(space, "steps", "JobSet")
+
+    assert status["terminalState"] == want
+    assert [one["name"] for one in binding["spec"]["clusters"]] == ["east"]
+    assert "replicas" not in binding["spec"]
+    found = await world.decision(space, "steps", "JobSet")
+    assert json.dumps(found).count('"train"') >= 1
+    pods, used = await racks(world, space)
+    assert (pods, len(used)) == (3, 1)
+
+
+async def test_a_ray_cluster(world, space, kubectl):
+    """Head and workers in one rack; KubeRay's status comes back to the template."""
+    obj = cluster(space)
+    await world.submit(obj, where=EAST)
+
+    async def ready():
+        found = await world.get(kinds.RAY_CLUSTERS, "ray", space)
+        return (found.get("status") or {}).get("readyWorkerReplicas") == 2
+
+    await until(ready, "both workers are ready on the control plane")
+    pods, used = await racks(world, space)
+    assert (pods, len(used)) == (3, 1)
+    assert (await world.clusters(space, "ray", "RayCluster")) == {"east": 0}
+    shown = kubectl("get", "raycluster", "ray", "-n", space, "-o", "jsonpath={.status.state}")
+    assert shown == "ready"
+
+
+@pytest.mark.parametrize(
+    ("code", "want"),
+    [
+        pytest.param(0, ("Complete", "SUCCEEDED"), id="it succeeds"),
+        pytest.param(3, ("Failed", "FAILED"), id="its submitter fails"),
+    ],
+)
+async def test_a_ray_job(world, space, code, want):
+    """The cluster, then the submitter, one unit; at its end nothing is left in the member."""
+    job = tune(space, code=code)
+    job["spec"]["submitterConfig"] = {"backoffLimit": 0}
+    await world.submit(job, where=EAST)
+    status = await until_ended(world, space, job)
+
+    assert (status["jobDeploymentStatus"], status["jobStatus"]) == want
+    east = await world.member("east")
+
+    async def gone():
+        return not (await east.list(kinds.RAY_CLUSTERS, namespace=space)).items
+
+    await until(gone, "the job's cluster is gone")
+
+    async def told():
+        found = await world.get(kinds.RAY_JOBS, "tune", space)
+        return (found.get("status") or {}).get("jobDeploymentStatus") == want[0]
+
+    await until(told, "the template says so, too")
+
+
+@pytest.mark.parametrize("make", [steps, cluster, tune])
+async def test_a_suspended_one_waits(world, space, make):
+    """It has no cluster and a reason, until it is resumed."""
+    obj = make(space, spec={"suspend": True})
+    name, kind = obj["metadata"]["name"], obj["kind"]
+    await world.submit(obj, where=EAST)
+
+    async def held():
+        found = await world.condition(space, name, kind)
+        return "spec.suspend is true" in found.get("message", "")
+
+    await until(held, "the condition says that it is suspended")
+    assert await world.clusters(space, name, kind) == {}
+    resource = kind_of(obj["apiVersion"], kind).resource
+    await world.admin.patch(resource, name, {"spec": {"suspend": False}}, namespace=space)
+
+    async def placed():
+        return await world.clusters(space, name, kind) == {"east": 0}
+
+    await until(placed, "it is placed once it is resumed")
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "want"),
+    [
+        pytest.param(
+            steps,
+            {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "zone"}},
+            "exclusive-topology",
+            id="exclusive topology",
+        ),
+        pytest.param(
+            cluster,
+            {"spec": {"enableInTreeAutoscaling": True}},
+            "set it to false and set replicas",
+            id="autoscaling",
+        ),
+        pytest.param(
+            tune,
+            {"spec": {"clusterSelector": {"ray.io/cluster": "x"}}},
+            "use rayClusterSpec",
+            id="a cluster that runs already",
+        ),
+    ],
+)
+async def test_what_cannot_be_honoured_is_refused(world, space, make, change, want):
+    """The binding's condition names the field and what would help."""
+    obj = make(space, **change)
+    await world.submit(obj, where=EAST)
+
+    async def refused():
+        found = await world.condition(space, obj["metadata"]["name"], obj["kind"])
+        return want in found.get("message", "")
+
+    await until(refused, f"a condition with {want!r}")
+    assert await world.clusters(space, obj["metadata"]["name"], obj["kind"]) == {}
