@@ -18,6 +18,8 @@ from tests.e2e.waiting import until
 from tests.repo.commands import COMMANDS, PAGES, Live, commands, page
 
 ROOT = Path(__file__).parents[2]
+EXPLAINED = "gsched explain -n language tune-3"
+"""The command whose answer README shows."""
 
 
 class Environment:
@@ -129,7 +131,7 @@ def demo(environment):
     assert list(environment.empty.iterdir()) == []
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 async def test_the_demo_and_the_quickstart(environment, demo):
     """`pip install 'global_sched-*.whl[demo]' && gsched demo`, then the pages' own commands.
 
@@ -155,6 +157,7 @@ async def test_the_demo_and_the_quickstart(environment, demo):
             await until(partial(shell.answers, command), command)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{shell.said}") from error
+    assert explained_in_readme() - set(shell.printed[EXPLAINED].splitlines()) == set()
     for name in put:
         top = environment.empty / name.partition("/")[0]
         shutil.rmtree(top) if top.is_dir() else top.unlink()
@@ -167,6 +170,8 @@ class Shell:
         self.folder, self.variables = folder, variables
         self.said = ""
         """What the last line said on standard error."""
+        self.printed: dict[str, str] = {}
+        """What each line has printed."""
 
     def answers(self, line):
         """Whether a line ends well and prints something."""
@@ -180,6 +185,7 @@ class Shell:
             check=False,
         )
         self.said = done.stderr
+        self.printed[line] = done.stdout
         return done.returncode == 0 and bool(done.stdout)
 
 
@@ -192,6 +198,12 @@ def readme_rows():
     """The rows of README's first table."""
     block = page("README.md").split("```")[1].strip().splitlines()
     return [job_row(line) for line in block[1:]]
+
+
+def explained_in_readme():
+    """What README shows of `gsched explain`, without what other jobs decide."""
+    block = page("README.md").split("```")[3].strip().splitlines()
+    return {line for line in block if not line.startswith(("in line", "runs when"))}
 
 
 def quickstart_manifests():
