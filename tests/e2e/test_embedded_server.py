@@ -84,7 +84,7 @@ async def until_ready(kubectl, kubeconfig):
 
 
 async def test_kubectl_says_the_same_of_both(real, kubectl, tmp_path):
-    """Discovery, an unknown kind, `scale` and its patches, explain, a wrong credential."""
+    """Discovery, an unknown kind, `scale` and its patches, a wrong credential."""
     await until_ready(kubectl, real["admin"])
     with embedded(tmp_path / "data") as file:
         said = [spoken(kubectl, one) for one in (file, real["admin"])]
@@ -111,6 +111,5 @@ def spoken(kubectl, kubeconfig):
         "refused": run(*patch, '{"spec":{"replicas":-1}}'),
         "scaled": run("scale", "-n", "default", "widget", "w", "--replicas=5"),
         "stored": run("get", "-n", "default", "widget", "w", "-o", "jsonpath={.spec}"),
-        "explained": run("explain", "widget"),
         "no credential": run("--token=wrong", "get", "namespaces"),
     }

@@ -148,9 +148,9 @@ async def answers(asks: Mapping[str, Ask]) -> dict[str, Any]:
 
 
 _DIFFERS: Final = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:]+Z|resourceVersion\W+\d+"
+    r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:]+Z|resourceVersion\W+\d+|(?<=Key: /)[^/]+"
 )
-"""Ids, times and versions."""
+"""Ids, times, versions, and the prefix of all keys in etcd."""
 
 
 def told(reply: Reply) -> dict[str, Any]:
