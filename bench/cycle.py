@@ -1,90 +1,190 @@
-"""Verdicts per CPU second of one cycle, on one core, with reasons per cluster for every refusal.
+"""What one cycle costs on one core, in federations in which 20,000 gangs run.
 
-The first cycle counts every shape in every cluster. The live controller's snapshots share what did
-not change, and what was counted of an unchanged cluster is kept with it: later cycles are timed
-apart, on the same snapshot.
+A cycle is timed three times: as it is, with nothing that waits (its setup), and without searches.
+What is over the setup is what verdicts cost; a refusal is measured where nothing is admitted, and
+an admission is what is left where most are. The first cycle of a process counts every shape in
+every cluster; the live controller keeps that with the clusters, so the cycles after it are timed.
+Growth is the slope between logarithms of time and size: 1 is proportional.
 """
 
 import statistics
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
 
+import numpy as np
+
+from bench.busy import busy_world, with_usage
 from bench.harness import Figure, at_least, at_most, cpu_seconds, quiet_collector, shown
 from bench.traces import TraceMissingError
-from bench.worlds import NOW, Size, core_world, in_tree
+from bench.worlds import NOW, Size
 from global_sched.core import run_cycle
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Snapshot
 
-POLICY = Policy(admissions_per_cycle=1_000_000)
-RUNS = 3
-LONE_RUNS = 21
-LONE = (
-    ("100 clusters, 200 queues", Size(pending=1)),
-    ("3 small clusters, 5 queues", Size(pending=1, clusters=3, queues=5, tenants=3, nodes=16)),
+POLICY: Final = Policy(admissions_per_cycle=1_000_000)
+CALM: Final = replace(POLICY, searches_per_cycle=0)
+"""Without searches for victims."""
+RUNS: Final = 3
+LONE_RUNS: Final = 21
+FILLS: Final = ((0.0, "empty"), (0.9, "90 % full"), (1.0, "full"))
+PENDING: Final = (1_000, 10_000, 100_000)
+QUEUES: Final = (10, 100, 1_000, 5_000)
+ENTRIES: Final = (2_000, 20_000, 100_000)
+CLUSTERS: Final = (10, 100, 1_000)
+LONE: Final = (
+    ("100 clusters, 200 queues", Size(pending=1, filled=0.9), 20_000),
+    ("3 small clusters, 5 queues", Size(pending=1, clusters=3, queues=5, tenants=3, nodes=16), 60),
 )
-FILLS = ((0.0, "empty"), (0.9, "90 % full"), (1.0, "full"))
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
-    """Verdicts per second in the first cycle and (median) in later ones, and what they were."""
+class Cost:
+    """CPU seconds of a later cycle (median), those of the same without anything that waits."""
 
-    first: float
-    later: float
-    admitted: int
-    refused: int
+    whole: float
+    setup: float
+    plan: Plan
+
+    @property
+    def verdicts(self) -> float:
+        """Seconds beyond the setup."""
+        return max(self.whole - self.setup, 1e-9)
+
+    @property
+    def each(self) -> float:
+        """Seconds per verdict."""
+        return self.verdicts / len(self.plan.outcomes)
+
+    @property
+    def said(self) -> str:
+        """How the verdicts went."""
+        admitted = len(self.plan.admissions)
+        return f"{admitted} admitted, {len(self.plan.outcomes) - admitted} refused"
 
 
-def _rates(world: Snapshot, runs: int) -> Rates:
+def cost(world: Snapshot, policy: Policy = CALM, runs: int = RUNS) -> Cost:
+    """What a cycle of this world costs."""
     plans: list[Plan] = []
+
+    def cycle() -> None:
+        plans[:] = [run_cycle(world, policy, NOW)]
+
     with quiet_collector():
-        rates = [_rate(world, plans) for _ in range(runs + 1)]
-    plan = plans[-1]
-    refused = sum(1 for one in plan.outcomes if len(one.clusters) > 1)
-    return Rates(rates[0], statistics.median(rates[1:]), len(plan.admissions), refused)
+        cycle()
+        whole = statistics.median(cpu_seconds(cycle) for _ in range(runs))
+        return Cost(whole, setup(world, policy, runs), plans[0])
 
 
-def _rate(world: Snapshot, plans: list[Plan]) -> float:
-    """One cycle; its plan is the last one in the list."""
-    plans.clear()
-    spent = cpu_seconds(lambda: plans.append(run_cycle(world, POLICY, NOW)))
-    return len(plans[0].outcomes) / spent
+def setup(world: Snapshot, policy: Policy = CALM, runs: int = RUNS) -> float:
+    """CPU seconds of a cycle in which nothing waits."""
+    idle = replace(world, pending=())
+    run_cycle(idle, policy, NOW)
+    return statistics.median(cpu_seconds(lambda: run_cycle(idle, policy, NOW)) for _ in range(runs))
 
 
-def _lone(name: str, size: Size) -> Figure:
+def slope(sizes: Iterable[int], seconds: Iterable[float]) -> float:
+    """The least-squares slope between logarithms."""
+    found, _ = np.polyfit(np.log(list(sizes)), np.log(list(seconds)), 1)
+    return float(found)
+
+
+def _verdicts() -> list[Figure]:
+    """Refusals and admissions apart, at 10,000 pending."""
+    costs = {name: cost(busy_world(Size(filled=filled))) for filled, name in FILLS}
+    full, empty, crowded = (costs[name] for name in ("full", "empty", "90 % full"))
+    refused = len(empty.plan.outcomes) - len(empty.plan.admissions)
+    admission = (empty.verdicts - refused * full.each) / max(1, len(empty.plan.admissions))
+    found = [
+        at_least("cycle", "refusals", 1 / full.each, "/s", 20_000, f"full: {full.said}"),
+        at_most("cycle", "an admission", admission * 1e6, "µs", 500, f"empty: {empty.said}"),
+        shown("cycle", "verdicts, 90 % full", 1 / crowded.each, "/s", crowded.said),
+    ]
+    found += [
+        shown("cycle", f"setup of a cycle, {name}", one.setup * 1000, "ms")
+        for name, one in costs.items()
+    ]
+    return found
+
+
+def _grown(name: str, sizes: tuple[int, ...], costs: list[Cost], *, whole: float) -> list[Figure]:
+    """How a cycle and a verdict grow; the times are in the note."""
+    times = ", ".join(
+        f"{size:,}: {one.whole * 1000:,.0f} ms ({one.said})"
+        for size, one in zip(sizes, costs, strict=True)
+    )
+    total = slope(sizes, [one.whole for one in costs])
+    if name == "clusters":
+        return [at_most("cycle", f"slope of a cycle over {name}", total, "", whole, times)]
+    each = slope(sizes, [one.each for one in costs])
+    found = [at_most("cycle", f"slope of a verdict over {name}", each, "", 0.15, times)]
+    if name == "pending":
+        found.insert(0, at_most("cycle", f"slope of a cycle over {name}", total, "", whole, times))
+    return found
+
+
+def _growth() -> list[Figure]:
+    """A cycle of a full federation against each size, in which all are refused."""
+    full = Size(filled=1.0)
+    busy = busy_world(replace(full, pending=2_000))
+    return [
+        *_grown(
+            "pending",
+            PENDING,
+            [cost(busy_world(replace(full, pending=one)), runs=1) for one in PENDING],
+            whole=1.15,
+        ),
+        *_grown(
+            "queues",
+            QUEUES,
+            [cost(busy_world(replace(full, pending=2_000, queues=one))) for one in QUEUES],
+            whole=1.15,
+        ),
+        *_grown("usage", ENTRIES, [cost(with_usage(busy, one)) for one in ENTRIES], whole=1.15),
+        *_grown(
+            "clusters",
+            CLUSTERS,
+            [
+                cost(
+                    busy_world(replace(full, pending=2_000, clusters=one, nodes=32), 60 * one),
+                    runs=1,
+                )
+                for one in CLUSTERS
+            ],
+            whole=1.0,
+        ),
+    ]
+
+
+def _contention() -> list[Figure]:
+    """What searches and reservations add."""
+    world = busy_world(Size(filled=1.0, pending=2_000))
+    calm, searched = cost(world), cost(world, POLICY)
+    title = "a cycle with 16 searches ÷ without"
+    note = f"{len(searched.plan.claims)} claims; {calm.whole * 1000:,.0f} ms without"
+    found = [at_most("cycle", title, searched.whole / calm.whole, "×", 2, note)]
+    small = busy_world(Size(filled=0.9, pending=2_000, clusters=10), 2_000)
+    without, kept = cost(small, replace(CALM, patience_seconds=0)), cost(small)
+    title = "10 clusters, 2,000 pending, 90 % full: with reservations ÷ without"
+    note = f"{without.whole * 1000:,.0f} ms without"
+    found.append(at_most("cycle", title, kept.whole / without.whole, "×", 1.3, note))
+    wide = with_usage(busy_world(Size(filled=0.9, pending=0, queues=1_000)), 100_000)
+    title = "setup of a cycle: nothing pending, 100,000 usage entries, 1,000 queues"
+    found.append(at_most("cycle", title, setup(wide) * 1000, "ms", 10))
+    return found
+
+
+def _lone(name: str, size: Size, gangs: int) -> Figure:
     """What a cycle costs for one job alone: the latency of a lone binding begins with it."""
-    world = core_world(size)
-    with quiet_collector():
-        run_cycle(world, POLICY, NOW)
-        spent = [cpu_seconds(lambda: run_cycle(world, POLICY, NOW)) for _ in range(LONE_RUNS)]
-    title = f"run_cycle, 1 pending, {name}, later cycles: median"
-    return shown("cycle", title, statistics.median(spent) * 1000, "ms", "CPU time")
+    found = cost(busy_world(size, gangs), POLICY, LONE_RUNS)
+    title = f"a cycle, 1 pending, {name}: median"
+    return shown("cycle", title, found.whole * 1000, "ms", "CPU time")
 
 
 def figures() -> list[Figure]:
-    """Each fill at 10,000 pending, flat and in a tree, then 100,000 pending against it; one job."""
-    found = []
+    """Verdicts, growth, contention, and one job alone."""
     try:
-        for filled, name in FILLS:
-            world = core_world(Size(filled=filled))
-            rates = _rates(world, RUNS)
-            note = (
-                f"100 clusters, 200 queues, 100 tenants; {rates.admitted} admitted,"
-                f" {rates.refused} refused with reasons per cluster"
-            )
-            title = f"run_cycle, 10,000 pending, {name}"
-            for which, rate in (("first cycle", rates.first), ("later cycles", rates.later)):
-                figure = f"{title}, {which}"
-                found.append(at_least("cycle", figure, rate, "verdicts/s", 10_000, note))
-            tree = _rates(in_tree(world), RUNS)
-            figure = f"{title}, queues in a tree of 4 levels, later cycles"
-            found.append(at_least("cycle", figure, tree.later, "verdicts/s", 10_000, note))
-            large = _rates(core_world(Size(filled=filled, pending=100_000)), 1)
-            note = f"later cycles; {large.admitted} admitted, {large.refused} refused"
-            title = f"time per verdict at 100,000 pending ÷ at 10,000, {name}"
-            found.append(at_most("cycle", title, rates.later / large.later, "×", 1.15, note))
-        found += [_lone(*world) for world in LONE]
+        return [*_verdicts(), *_growth(), *_contention(), *(_lone(*one) for one in LONE)]
     except TraceMissingError as error:
-        found.append(shown("cycle", "run_cycle", None, "verdicts/s", str(error)))
-    return found
+        return [shown("cycle", "run_cycle", None, "/s", str(error))]

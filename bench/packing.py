@@ -180,7 +180,8 @@ def _row(workload: str, nodes: Sequence[Node]) -> Figure:
     mine, fit, least = (sum(column) / len(SEEDS) for column in zip(*shares, strict=True))
     note = (
         f"Best Fit {fit:.3f}, FGD {least:.3f}; arrivals of 100 % of {gpus} GPUs from "
-        f"{len(population)} pods; seeds {', '.join(map(str, SEEDS))}"
+        f"{len(population)} pods of whole GPUs, those with a part of one left out; "
+        f"seeds {', '.join(map(str, SEEDS))}"
     )
     # The mean of three seeds is compared to the thousandth of a percent, as it is printed.
     return at_least("packing", title, round(mine, 3), "%", round(max(fit, least), 3), note)

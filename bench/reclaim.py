@@ -85,7 +85,7 @@ def _running(rng: random.Random, member: int) -> tuple[list[Workload], list[Leaf
             cluster=cluster, bound=grant.amounts, minimum_reached=True, decision=made
         )
         decision = Decision(id=made, epoch=1, at=since, order=number, grants=(grant,))
-        one = _admitted(one, decision, progress)
+        one = admitted(one, decision, progress)
         found.append(one)
         leaves += _seats(one.binding_id, at, pods, pods - gang.minimum)
         at += pods
@@ -96,7 +96,8 @@ def _running(rng: random.Random, member: int) -> tuple[list[Workload], list[Leaf
     return found, leaves
 
 
-def _admitted(one: Workload, decision: Decision, progress: Progress) -> Workload:
+def admitted(one: Workload, decision: Decision, progress: Progress) -> Workload:
+    """The same one once it runs in a cluster as its decision says."""
     values = {name: getattr(one, name) for name in one.__slots__}
     values |= {
         "decision": decision,

@@ -128,5 +128,5 @@ def test_the_table_of_the_readme_is_put_in_once():
     assert "| old |" in once
     assert "| old |" not in again
     assert again.replace("| new |", "| old |") == once
-    assert again.startswith("# name\n\nfirst screen\n\n## Beside its peers\n")
+    assert again.startswith("# name\n\nfirst screen\n\n## Beside karmada-scheduler\n")
     assert again.endswith("## Next steps\n\nread on\n")
