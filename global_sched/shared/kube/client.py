@@ -14,7 +14,7 @@ from typing_extensions import TypeVar
 
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.kube.channel import Body, decoded, target_of, with_kind
-from global_sched.shared.kube.decode import codec
+from global_sched.shared.kube.decode import NO_KIND, codec
 from global_sched.shared.kube.errors import DecodeError, Target
 from global_sched.shared.kube.reading import Listing, Reader
 
@@ -66,7 +66,7 @@ class Client(Reader):
         path = resource.path(namespace)
         whole = with_kind(body, resource)
         answer = await self._channel.send("POST", path, target, params=params, body=whole)
-        return _stored(decoded(answer, codec(type), target), target)
+        return _stored(decoded(answer, codec(type), target), target, dry_run=dry_run)
 
     async def replace(
         self,
@@ -88,7 +88,7 @@ class Client(Reader):
         params = _write_params(dry_run=dry_run)
         whole = with_kind(body, resource)
         answer = await self._channel.send("PUT", path, target, params=params, body=whole)
-        return _stored(decoded(answer, codec(type), target), target)
+        return _stored(decoded(answer, codec(type), target), target, name, dry_run=dry_run)
 
     async def patch(  # noqa: PLR0913 - the parameters are those of the API
         self,
@@ -121,7 +121,7 @@ class Client(Reader):
         answer = await self._channel.send(
             "PATCH", path, target, params=params, body=body, content_type=kind.value
         )
-        return _stored(decoded(answer, codec(type), target), target)
+        return _stored(decoded(answer, codec(type), target), target, name, dry_run=dry_run)
 
     async def delete(
         self,
@@ -148,7 +148,8 @@ class Client(Reader):
         if propagation is not None:
             options["propagationPolicy"] = propagation.value
         target = target_of("delete", resource, namespace, name)
-        await self._channel.send("DELETE", resource.path(namespace, name), target, body=options)
+        path = resource.path(namespace, name)
+        _answered(await self._channel.send("DELETE", path, target, body=options), target)
 
     async def post_subresource(
         self,
@@ -162,9 +163,7 @@ class Client(Reader):
         """POST to a subresource that is an action: `binding`, `eviction`."""
         target = target_of("create", resource, namespace, name, subresource)
         path = resource.path(namespace, name, subresource)
-        return decoded(
-            await self._channel.send("POST", path, target, body=body), codec(dict), target
-        )
+        return _answered(await self._channel.send("POST", path, target, body=body), target)
 
     async def raw(
         self,
@@ -182,14 +181,25 @@ class Client(Reader):
         await self.transport.close()
 
 
-def _stored(found: T, target: Target) -> T:
-    """The answer to a write. Raises DecodeError for an object that no server has stored.
+def _stored(found: T, target: Target, name: str = "", *, dry_run: bool = False) -> T:
+    """The answer to a write. Raises DecodeError for anything but the object that was written.
 
     Its version is what the next write builds on: an empty one would be refused for ever.
     """
-    meta = getattr(found, "metadata", None)
-    if meta is not None and getattr(meta, "resource_version", None) == "":
+    identity = codec(type(found)).identity_of(found)
+    if not identity.key.name or (name and identity.key.name != name):
+        said = f"it is {identity.key.name!r}" if identity.key.name else "it names no object"
+        raise DecodeError(f"the answer cannot be read: {said}", target=target)
+    if not identity.resource_version and not dry_run:
         raise DecodeError("the answer cannot be read: it has no resourceVersion", target=target)
+    return found
+
+
+def _answered(answer: bytes, target: Target) -> dict[str, Any]:
+    """The answer to an action or a deletion: a Status or an object. Raises DecodeError."""
+    found = decoded(answer, codec(dict), target)
+    if not found.get("kind"):
+        raise DecodeError(f"the answer cannot be read: {NO_KIND}", target=target)
     return found
 
 

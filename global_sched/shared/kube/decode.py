@@ -7,7 +7,7 @@ instead of an exception: one bad object must never hide the others.
 
 from enum import StrEnum
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -54,7 +54,12 @@ class ListMeta(msgspec.Struct, rename={"resource_version": "resourceVersion", "n
     next: str = ""
 
 
+NO_KIND: Final = "it does not say of which kind it is"
+"""Every answer of an API server does: an empty list without it is no sign that there is nothing."""
+
+
 class _List(msgspec.Struct, Generic[T]):
+    kind: str = ""
     metadata: ListMeta = msgspec.field(default_factory=ListMeta)
     items: list[T] | None = None
 
@@ -99,6 +104,8 @@ class Codec(Generic[T]):
             whole = self._list.decode(body)
         except UNDECODABLE:
             return self._salvage_page(body)
+        if not whole.kind:
+            raise SalvageError(NO_KIND)
         return Page(
             items=whole.items or [],
             malformed=[],
@@ -108,6 +115,8 @@ class Codec(Generic[T]):
 
     def _salvage_page(self, body: bytes) -> Page[T]:
         parts = dict(members(body))
+        if b"kind" not in parts:
+            raise SalvageError(NO_KIND)
         try:
             meta = msgspec.json.decode(parts.get(b"metadata", b"{}"), type=ListMeta)
         except UNDECODABLE as error:

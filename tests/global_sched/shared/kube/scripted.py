@@ -91,6 +91,17 @@ def says(body: Any, *, status: int = 200, headers: dict[str, str] | None = None)
     return answer
 
 
+def stores() -> Answer:
+    """The object that a request names, as a server that has stored it answers."""
+
+    async def answer(request: web.Request) -> web.Response:
+        steps = [one for one in request.path.split("/") if one not in {"status", "binding"}]
+        meta = {"name": steps[-1], "resourceVersion": "1"}
+        return web.json_response({"kind": "Stored", "metadata": meta})
+
+    return answer
+
+
 def fails(code: int, reason: str, *, headers: dict[str, str] | None = None, **more: Any) -> Answer:
     """A Status answer."""
     status = {"kind": "Status", "code": code, "reason": reason, "message": f"because {reason}"}

@@ -36,6 +36,7 @@ from tests.global_sched.shared.kube.scripted import (
     listing,
     says,
     serving,
+    stores,
     thing,
 )
 from tests.virtual_time import virtual_time
@@ -86,7 +87,7 @@ from tests.virtual_time import virtual_time
 )
 async def test_requests(call, want):
     """Every verb goes to the path and with the parameters that the API documents."""
-    async with serving(says({})) as script:
+    async with serving(stores()) as script:
         client = script.client(user_agent="test/1")
         await call(client)
         await client.close()
@@ -99,7 +100,7 @@ async def test_requests(call, want):
 
 async def test_patch_kinds_are_content_types():
     """The kind of a patch is its content type."""
-    async with serving(says({})) as script:
+    async with serving(stores()) as script:
         client = script.client()
         for kind in PatchKind:
             await client.patch(QUEUES, "q", [] if kind is PatchKind.JSON else {}, kind=kind)
@@ -115,7 +116,7 @@ async def test_patch_kinds_are_content_types():
 
 async def test_delete_options():
     """Preconditions, grace and propagation travel in the body."""
-    async with serving(says({})) as script:
+    async with serving(stores()) as script:
         client = script.client()
         await client.delete(
             PODS,
@@ -322,15 +323,43 @@ async def test_the_observer_hears_of_every_request():
     assert all(seconds >= 0 for _, _, seconds in heard)
 
 
-@pytest.mark.parametrize("answer", [{}, {"metadata": {"name": "a"}}], ids=["empty", "no version"])
-async def test_an_answer_to_a_write_without_a_version_is_not_believed(answer):
+ANSWERS = [
+    pytest.param({}, "it names no object", id="empty"),
+    pytest.param({"metadata": {"name": "a"}}, "it has no resourceVersion", id="no version"),
+    pytest.param(
+        {"metadata": {"name": "b", "resourceVersion": "1"}}, "it is 'b'", id="another object"
+    ),
+    pytest.param(
+        {"metadata": {"resourceVersion": "1"}, "items": []}, "it names no object", id="a list"
+    ),
+]
+
+
+@pytest.mark.parametrize("type_", [Lease, dict])
+@pytest.mark.parametrize(("answer", "why"), ANSWERS)
+async def test_an_answer_to_a_write_that_is_not_the_object_is_not_believed(answer, why, type_):
     """No server has stored such an object, and the next write could not build on it."""
-    async with serving(says(answer), says(answer)) as script:
+    async with serving(says(answer)) as script:
         client = script.client()
-        with pytest.raises(DecodeError, match="no resourceVersion"):
-            await client.replace(LEASES, "a", {}, namespace="ns", type=Lease)
-        with pytest.raises(DecodeError, match="no resourceVersion"):
-            await client.patch(LEASES, "a", {}, namespace="ns", type=Lease)
+        with pytest.raises(DecodeError, match=why):
+            await client.replace(LEASES, "a", {}, namespace="ns", type=type_)
+        with pytest.raises(DecodeError, match=why):
+            await client.patch(LEASES, "a", {}, namespace="ns", type=type_)
+        await client.close()
+
+
+@pytest.mark.parametrize("answer", [{}, {"metadata": {"resourceVersion": "1"}, "items": []}])
+async def test_an_answer_of_no_kind_is_not_believed(answer):
+    """It shows neither that a pod was bound, nor that one was deleted, nor that there are none."""
+    async with serving(says(answer)) as script:
+        client = script.client()
+        for call in (
+            client.post_subresource(PODS, "p", "binding", {}, namespace="ns"),
+            client.delete(PODS, "p", namespace="ns"),
+            client.list(PODS),
+        ):
+            with pytest.raises(DecodeError, match="it does not say of which kind it is"):
+                await call
         await client.close()
 
 

@@ -79,7 +79,9 @@ def test_what_is_no_list_is_refused(body):
 
 def test_null_items_are_no_items():
     """Servers write null for an empty list."""
-    page = codec(KubeObject).page(b'{"metadata":{"resourceVersion":"1"},"items":null}')
+    page = codec(KubeObject).page(
+        b'{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":null}'
+    )
 
     assert (page.items, page.resource_version) == ([], "1")
 

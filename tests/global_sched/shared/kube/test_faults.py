@@ -21,7 +21,7 @@ from global_sched.shared.kube.errors import (
 )
 from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan, FaultyTransport
 from global_sched.shared.kube.transport import AiohttpTransport
-from tests.global_sched.shared.kube.scripted import event, says, serving, streams, thing
+from tests.global_sched.shared.kube.scripted import event, serving, stores, streams, thing
 from tests.virtual_time import virtual_time
 
 FIVE = [event("ADDED", thing(name, version)) for version, name in enumerate("abcde", 10)]
@@ -60,7 +60,7 @@ async def attempt(call):
 @virtual_time
 async def test_the_nth_call_fails(kind, want, want_sent):
     """Exactly the named call meets the fault; the server sees it only if the kind says so."""
-    async with serving(says({})) as script:
+    async with serving(stores()) as script:
         client, plan = faulty(
             script, Fault("patch", "queues.*", kind=kind, nth=2), Fault("get", "*", kind=kind)
         )
@@ -76,7 +76,7 @@ async def test_the_nth_call_fails(kind, want, want_sent):
 async def test_counts_are_per_verb_resource_and_name():
     """A fault counts only the calls that it matches."""
     fault = Fault("patch", "queues.*/status", "gold", kind=FaultKind.CONFLICT, times=2)
-    async with serving(says({})) as script:
+    async with serving(stores()) as script:
         client, plan = faulty(script, fault)
         outcomes = [
             await attempt(client.patch(QUEUES, name, {}, subresource=sub))
@@ -97,7 +97,7 @@ async def test_counts_are_per_verb_resource_and_name():
 @virtual_time
 async def test_held_calls_wait_for_release():
     """A test can stop the world at a call, look, and let it go on."""
-    async with serving(says({})) as script:
+    async with serving(stores()) as script:
         client, plan = faulty(script, Fault("patch", "*", kind=FaultKind.HOLD))
         call = asyncio.create_task(client.patch(QUEUES, "q", {}))
         await asyncio.sleep(100)
@@ -155,7 +155,7 @@ async def test_half_open_lasts_the_inactivity_time():
 @virtual_time
 async def test_clearing_heals():
     """After `clear` nothing fails any more."""
-    async with serving(says({})) as script:
+    async with serving(stores()) as script:
         client, plan = faulty(script, Fault("*", "*", kind=FaultKind.ERROR, times=99))
         assert await attempt(client.get(QUEUES, "q")) is ServerError
         plan.clear()
