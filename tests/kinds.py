@@ -8,6 +8,7 @@ from tests.wire_templates import (
     deployment,
     job_set,
     leader_worker_set,
+    mpi_job,
     pod_template,
     pytorch_job,
     ray_cluster,
@@ -51,6 +52,7 @@ SAMPLES: Final[Mapping[str, Object]] = {
             dependsOn=[{"name": "prepare", "status": "Complete"}],
         ),
     ),
+    "MPIJob.kubeflow.org": mpi_job("solve", 3, template=_POD, launcher=_POD),
     "RayCluster.ray.io": ray_cluster(
         "ray", worker_group("gpu", 4, 2, hosts=2, template=_POD), head=_POD
     ),

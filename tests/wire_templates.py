@@ -314,3 +314,32 @@ def ray_job(
         | own
         | dict(spec or {}),
     }
+
+
+def mpi_job(
+    name: str,
+    workers: int | None = 2,
+    *,
+    namespace: str = "team-a",
+    template: Object | None = None,
+    launcher: Object | None = None,
+    run: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Object:
+    """An MPIJob of a launcher and workers, whose workers go with its end."""
+    worker: Object = {"template": template or pod_template()}
+    worker |= {} if workers is None else {"replicas": workers}
+    return {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": {
+            "runPolicy": {"cleanPodPolicy": "Running"} | dict(run or {}),
+            "mpiReplicaSpecs": {
+                "Launcher": {"replicas": 1, "template": launcher or pod_template()},
+                "Worker": worker,
+            },
+        }
+        | dict(spec or {}),
+    }

@@ -1,4 +1,4 @@
-"""JobSets, RayClusters and RayJobs on a real Karmada: binding, placement, pods, status, the end."""
+"""The kinds of AI teams on a real Karmada: binding, placement, pods, status, the end."""
 
 import json
 
@@ -10,6 +10,7 @@ from tests.e2e.waiting import until
 from tests.wire import GPU, placement
 from tests.wire_templates import (
     job_set,
+    mpi_job,
     pod_template,
     ray_cluster,
     ray_job,
@@ -69,6 +70,17 @@ def tune(space, *, code=0, **more):
         namespace=space,
         **more,
     )
+
+
+def solve(space, *, code=0):
+    """An MPIJob of two workers, and a launcher that comes once they are ready."""
+    launcher = pod(gpus=0, seconds=4, code=code)
+    job = mpi_job(
+        "solve", 2, template=pod(), launcher=launcher, run={"backoffLimit": 0}, namespace=space
+    )
+    job["spec"]["launcherCreationPolicy"] = "WaitForWorkersReady"
+    job["spec"]["mpiReplicaSpecs"]["Launcher"]["restartPolicy"] = "Never"
+    return job
 
 
 async def copy_status(world, space, obj):
@@ -163,6 +175,36 @@ async def test_a_ray_job(world, space, code, want):
         return (found.get("status") or {}).get("jobDeploymentStatus") == want[0]
 
     await until(told, "the template says so, too")
+
+
+@pytest.mark.parametrize(
+    ("code", "want"),
+    [pytest.param(0, "Succeeded", id="it succeeds"), pytest.param(3, "Failed", id="it fails")],
+)
+async def test_an_mpi_job(world, space, code, want):
+    """Workers, then the launcher in the same rack; its end is the job's, and workers go with it."""
+    job = solve(space, code=code)
+    await world.submit(job, where=EAST)
+    status = await until_ended(world, space, job)
+    told = [one["type"] for one in status["conditions"] if one["status"] == "True"]
+
+    assert want in told
+
+    async def workers_gone():
+        return [
+            one["metadata"]["name"]
+            for one in await world.pods("east", space)
+            if one["status"]["phase"] == "Running"
+        ] == []
+
+    await until(workers_gone, "the workers are gone")
+
+    async def at_the_template():
+        found = await world.get(kinds.MPI_JOBS, "solve", space)
+        listed = (found.get("status") or {}).get("conditions") or ()
+        return want in [one["type"] for one in listed]
+
+    await until(at_the_template, "the template says so, too")
 
 
 @pytest.mark.parametrize("make", [steps, cluster, tune])

@@ -1,4 +1,4 @@
-"""JobSets, RayClusters and RayJobs from the template to running pods, and back to their end."""
+"""New kinds from the template to running pods and to their end: JobSet, MPIJob, Ray's."""
 
 import asyncio
 
@@ -12,6 +12,7 @@ from tests.virtual_time import virtual_time
 from tests.wire import GPU, placement
 from tests.wire_templates import (
     job_set,
+    mpi_job,
     pod_template,
     ray_cluster,
     ray_job,
@@ -180,17 +181,10 @@ async def test_a_ray_job_runs_to_its_end(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("shutdown", "want"),
-    [
-        pytest.param(True, True, id="its cluster goes: it holds nothing"),
-        pytest.param(False, False, id="its cluster stays: it holds what it has"),
-    ],
-)
 @virtual_time
-async def test_a_ray_job_that_fails(tmp_path, shutdown, want):
-    """A failed submitter ends the job; what its pods hold is counted as long as they run."""
-    job = tune(code=1, spec={"shutdownAfterJobFinishes": shutdown})
+async def test_a_failed_ray_job_whose_cluster_stays(tmp_path):
+    """Its pods run on after the end of the job: it holds what it has."""
+    job = tune(code=1, spec={"shutdownAfterJobFinishes": False})
     job["spec"]["submitterConfig"] = {"backoffLimit": 0}
     async with whole(tmp_path, member("west", nodes=3)) as world:
         await world.submit(job)
@@ -199,36 +193,55 @@ async def test_a_ray_job_that_fails(tmp_path, shutdown, want):
         template = await world.admin.get(kinds.RAY_JOBS, "tune", namespace=TEAM)
 
         assert template["status"]["jobStatus"] == "FAILED"
-        assert one.finished is want
-        assert bool(await placed(world, "west")) is not want
+        assert not one.finished
+        assert set(await placed(world, "west")) == {"headgroup", "gpu"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("obj", "field"),
-    [
-        pytest.param(steps(spec={"suspend": True}), kinds.JOB_SETS, id="a JobSet"),
-        pytest.param(cluster(), kinds.RAY_CLUSTERS, id="a RayCluster"),
-        pytest.param(tune(), kinds.RAY_JOBS, id="a RayJob"),
-    ],
-)
 @virtual_time
-async def test_suspended_ones_are_held_and_resumed(tmp_path, obj, field):
-    """One that is suspended goes nowhere; once it is resumed it runs."""
-    name = obj["metadata"]["name"]
-    obj = {**obj, "spec": {**obj["spec"], "suspend": True}}
-    async with whole(tmp_path, member("west", nodes=5)) as world:
-        await world.submit(obj)
+async def test_suspended_ones_are_held_and_resumed(tmp_path):
+    """What is suspended goes nowhere; once it is resumed it runs."""
+    resources = {"steps": kinds.JOB_SETS, "ray": kinds.RAY_CLUSTERS, "tune": kinds.RAY_JOBS}
+    objects = [steps(), cluster(), tune()]
+    for obj in objects:
+        obj["spec"]["suspend"] = True
+    async with whole(tmp_path, member("west", racks=3, nodes=4)) as world:
+        await world.submit(*objects)
         await asyncio.sleep(10)
-        _, outcome = await workload(world, name)
+        said = {(await workload(world, name))[1].verdict.reason for name in resources}
         held = await placed(world, "west")
-        body = {"spec": {"suspend": False}}
-        await world.admin.patch(field, name, body, namespace=TEAM)
-        await asyncio.sleep(15)
+        for name, resource in resources.items():
+            body = {"spec": {"suspend": False}}
+            await world.admin.patch(resource, name, body, namespace=TEAM)
+        await asyncio.sleep(12)
 
-        assert outcome.verdict.reason == "Suspended"
+        assert said == {"Suspended"}
         assert held == {}
-        assert await placed(world, "west") != {}
+        assert set(await placed(world, "west")) >= {"data", "headgroup", "gpu"}
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_an_mpi_job_runs_to_its_end(tmp_path):
+    """Workers first, then the launcher in room that was kept; the workers go with its end."""
+    launcher = pod(gpus=0, seconds=15)
+    job = mpi_job("solve", 2, template=pod(), launcher=launcher, run={"backoffLimit": 0})
+    job["spec"]["launcherCreationPolicy"] = "WaitForWorkersReady"
+    job["spec"]["mpiReplicaSpecs"]["Launcher"]["restartPolicy"] = "Never"
+    async with whole(tmp_path, member("west", racks=2, nodes=2)) as world:
+        await world.submit(job)
+        await asyncio.sleep(12)
+        pods = [one for one in await world.pods("west") if one["spec"].get("nodeName")]
+        used = {one["spec"]["nodeName"].rpartition("-")[0] for one in pods}
+        await asyncio.sleep(40)
+        one, _ = await workload(world, "solve")
+        template = await world.admin.get(kinds.MPI_JOBS, "solve", namespace=TEAM)
+        told = [c["type"] for c in template["status"]["conditions"] if c["status"] == "True"]
+
+        assert (len(pods), len(used)) == (3, 1)
+        assert "Succeeded" in told
+        assert one.finished
+        assert await placed(world, "west") == {}
 
 
 @pytest.mark.slow

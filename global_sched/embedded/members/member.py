@@ -12,6 +12,7 @@ from global_sched.embedded.members.hyper_nodes import HyperNodeCounts
 from global_sched.embedded.members.job_sets import JobSets
 from global_sched.embedded.members.kubelet import Kubelets
 from global_sched.embedded.members.leader_worker_sets import LeaderWorkerSets
+from global_sched.embedded.members.mpi_jobs import MPIJobs
 from global_sched.embedded.members.nodes import NodeKeeper
 from global_sched.embedded.members.options import MemberOptions
 from global_sched.embedded.members.pytorch import PyTorchJobs
@@ -29,6 +30,7 @@ from global_sched.shared.api.resource import (
     HYPER_NODES,
     JOB_SETS,
     LEADER_WORKER_SETS,
+    MPI_JOBS,
     NODES,
     PODS,
     PYTORCH_JOBS,
@@ -46,6 +48,7 @@ from global_sched.shared.kube.preflight import missing_resources
 ALWAYS: Final = (NODES, PODS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JOBS)
 OPTIONAL: Final[Mapping[Resource, Callable[[Cluster], WorkloadController]]] = {
     PYTORCH_JOBS: PyTorchJobs,
+    MPI_JOBS: MPIJobs,
     LEADER_WORKER_SETS: LeaderWorkerSets,
     JOB_SETS: JobSets,
     RAY_CLUSTERS: RayClusters,

@@ -81,6 +81,8 @@ PREEMPTABLE: Final = "volcano.sh/preemptable"
 TEMPLATE_UID_VOLCANO: Final = "volcano.sh/template-uid"
 
 # Kubeflow
+KUBEFLOW_OPERATOR: Final = "training.kubeflow.org/operator-name"
+KUBEFLOW_ROLE: Final = "training.kubeflow.org/job-role"
 REPLICA_TYPE: Final = "training.kubeflow.org/replica-type"
 REPLICA_INDEX: Final = "training.kubeflow.org/replica-index"
 PYTORCH_JOB_NAME: Final = "training.kubeflow.org/job-name"

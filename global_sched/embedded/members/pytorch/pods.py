@@ -7,12 +7,16 @@ from typing import Final
 
 from global_sched.embedded.members.cluster import owner_reference, template_pod
 from global_sched.propagation.fields import Obj, get, name_of
-from global_sched.shared.api.names import PYTORCH_JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
+from global_sched.shared.api.names import (
+    KUBEFLOW_OPERATOR,
+    KUBEFLOW_ROLE,
+    PYTORCH_JOB_NAME,
+    REPLICA_INDEX,
+    REPLICA_TYPE,
+)
 
 PORT: Final = 23456
 PORT_NAME: Final = "pytorchjob-port"
-OPERATOR: Final = "training.kubeflow.org/operator-name"
-ROLE: Final = "training.kubeflow.org/job-role"
 CONTROLLER: Final = "pytorchjob-controller"
 MASTER: Final = "Master"
 WORKER: Final = "Worker"
@@ -39,12 +43,12 @@ def replica_name(job: Obj, kind: str, index: int) -> str:
 def replica_labels(job: Obj, kind: str, index: int) -> dict[str, str]:
     """The labels by which replicas are found."""
     labels = {
-        OPERATOR: CONTROLLER,
+        KUBEFLOW_OPERATOR: CONTROLLER,
         PYTORCH_JOB_NAME: name_of(job),
         REPLICA_INDEX: str(index),
         REPLICA_TYPE: kind.lower(),
     }
-    return labels | ({ROLE: "master"} if kind == MASTER else {})
+    return labels | ({KUBEFLOW_ROLE: "master"} if kind == MASTER else {})
 
 
 def make_pod(job: Obj, kind: str, index: int) -> Obj:

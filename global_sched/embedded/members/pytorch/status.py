@@ -10,13 +10,12 @@ from typing import Final
 from global_sched.embedded.members.pytorch.pods import (
     CONTROLLER,
     MASTER,
-    OPERATOR,
     WORKER,
     replica_specs,
     replicas_of,
 )
 from global_sched.propagation.fields import Obj, get, labels, name_of, namespace_of
-from global_sched.shared.api.names import PYTORCH_JOB_NAME, REPLICA_TYPE
+from global_sched.shared.api.names import KUBEFLOW_OPERATOR, PYTORCH_JOB_NAME, REPLICA_TYPE
 
 RETRYABLE: Final = 128
 """Exit codes from here on are the system's doing: under ExitCode the pod is made anew."""
@@ -117,7 +116,7 @@ def make_status(
 def _replica_status(job: Obj, kind: str, counts: Counts) -> Obj:
     shown = {"active": counts.active, "succeeded": counts.succeeded, "failed": counts.failed}
     selector = {
-        OPERATOR: CONTROLLER,
+        KUBEFLOW_OPERATOR: CONTROLLER,
         PYTORCH_JOB_NAME: name_of(job),
         REPLICA_TYPE: kind.lower(),
     }

@@ -46,11 +46,11 @@ def first_priority(templates: Sequence[PodTemplate]) -> str:
     return next(filter(None, (one.spec.priority_class_name for one in templates)), "")
 
 
-def managed_here(managed_by: str, controller: str) -> None:
+def managed_here(managed_by: str, controller: str, field: str = "spec.managedBy") -> None:
     """Refuse an object that its own controller in the member would leave alone."""
     if managed_by and managed_by != controller:
         raise RefusedError(
-            "spec.managedBy",
+            field,
             f"is {managed_by[:80]!r}: nothing in the member would make its pods",
             f"leave it out, or use {controller}",
         )
