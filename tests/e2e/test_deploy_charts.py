@@ -75,7 +75,8 @@ def test_helm_reads_a_chart_as_make_release_packs_it(helm, tmp_path, chart):
     archive = tmp_path / "chart.tgz"
     archive.write_bytes(packed_chart(CHARTS / chart, 0))
 
-    said = [helm("template", "x", str(one), *VALUES[chart]) for one in (archive, CHARTS / chart)]
+    common = ("--kube-version", KUBERNETES, *VALUES[chart])
+    said = [helm("template", "x", str(one), *common) for one in (archive, CHARTS / chart)]
 
     assert said[0] == said[1]
 
