@@ -92,7 +92,12 @@ def _admission() -> dict[str, Template]:
 
 
 def _interpreter() -> dict[str, Template]:
-    values = {"volcano-job": "volcanoJob", "volcano-queue": "volcanoQueue", "tenant": "tenant"}
+    values = {
+        "volcano-job": "volcanoJob",
+        "volcano-queue": "volcanoQueue",
+        "job-set": "jobSet",
+        "tenant": "tenant",
+    }
     return {
         f"interpreter-{name}.yaml": Template(
             source=f"deploy/interpreter/{name}.yaml", when=f".Values.interpreter.{value}"
