@@ -352,6 +352,6 @@ KIND: Final = WorkloadKind(
         queue="pod templates, then the object's annotation, then `schedulingPolicy.queue`",
         topology="annotations of the pod templates, equal in all",
         restarts="the training operator of the member (`restartPolicy`, `backoffLimit`)",
-        versions="kubeflow.org/v1 (training operator 1.x)",
+        versions="kubeflow.org/v1",
     ),
 )

@@ -368,6 +368,6 @@ KIND: Final = WorkloadKind(
         queue="`spec.queue`",
         topology="`spec.networkTopology`, and of each partition policy",
         restarts="its controller in the member: Volcano's, or the agent (policies, `maxRetry`)",
-        versions="batch.volcano.sh/v1alpha1 (Volcano 1.13 to 1.15)",
+        versions="batch.volcano.sh/v1alpha1",
     ),
 )
