@@ -42,7 +42,7 @@ from global_sched.shared.telemetry.logs import configure
 
 _DEADLINE: Final = 120.0
 """Seconds in which the jobs have to be where the examples expect them."""
-_SETTLED: Final = 10.0
+_SETTLED: Final = 30.0
 """Seconds without any change after which nothing more is expected to come."""
 _INTERRUPTED: Final = 130
 """Exit code of a demo that was ended before it knew its result, as shells have it."""

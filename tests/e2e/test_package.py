@@ -127,7 +127,7 @@ def demo(environment):
                 break
         yield printed
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=120) == 0
     assert list(environment.empty.iterdir()) == []
 
 
