@@ -140,7 +140,7 @@ async def test_the_demo_and_the_quickstart(environment, demo):
     assert any("expectations of the examples hold" in line for line in demo), demo
     assert [row for row in readme_rows() if row not in map(job_row, demo)] == []
     [kubeconfig] = [line.partition("=")[2] for line in demo if "export KUBECONFIG=" in line]
-    kubectl = built(upstreams(VERSION))["kubectl"]
+    kubectl = built(upstreams(VERSION), say=print)["kubectl"]
     tools = f"{environment.home / 'bin'}:{kubectl.parent}:{os.defpath}"
     variables = environment.variables() | {"KUBECONFIG": kubeconfig, "PATH": tools}
     put = {"mine.yaml": quickstart_manifests()}

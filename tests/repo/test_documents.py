@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from global_sched.shared.api.reasons import Reason
 from global_sched.shared.kinds.crds import CRD_KINDS
 from global_sched.shared.telemetry.metrics import SPECS
 from tools.generate import ROOT
@@ -80,6 +81,16 @@ def test_no_role_asks_for_secrets_or_everything():
                 words = {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
                 assert not words & {"*", "secrets", "impersonate", "escalate", "bind"}, path
                 assert not any(word.endswith("/proxy") for word in words), path
+
+
+def test_the_page_for_tenants_names_reasons_that_there_are():
+    """A reason in the first column of docs/why-waiting.md is one that a condition has."""
+    text = (ROOT / "docs/why-waiting.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+
+    assert len(named) >= 15
+    assert named - {one.value for one in Reason} == set()
 
 
 def test_our_kinds_are_deployed_from_crds():
