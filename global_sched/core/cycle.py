@@ -1,5 +1,6 @@
 """One cycle: from a snapshot to a plan."""
 
+from math import inf
 from typing import Final
 
 from global_sched.core.make_room.claims import Claims
@@ -142,8 +143,9 @@ class Cycle:
         surplus.shares, surplus.granted = self.shares, granted or {}
         self.groups = Groups(waiting)
         self.line = QueueOrder([*waiting, *growing], self.statement)
-        self._behind: dict[QueueName, int] = {}
-        """Queues of which a patient gang was put off in this pass, and to which level."""
+        self._behind: dict[QueueName, tuple[int, float]] = {}
+        """Queues of which one was put off in this pass: to which level, and what does not pass it:
+        lower priorities than this."""
 
     def run(self, until: WorkloadKey | None = None) -> tuple[int, Workload] | None:
         """Run to the end, or to the workload's turn: its position and itself."""
@@ -185,7 +187,7 @@ class Cycle:
             return False
         if workload.key in self.keeping:
             return self._growth_level(workload) < level
-        if workload.queue in self._behind:
+        if self._behind_others(workload, level) < level:
             return True
         if workload.group:
             return self.groups.borrow_at(workload, self.statement) < level
@@ -219,17 +221,27 @@ class Cycle:
         return level
 
     def _resume_waiting(self, position: int, workload: Workload, level: int) -> int:
-        """The same of one that is pending: no other of its queue passes a patient one by that."""
-        behind = self._behind.get(workload.queue, level)
-        if behind < level:
-            return behind
+        """The same of one that is pending."""
+        if (own := self._behind_others(workload, level)) < level:
+            return own
         if not workload.group:
             own = self.claims.consider(workload, position, level)
         elif (own := self.groups.borrow_at(workload, self.statement)) >= level:
             consider_group(workload, self.groups, position, self.statement)
-        if own < level and is_patient(workload, self.statement):
-            self._behind[workload.queue] = own
+        if own < level:
+            patient = is_patient(workload, self.statement)
+            least = inf if patient else workload.priority
+            _, before = self._behind.get(workload.queue, (level, -inf))
+            self._behind[workload.queue] = (own, max(before, least))
         return own
+
+    def _behind_others(self, workload: Workload, level: int) -> int:
+        """The level of one of its queue that was put off and that it may not pass; else its own.
+
+        Of lower priority it would have to leave for that at once; a patient one nothing passes.
+        """
+        own, least = self._behind.get(workload.queue, (level, -inf))
+        return own if workload.priority < least else level
 
     def _copied(self) -> list[Keeping]:
         """The admitted copies, out of the line."""

@@ -6,7 +6,6 @@ the actions. `mark` and `rollback` undo a trial; `plan` is the committed stateme
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from global_sched.core.decisions import new_decision, reduced
 from global_sched.core.fit.ranking import Ranking
@@ -17,7 +16,6 @@ from global_sched.core.proof import Doubts
 from global_sched.core.quota.dominant_share import Amount, ShareKey
 from global_sched.core.quota.ledger import Charge, Ledger
 from global_sched.core.quota.water_filling import Ratio
-from global_sched.core.waiting import Waiting, kinds_of
 from global_sched.shared.model.decision import Backoff, Decision, Grant, Left
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
@@ -125,11 +123,6 @@ class Statement:
     def total(self, cluster: ClusterName) -> Resources:
         """What a cluster's nodes have in all."""
         return self.rooms.rooms[self.rooms.position[cluster]].total
-
-    @cached_property
-    def waiting(self) -> Waiting:
-        """Those that waited when the cycle began, by queue; in a trial also who has left in it."""
-        return kinds_of(self.snapshot.pending)
 
     # The transaction
 

@@ -20,6 +20,7 @@ from global_sched.core.place.admission import growth_for, offer_for
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Division, Workload
 
 
@@ -44,25 +45,13 @@ class _AllRights(Rights):
         """Nobody is asked."""
         return True
 
-    def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:  # noqa: ARG002 - a right's signature
-        """What has ended asks for nothing."""
+    def could_return(self, unit: Unit, held: Resources) -> bool:  # noqa: ARG002 - a right's signature
+        """What has ended takes nothing back."""
         return False
 
     def rightful(self, units: Sequence[Unit]) -> bool:  # noqa: ARG002 - a right's signature
         """What has ended takes nothing back."""
         return True
-
-    def lawful(self, units: Iterable[Unit]) -> bool:  # noqa: ARG002 - a right's signature
-        """Nobody is asked."""
-        return True
-
-    def lasts(self, units: Sequence[Unit], back: Sequence[Unit]) -> bool:  # noqa: ARG002 - a right's signature
-        """What has ended does not come back."""
-        return True
-
-    def refilled(self, units: Sequence[Unit], offer: Offer, field: AllRows) -> bool:  # noqa: ARG002 - a right's signature
-        """What has ended does not come back."""
-        return False
 
 
 class _Endings(Search):

@@ -32,10 +32,6 @@ Shown = tuple[tuple[Victim, ...], str]
 GROUP = "nobody leaves for a group of bindings: it only takes room that is free"
 _WIDE = "nobody leaves for what several clusters share: it only takes room that is free"
 _PARTITIONS = "nobody leaves for more groups of pods of one that runs: they only take free room"
-_STAY = (
-    "they stay: somebody who waits could take the room from it at once, another queue that has "
-    "less, or a higher priority in its own"
-)
 _NO_SEARCHES = f"they stay: {NO_SEARCHES}"
 
 
@@ -60,7 +56,7 @@ def victims_of(workload: Workload, cycle: Cycle) -> Shown:
     if isinstance(found, Nothing):
         least = cycle.statement.standings.of(workload).minimum_requests
         return (), _why_none(found, workload, least, cycle)
-    return _shown(found, workload), _why_they_stay(workload, found, cycle)
+    return _shown(found, workload), _why_they_stay(workload, cycle)
 
 
 def _why_none(found: Nothing, workload: Workload, asked: Resources, cycle: Cycle) -> str:
@@ -71,7 +67,7 @@ def _why_none(found: Nothing, workload: Workload, asked: Resources, cycle: Cycle
     return nobody(safe) if found.why == nobody() else f"{found.why}; {safe}"
 
 
-def _why_they_stay(workload: Workload, found: Found, cycle: Cycle) -> str:
+def _why_they_stay(workload: Workload, cycle: Cycle) -> str:
     """Why those do not leave who could; empty where they do."""
     statement = cycle.statement
     if statement.policy.searches_per_cycle <= 0:
@@ -79,7 +75,7 @@ def _why_they_stay(workload: Workload, found: Found, cycle: Cycle) -> str:
     least = statement.standings.of(workload).minimum_requests
     if rests(workload, least, statement):
         return _rests_until(workload, statement)
-    return _STAY if cycle.claims.provokes(workload, found, least) else ""
+    return ""
 
 
 def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
@@ -108,8 +104,7 @@ def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
         return (), _why_none(found, workload, amount, cycle)
     if statement.policy.searches_per_cycle <= 0:
         return _shown(found, workload), _NO_SEARCHES
-    stay = cycle.claims.provokes(workload, found, amount)
-    return _shown(found, workload), _STAY if stay else ""
+    return _shown(found, workload), ""
 
 
 def _not_by_leaving(verdict: Verdict, workload: Workload) -> str:

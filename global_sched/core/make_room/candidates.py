@@ -1,18 +1,14 @@
 """Who might leave for a claimant, in the order in which they are asked."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final
 
 import numpy as np
 
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask, minimum_by_shape
-from global_sched.core.make_room.leaving import Blocked, QueueResources, Unit
+from global_sched.core.make_room.leaving import Blocked, Unit
 from global_sched.core.make_room.occupancy import Holder
 from global_sched.core.make_room.rights import Rights
 from global_sched.shared.model.gang import Gang
-
-MOST_ELSEWHERE: Final = 32
-"""So many leave elsewhere at most for the right to others."""
 
 
 class Candidates:
@@ -45,27 +41,6 @@ class Candidates:
                 if at not in listed and rights.relieves(field.holders[at], blocked)
             )
         )
-
-    def giving_right(
-        self, refused: Iterable[QueueResources], listed: Collection[int]
-    ) -> list[Unit]:
-        """Those anywhere else whose leaving lowers what the claimant's queues hold.
-
-        The cheapest, as much as it asks for: without them its queue stands as it does before the
-        claim. What it still has no right to then belongs to those who are less over. None where it
-        would have no right to any of the refused with all of these gone.
-        """
-        field, rights, found = self._field, self._rights, list[Unit]()
-        near = np.array([rights.is_near(queue) for queue in field.queues], dtype=np.bool_)
-        there = (self._may & near[field.queue]).nonzero()[0].tolist()
-        lacks = dict(rights.amount.entries)
-        for unit in self._ordered(at for at in there if at not in listed):
-            if len(found) == MOST_ELSEWHERE or not any(left > 0 for left in lacks.values()):
-                break
-            if any(lacks.get(name, 0) > 0 for name in unit.amount.names()) and rights.permits(unit):
-                found.append(unit)
-                lacks = {name: left - unit.amount.get(name) for name, left in lacks.items()}
-        return found if found and rights.would_give(found, refused) else []
 
     def _ordered(self, holders: Iterable[int]) -> Iterator[Unit]:
         field, rights = self._field, self._rights

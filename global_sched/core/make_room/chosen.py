@@ -29,8 +29,6 @@ class Chosen:
         """Of which gangs how much surplus was chosen."""
         self._listed: list[Unit] = []
         """Who may be chosen, the cheapest first."""
-        self._giving: set[int] = set()
-        """Those of them who are listed for the right to others alone."""
 
     @property
     def units(self) -> list[Unit]:
@@ -49,10 +47,6 @@ class Chosen:
     def rightful(self) -> bool:
         """Whether they may leave together: none of them could take its room back at once."""
         return self._rights.rightful(self.units)
-
-    def lasts(self) -> bool:
-        """Whether that holds still once those came back who left only for the right to others."""
-        return self._rights.lasts(self.units, self._only_for_right())
 
     # --- what is not needed ---------------------------------------------------------------
 
@@ -78,7 +72,7 @@ class Chosen:
                 continue
             right = self.rightful()
             self.drop(unit)
-            if not self.enough() or not self._may_leave_without(unit, right=right):
+            if not self.enough() or (right and not self.rightful()):
                 self._put(unit)
         return len(self._chosen) < before
 
@@ -98,43 +92,11 @@ class Chosen:
             taken.append(one)
             if self.enough():
                 break
-        if (
-            self.enough()
-            and self._may_leave_without(unit, right=right)
-            and self._rights.lawful(taken)
-        ):
+        if self.enough() and (not right or self.rightful()):
             return True
         self._drop_all(taken)
         self._put(unit)
         return False
-
-    def _may_leave_without(self, unit: Unit, *, right: bool) -> bool:
-        """Whether the others may leave without this one, as far as that was `right` with it."""
-        if right and not self.rightful():
-            return False
-        return not self.only_gives_right(unit) or self._rights.lawful(self.units)
-
-    def only_gives_right(self, unit: Unit) -> bool:
-        """Whether it frees nothing that the claimant could use: without it all has to be lawful."""
-        return unit.at in self._giving
-
-    def _only_for_right(self) -> list[Unit]:
-        """Those of the chosen who together make neither room nor quota that is needed.
-
-        The largest first: they may all come back to what is left over.
-        """
-        found, before = list[Unit](), {**self._chosen}
-        for unit in sorted(self.units, key=lambda one: one.amount.entries, reverse=True):
-            if self._rights.shifts(unit) and self._has_room_without(unit):
-                self.drop(unit)
-                if self._has_quota():
-                    found.append(unit)
-                else:
-                    self._put(unit)
-        for unit in found:
-            self._put(unit)
-        self._chosen = before  # in the order in which they were chosen
-        return found
 
     def _has_room_without(self, unit: Unit) -> bool:
         self._room.shift(unit, -1)

@@ -15,12 +15,10 @@ from global_sched.core.make_room.evictions import (
     let_leave,
     write_claim,
 )
-from global_sched.core.make_room.exchange import Exchange
 from global_sched.core.make_room.hold_window import rests
 from global_sched.core.make_room.holds import Held, give_back, hold
 from global_sched.core.make_room.patience import HEALED, Patience
 from global_sched.core.make_room.reservation import is_patient
-from global_sched.core.make_room.rivals import Rivals
 from global_sched.core.make_room.running_facts import lowest_running
 from global_sched.core.make_room.search import Found, Nothing, Search
 from global_sched.core.make_room.search_turns import SearchTurns, Turn
@@ -46,7 +44,6 @@ class Claims:
         self._held: dict[WorkloadKey, Held] = {}
         self._searched: dict[Alike, Found | Nothing] = {}
         self.turns = SearchTurns(statement)
-        self._rivals = Rivals(statement)
         self._field: AllRows | None = None
         self._gone: Mask = np.zeros(0, dtype=np.bool_)
         self._lowest: dict[QueueName, int] | None = None
@@ -107,6 +104,9 @@ class Claims:
         if workload.key in self._statement.decided:
             refuse(workload, position, found, self._statement)
             return level
+        own = self._borrows_at(workload)
+        if own < level and not failed and self._may_search(workload, found):
+            return own
         if claim is not None and failed:
             shut = self._statement.ledger.gates.refusal(workload) is not None
             drop_claim(workload, self._statement, None if shut else claim.cluster)
@@ -124,7 +124,7 @@ class Claims:
         return self._statement.ledger.entitlements.crosses_at(workload.queue, request)
 
     def put_off(self, workload: Workload, level: int) -> bool:
-        """Whether it would be admitted now, and is put off all the same, since it borrows."""
+        """Whether it borrows, and would be admitted now or make others leave, and is put off."""
         held = self._held.get(workload.key)
         if (held is not None and held.waves) or self._borrows_at(workload) >= level:
             return False
@@ -133,7 +133,7 @@ class Claims:
             give_back(held, self._statement)
         found = offer_for(workload, self._statement)
         self._statement.rollback(mark)
-        return isinstance(found, Offer)
+        return isinstance(found, Offer) or (held is None and self._may_search(workload, found))
 
     def _past_others(self, workload: Workload, refusal: Refusal) -> Offer | Refusal:
         """The same without what is kept for those who give way to it; others may leave for it."""
@@ -225,25 +225,10 @@ class Claims:
             policy = self._statement.policy
             return deferred(refusal, policy) if turn == Turn.LATER else None
         found = self.search(workload)
-        if isinstance(found, Found) and self.provokes(workload, found, self._least(workload)):
-            found = Nothing(
-                "others could leave for it, but one of them, another queue that has less, or a "
-                "higher priority in its own could take the room from it in turn"
-            )
         self._searched[shape] = found
         if isinstance(found, Nothing):
             return None if found.none else with_why(refusal, found.why)
         return self._claim(workload, found, refusal)
-
-    def provokes(
-        self, workload: Workload, found: Found, amount: Resources, beside: Workload | None = None
-    ) -> bool:
-        """Whether somebody waits who could take the room from the workload at once (`rivals`).
-
-        But for one that has its place `beside` it.
-        """
-        has = {*self._held} if beside is None else {*self._held, beside.key}
-        return self._rivals.provoked(workload, found, amount, self._whole(), has)
 
     def _may_search(self, workload: Workload, refusal: Refusal) -> bool:
         """Whether a search could help at all; asked of every refusal, so it has to be cheap."""
@@ -286,19 +271,7 @@ class Claims:
 
     def search(self, workload: Workload) -> Found | Nothing:
         """Who would have to leave for it, as everything is now."""
-        return self.searched(Search(workload, *self.whole(), self._statement))
-
-    def searched(self, search: Search) -> Found | Nothing:
-        """The same, without victims of its own queue that could take their room from others."""
-        found = search.run()
-        if isinstance(found, Nothing):
-            return found
-        claimant = search.rights.claimant
-
-        def provokes(one: Workload, found: Found, amount: Resources) -> bool:
-            return self.provokes(one, found, amount, beside=claimant)
-
-        return Exchange(search, provokes, self._statement).of(found)
+        return Search(workload, *self.whole(), self._statement).run()
 
     def whole(self) -> tuple[AllRows, Mask]:
         """The federation for searches, and who of it leaves in this cycle."""

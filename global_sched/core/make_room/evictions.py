@@ -159,7 +159,7 @@ def _evict_whole(units: Sequence[Unit], claimant: Workload, statement: Statement
     verdict = Verdict(code=Code.WAIT, reason=reason, detail=text, missing=1)
     if kept:
         verdict = Verdict(code=Code.FIT, reason=reason, detail=f"in place elsewhere; {text}")
-    statement.outcomes.append(outcome_of(victim, verdict, nearest=first.cluster))
+    _end(victim, verdict, first, statement)
 
 
 def _evict_surplus(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
@@ -171,7 +171,7 @@ def _evict_surplus(units: Sequence[Unit], claimant: Workload, statement: Stateme
     statement.write(victim, decision, victim.observed_affinity, makes_room_for=claimant.key)
     text = f"in place; {_beyond(leaves.pods())}: {why(units[0], claimant)}"
     verdict = Verdict(code=Code.FIT, reason=Reason.GAVE_UP_SURPLUS, detail=text)
-    statement.outcomes.append(outcome_of(victim, verdict, nearest=grant.cluster))
+    _end(victim, verdict, grant, statement)
 
 
 def _beyond(pods: int) -> str:
@@ -199,6 +199,12 @@ def write_claim(workload: Workload, claim: Claim, statement: Statement) -> Workl
     id_ = decision_id(workload.binding_id, (), made.at, made.order, claim, evictions=made.evictions)
     decision = replace(made, id=id_, claim=claim, evicted=_evicted(workload))
     return write_annotation(workload, decision, statement)
+
+
+def _end(victim: Workload, verdict: Verdict, grant: Grant, statement: Statement) -> None:
+    """Its outcome, in place of one from its own turn, in which it stayed."""
+    others = (one for one in statement.outcomes if one.workload != victim.key)
+    statement.outcomes[:] = [*others, outcome_of(victim, verdict, nearest=grant.cluster)]
 
 
 def drop_claim(workload: Workload, statement: Statement, failed: ClusterName | None) -> None:

@@ -87,8 +87,7 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
     if not claims.turns.take_for_growth(surplus=not needed):
         return None
     found, lacks = who_leaves(workload, asked, claims, statement)
-    amount = growth_gang(workload, lacks).requests(lacks)
-    if isinstance(found, Nothing) or claims.provokes(workload, found, amount):
+    if isinstance(found, Nothing):
         return None
     order = statement.next_order()
     claim = replace(claim_of(workload, found, statement), amounts=lacks, order=order)
@@ -112,7 +111,7 @@ def who_leaves(
 ) -> tuple[Found | Nothing, Amounts]:
     """Who leaves for those pods, and for how many of them; as everything is now."""
     if needs_more(workload).entries:
-        return claims.searched(GrownSearch(workload, asked, claims, statement)), asked
+        return GrownSearch(workload, asked, claims, statement).run(), asked
     return find_surplus(workload, asked, claims, statement)
 
 

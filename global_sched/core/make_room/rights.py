@@ -10,9 +10,7 @@ from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask
 from global_sched.core.make_room.hold_window import within_guarantee
 from global_sched.core.make_room.leaving import Blocked, QueueResources, Unit
 from global_sched.core.make_room.occupancy import Holder, may_ever_leave
-from global_sched.core.make_room.refill import Refill
 from global_sched.core.make_room.trial_room import release_all
-from global_sched.core.offer import Offer
 from global_sched.core.order.ageing import overtook
 from global_sched.core.quota.limits import fits
 from global_sched.core.quota.reclaim import Reclaim
@@ -163,15 +161,6 @@ class Rights:
         least = Resources.of(dict.fromkeys(names, 1))
         return self._entitlement.gives(queue, least, self.claimant.queue, self.amount)
 
-    def would_give(self, without: Sequence[Unit], kinds: Iterable[QueueResources]) -> bool:
-        """Whether a queue of any of these kinds would give something with all of these gone."""
-        for unit in without:
-            self.release(unit)
-        gives = any(self.gives_any(kind) for kind in kinds)
-        for unit in without:
-            self.give_back(unit)
-        return gives
-
     def shifts(self, unit: Unit) -> bool:
         """Whether its leaving changes what the claimant itself is entitled to take."""
         return not unit.reclaim or self.is_near(unit.holder.workload.queue)
@@ -184,78 +173,13 @@ class Rights:
         taken = {(unit.holder.workload.queue, unit.amount) for unit in units if unit.reclaim}
         return self._entitlement.stands(taken, self.claimant.queue, self.amount)
 
-    def lawful(self, units: Iterable[Unit]) -> bool:
-        """Whether these units, released in the statement, could be taken one after the other.
-
-        The largest of each kind last: then its queue has the least to give.
-        """
-        largest: dict[QueueResources, Unit] = {}
-        for unit in units:
-            known = largest.get(unit.kind)
-            if unit.reclaim and (known is None or known.amount.entries < unit.amount.entries):
-                largest[unit.kind] = unit
-        return all(self._permits_last(unit) for unit in largest.values())
-
-    def _permits_last(self, unit: Unit) -> bool:
-        self.give_back(unit)
-        permitted = self.permits(unit)
-        self.release(unit)
-        return permitted
-
-    def lasts(self, units: Sequence[Unit], back: Sequence[Unit]) -> bool:
-        """Whether nobody of these, who left, could take the room back once others came `back`.
-
-        Those who left only for the right to others may come back to where they were, and their
-        queue would be further over than those that gave: they would make each other leave by turns.
-        """
-        if not back or not may_ever_leave(self.claimant):
-            return True
-        queue, names = self.claimant.queue, {unit.name for unit in back}
-        tree = self._statement.ledger.tree
-        for unit in back:
-            self.give_back(unit)
-        tree.charge(tree.node(queue), None, self.amount, 1)
-        taken = any(
-            self._entitlement.gives(queue, self.amount, unit.holder.workload.queue, unit.amount)
-            for unit in units
-            if unit.reclaim and unit.name not in names
-        )
-        tree.charge(tree.node(queue), None, self.amount, -1)
-        for unit in back:
-            self.release(unit)
-        return not taken
-
-    def refilled(self, units: Sequence[Unit], offer: Offer, field: AllRows) -> bool:
-        """Whether one of them could come back once others filled what they leave over."""
-        claimed = Refill(self.claimant, units, offer, self._statement)
-        return claimed.returns(self.amount, field)
-
-    def chains(self, unit: Unit, others: Iterable[Unit]) -> bool:
-        """Whether a gang of another queue could make one of these leave in turn when it asks again.
-
-        One of a third queue that is as near to the claimant in the tree: it should leave instead.
-        Asked with the units that leave released. For those of the claimant's own see `exchange`.
-        """
-        one, gang = unit.holder.workload, unit.holder.workload.demand.gang
-        if not unit.whole or not unit.reclaim or gang is None:
+    def could_return(self, unit: Unit, held: Resources) -> bool:
+        """Whether a victim could reclaim its minimum from the claimant that holds that much."""
+        gang = unit.holder.workload.demand.gang
+        if gang is None or not unit.reclaim or not may_ever_leave(self.claimant):
             return False
-        asked, tree = gang.requests(gang.minimum_amounts()), self._statement.ledger.tree
-        own = tree.node(self.claimant.queue)
-        tree.charge(own, None, self.amount, 1)
-        could: dict[QueueName, bool] = {}
-        found = False
-        for other in others:
-            third = other.holder.workload.queue
-            farther = self.order(other.holder) != self.order(unit.holder)
-            if third == one.queue or farther:
-                continue
-            if third not in could:
-                could[third] = self._entitlement.could_give(third, one.queue, asked)
-            if could[third] and self._entitlement.gives(third, other.amount, one.queue, asked):
-                found = True
-                break
-        tree.charge(own, None, self.amount, -1)
-        return found
+        asked = gang.requests(gang.minimum_amounts())
+        return self._entitlement.gives(self.claimant.queue, held, unit.holder.workload.queue, asked)
 
     def release(self, unit: Unit) -> None:
         """Its amount is held no more."""

@@ -6,7 +6,7 @@ in the statement, with the victims' room and quota given back, is the answer. No
 stays in the statement.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import ClusterVerdict, Code
 from global_sched.shared.model.workload import Workload
 
@@ -71,8 +72,6 @@ class Search:
         self.field, self.gone, self._statement = field, gone, statement
         self.rights = self.rights_of(workload, gang.requests(gang.minimum_amounts()), statement)
         self.may = self.rights.holders(field, gone)
-        self._refilled = False
-        """Whether victims were left alone since others would fill what they leave over."""
 
     def needed(self, workload: Workload) -> Gang:
         """What others leave for: the minimum of this."""
@@ -103,7 +102,7 @@ class Search:
         rightless = True
         for choice, units, cost in sorted(self._choices(spots), key=lambda one: one[2]):
             rightless = False
-            found = self._lasting(choice, units)
+            found = self._prove(choice, units)
             if found is not None:
                 proved.append(found)
                 if found.cost <= cost:
@@ -113,11 +112,6 @@ class Search:
         if rightless:
             there = f"of {counted(total, 'domain')} that would hold it without others"
             return Nothing(f"{there}, none can be freed by those whom its queue may take from")
-        if self._refilled:
-            return Nothing(
-                "others could leave for it, but what they leave over would go to others of its "
-                "queue, which would be further over its deserved than theirs"
-            )
         return Nothing("those who may leave do not free room that it can be placed in")
 
     def _too_early(self, gangs: int) -> str:
@@ -178,24 +172,6 @@ class Search:
 
     # --- proof ----------------------------------------------------------------------------
 
-    def _lasting(self, choice: VictimChoice, units: Sequence[Unit]) -> Found | None:
-        """The proved victims; others where these could come back once the rest is filled."""
-        found = self._prove(choice, units)
-        while found is not None and self.rights.refilled(found.units, found.offer, self.field):
-            self._refilled = True
-            others = self._others(choice, found.units)
-            found = self._prove(choice, others) if others else None
-        return found
-
-    def _others(self, choice: VictimChoice, units: Sequence[Unit]) -> tuple[Unit, ...]:
-        """Who may leave instead of these; nobody when no more are tried."""
-        mark = self._statement.mark()
-        self.rights.release_all(units)
-        choice.resume(units)
-        others = tuple(choice.units) if choice.choose_others() else ()
-        self._statement.rollback(mark)
-        return others
-
     def _prove(self, choice: VictimChoice, units: Sequence[Unit]) -> Found | None:
         """The victims that placement really needs; None when it fails with all that may leave."""
         offer = self.offer(units)
@@ -208,13 +184,10 @@ class Search:
             offer = self.offer(units)
         if offer is None:
             return None
-        needed = self.needed_of(
-            units,
-            lambda fewer, unit: self._stand(fewer, lawful=choice.only_gives_right(unit)),
-        )
+        needed = self._needed_of(units)
         if len(needed) < len(units):
             offer = self.offer(needed)
-        if offer is None or not self._stand(needed):
+        if offer is None or not self._stand(needed) or self._returns(needed, offer):
             return None
         return Found(tuple(needed), offer, cost_of(needed, self.field))
 
@@ -229,13 +202,8 @@ class Search:
         self._statement.rollback(mark)
         return wider
 
-    def needed_of(
-        self, units: Sequence[Unit], stand: Callable[[Sequence[Unit], Unit], bool]
-    ) -> list[Unit]:
-        """Without those that placement does not need, dearest first, where the others may leave.
-
-        `stand` says whether these may leave without that one.
-        """
+    def _needed_of(self, units: Sequence[Unit]) -> list[Unit]:
+        """Without those that placement does not need, dearest first, where the others may leave."""
         kept = list(units)
         if len(kept) > MOST_PROVED:
             return kept
@@ -245,17 +213,29 @@ class Search:
                 o.at == unit.at and o.pod_set == unit.pod_set and o.first > unit.first for o in kept
             )
             fewer = [one for one in kept if one is not unit]
-            if not later and fewer and self.offer(fewer) is not None and stand(fewer, unit):
+            if not later and fewer and self.offer(fewer) is not None and self._stand(fewer):
                 kept = fewer
         return kept
 
-    def _stand(self, units: Sequence[Unit], *, lawful: bool = False) -> bool:
-        """Whether these may leave together; `lawful`: whether they may be taken one by one, too."""
+    def _stand(self, units: Sequence[Unit]) -> bool:
+        """Whether these may leave together."""
         mark = self._statement.mark()
         self.rights.release_all(units)
-        stand = self.rights.rightful(units) and (not lawful or self.rights.lawful(units))
+        stand = self.rights.rightful(units)
         self._statement.rollback(mark)
         return stand
+
+    def _returns(self, units: Sequence[Unit], offer: Offer) -> bool:
+        """Whether one of these could take back from the claimant with all that it is offered."""
+        mark, claimant, rights = self._statement.mark(), self.rights.claimant, self.rights
+        rights.release_all(units)
+        amounts = [(part.cluster, self._gang.requests(part.amounts())) for part in offer.parts]
+        for cluster, amount in amounts:
+            self._statement.charge(claimant, cluster, amount)
+        held = Resources.total(amount for _, amount in amounts)
+        found = any(rights.could_return(unit, held) for unit in units if unit.whole)
+        self._statement.rollback(mark)
+        return found
 
     def offer(self, units: Sequence[Unit]) -> Offer | None:
         """What the claimant would get if these left; nothing stays in the statement."""

@@ -1,30 +1,17 @@
-"""Room in trials: some have left, one has its place, and who would fit then."""
+"""Room in trials, in which some have left."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from global_sched.core.make_room.all_rows import AllRows
 from global_sched.core.make_room.leaving import Unit
 from global_sched.core.make_room.occupancy import freed_by
-from global_sched.core.offer import Offer
-from global_sched.core.quota.limits import fits
 from global_sched.core.statement import Statement
-from global_sched.core.waiting import WaitingKind
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, QueueName, TenantName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Occupant
-from global_sched.shared.model.workload import Workload
-from global_sched.shared.placement import Placed, Space
-
-
-def carry_out(
-    claimant: Workload, offer: Offer, units: Sequence[Unit], field: AllRows, statement: Statement
-) -> None:
-    """These have left, and the claimant has its place."""
-    release_all(units, statement)
-    vacate(units, field, statement)
-    settle(claimant, offer, statement)
+from global_sched.shared.placement import Space
 
 
 def release_all(units: Iterable[Unit], statement: Statement) -> None:
@@ -36,39 +23,6 @@ def release_all(units: Iterable[Unit], statement: Statement) -> None:
     for (_, _, cluster), those in found.items():
         amount = Resources.total(unit.amount for unit in those)
         statement.release(those[0].holder.workload, cluster, amount)
-
-
-def asked_by(workload: Workload, statement: Statement) -> Resources:
-    """What the minimum asks for of one that waits, or waits again."""
-    return statement.standings.of(workload).minimum_requests
-
-
-def settle(workload: Workload, offer: Offer, statement: Statement) -> None:
-    """The workload takes its minimum of what it is offered; of what it has in addition, all."""
-    part, gang, rooms = offer.parts[0], workload.demand.gang, statement.rooms
-    placed = part.placed
-    assert placed is not None
-    assert gang is not None
-    least = gang.minimum_amounts()
-    if not workload.targets and placed.amounts != least:
-        fewer = rooms.rooms[part.at].space.place(
-            gang, amounts=least, minimum=least, prefer=placed.domain
-        )
-        placed = fewer if isinstance(fewer, Placed) else placed
-    rooms.take(part.at, placed, gang.requests(placed.amounts))
-    statement.charge(workload, part.cluster, gang.requests(placed.amounts))
-
-
-def would_fit(kind: WaitingKind, statement: Statement) -> bool:
-    """Whether one of the kind finds quota and, in any cluster, room."""
-    gang = kind.one.demand.gang
-    assert gang is not None
-    bounds = statement.ledger.bounds(kind.one.queue, kind.one.tenant)
-    if not fits(bounds, asked_by(kind.one, statement)):
-        return False
-    case = statement.standings.case(kind.one)
-    least = case.standing.minimum
-    return bool(statement.rooms.ask(gang, least, least).fitting(case.allowed).any())
 
 
 def vacate(units: Iterable[Unit], field: AllRows, statement: Statement) -> None:

@@ -13,8 +13,6 @@ from global_sched.core.make_room.rights import Rights
 from global_sched.core.make_room.spots import Spot
 from global_sched.shared.model.gang import Gang
 
-MOST_CHAINS: Final = 4
-"""So often others are chosen where a victim could make a third leave in turn."""
 MOST_NODES: Final = 64
 """So many nodes of a domain are looked at one by one, those of the cheapest candidates first."""
 
@@ -33,7 +31,7 @@ class VictimChoice(Chosen):
         self._candidates = Candidates(gang, may, rights, field)
         self._listed = list(self._candidates.in_place(place)) if place is not None else []
         self._here = {unit.at for unit in self._listed}
-        self._everywhere = self._for_right = False
+        self._everywhere = False
         self._tries = 8
 
     @property
@@ -51,21 +49,7 @@ class VictimChoice(Chosen):
 
     def choose(self) -> bool:
         """Whether enough may leave; then `units` are what has to, none of them for nothing."""
-        if not self._choose():
-            return False
-        first, listed = self.units, self._listed
-        for _ in range(MOST_CHAINS):
-            those = [unit for unit in self._listed if unit.name not in self._chosen]
-            chain = next((u for u in self.units if self._rights.chains(u, those)), None)
-            if chain is None:
-                return True
-            if not self._choose_without([one for one in self._listed if one.at == chain.at]):
-                break
-        self._drop_all(self.units)
-        self._listed = listed
-        for unit in first:
-            self._put(unit)
-        return True
+        return self._choose()
 
     def _choose_without(self, units: Iterable[Unit]) -> bool:
         """Choose again, without these."""
@@ -81,7 +65,7 @@ class VictimChoice(Chosen):
             if not useless or not self._node_by_node():
                 return False
         self.return_unneeded()
-        return (self.rightful() and self.lasts()) or self.choose_others()
+        return self.rightful() or self.choose_others()
 
     def _gather(self) -> bool:
         """Take the cheapest until there is enough."""
@@ -203,16 +187,12 @@ class VictimChoice(Chosen):
         return None
 
     def _widen(self) -> bool:
-        """List those elsewhere, too, who give what is lacking: quota, or the right to others."""
+        """List those elsewhere, too, that hold the quota that is lacking."""
         listed = {unit.at for unit in self._listed}
         more: list[Unit] = []
         if self._has_room() and not self._has_quota() and not self._everywhere:
             self._everywhere = True
             more = self._candidates.relieving(self._rights.blocked(self._cluster), listed)
-        elif self._refused and not self._for_right and self._rights.takes_gangs:
-            self._for_right = True
-            more = self._candidates.giving_right(self._refused, listed)
-            self._giving = {unit.at for unit in more}
         self._listed += more
         return bool(more)
 

@@ -145,16 +145,6 @@ class Reclaim(Entitlements):
         self._parted[key] = (one, other)
         return one, other
 
-    def regains(
-        self, victim: QueueName, amount: Resources, claimant: QueueName, names: Iterable[str]
-    ) -> bool:
-        """Whether the victim could ask for that of the claimant's side, over in one of these."""
-        side, other = self.part(claimant, victim)
-        top = self.top(other, amount)
-        return top is not None and any(
-            top < self.excess(side, name) for name in names if amount.get(name)
-        )
-
     def distance(self, victim: QueueName, claimant: QueueName) -> int:
         """How many levels above the claimant their paths part: nearest relatives have least."""
         if victim == claimant:

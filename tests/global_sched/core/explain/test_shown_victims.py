@@ -91,28 +91,6 @@ def test_one_that_had_to_leave_itself():
     assert [one.text for one in remedies] == ["1 gang of queue q (2 pods: jobs/lowest) ends in n"]
 
 
-def test_victims_that_stay_for_the_sake_of_another():
-    """Somebody who waits could take the room from it: the victims are named, and that they stay."""
-    found = town(
-        workload("lent", cpu=1, pods=2, queue="p"),
-        members=[Member("m", (1,), cpu=2)],
-        p={"deserved": (("cpu", 1000),)},
-        q={"deserved": (("cpu", 1000),)},
-    )
-    found.add(
-        workload("first", cpu=2, queue="q", priority=10), workload("second", cpu=1, queue="q")
-    )
-
-    victims, why = shown(found, "second")
-
-    assert not run_cycle(found.snapshot(), QUIET, found.now).withdrawals
-    assert victims == [(2, True, "jobs/lent", False)]
-    assert why == (
-        "they stay: somebody who waits could take the room from it at once, another queue that "
-        "has less, or a higher priority in its own"
-    )
-
-
 @pytest.mark.parametrize(
     ("job", "queues", "want"),
     [

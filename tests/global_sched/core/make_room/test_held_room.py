@@ -52,7 +52,10 @@ def test_nodes_that_are_half_free_are_kept():
 
 def test_what_others_took_of_a_victims_node_is_kept_elsewhere():
     """In the same cycle, unseen by the snapshot: half a node is none for the claim."""
-    queues = [Queue(name=QueueName(name), priority=2 - at) for at, name in enumerate("zay")]
+    queues = [
+        Queue(name=QueueName(name), priority=2 - at, deserved=(("cpu", cpu * 1000),))
+        for at, (name, cpu) in enumerate((("z", 1), ("a", 7), ("y", 0)))
+    ]
     town = town_of(job("low", 3), racks=(3,), cpu=2, queues=queues)
     high = workload("high", cpu=2, pods=2, priority=10, queue="a")
     town.add(job("before", queue="z"), high, job("after", queue="y"))
