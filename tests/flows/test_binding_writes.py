@@ -222,10 +222,9 @@ async def test_a_finished_job_frees_its_room_at_once(tmp_path):
     """Completed in aggregatedStatus: the next gang takes the room, with the object still there."""
     async with control_plane(tmp_path) as plane, scheduling(plane, tmp_path):
         await plane.member("m1", nodes=1)
-        for name in ("a", "b"):
+        for name, there in (("a", is_placed), ("b", is_refused)):
             await plane.add(binding(await plane.add(vcjob(name, gpus=8))))
-        await plane.until(is_placed, "a-job")
-        await plane.until(is_refused, "b-job")
+            await plane.until(there, f"{name}-job")
         item = {"clusterName": "m1", "status": {"state": {"phase": "Completed"}}}
         await plane.client.patch(
             kinds.RESOURCE_BINDINGS,

@@ -20,6 +20,14 @@ from tests.wire import (
     pytorch_job,
     stripped,
 )
+from tests.wire_templates import (
+    job_set,
+    mpi_job,
+    ray_cluster,
+    ray_job,
+    replicated_job,
+    worker_group,
+)
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FILES = (
@@ -129,6 +137,10 @@ async def _work_of_all_kinds(world):
         leader_worker_set(
             "llm", groups=1, size=2, worker=pod_template(schedulerName="member-agent")
         ),
+        job_set("steps", replicated_job("only", 1, pods=1, template=template)),
+        mpi_job("ring", 1, template=template, launcher=template),
+        ray_cluster("ray", worker_group(template=web), head=web),
+        ray_job("tune", worker_group(template=web), head=web, submitter=template),
         where=placement("m1"),
     )
 

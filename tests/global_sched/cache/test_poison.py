@@ -54,7 +54,7 @@ def deliver(state: State, obj: Any) -> None:
         reader = KINDS[(obj["apiVersion"], kind)]
         wire, handler = reader.wire, handlers.templates(reader)
     raw = obj.pop("raw", None) or msgspec.json.encode(obj)
-    page = codec(wire).page(b'{"metadata":{},"items":[' + raw + b"]}")
+    page = codec(wire).page(b'{"kind":"List","metadata":{},"items":[' + raw + b"]}")
     for item in page.items:
         handler.upsert(item)
     for bad in page.malformed:
