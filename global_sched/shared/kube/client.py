@@ -160,10 +160,14 @@ class Client(Reader):
         *,
         namespace: str | None = None,
     ) -> dict[str, Any]:
-        """POST to a subresource that is an action: `binding`, `eviction`."""
+        """POST to a subresource that is an action: `binding`, `eviction`. It answers a Status."""
         target = target_of("create", resource, namespace, name, subresource)
         path = resource.path(namespace, name, subresource)
-        return _answered(await self._channel.send("POST", path, target, body=body), target)
+        found = _answered(await self._channel.send("POST", path, target, body=body), target)
+        if found["kind"] != "Status":
+            said = f"a {found['kind']}, and no Status"
+            raise DecodeError(f"the answer cannot be read: {said}", target=target)
+        return found
 
     async def raw(
         self,

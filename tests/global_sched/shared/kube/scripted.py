@@ -97,7 +97,8 @@ def stores() -> Answer:
     async def answer(request: web.Request) -> web.Response:
         steps = [one for one in request.path.split("/") if one not in {"status", "binding"}]
         meta = {"name": steps[-1], "resourceVersion": "1"}
-        return web.json_response({"kind": "Stored", "metadata": meta})
+        kind = "Status" if request.path.endswith("/binding") else "Stored"
+        return web.json_response({"kind": kind, "metadata": meta})
 
     return answer
 

@@ -363,6 +363,15 @@ async def test_an_answer_of_no_kind_is_not_believed(answer):
         await client.close()
 
 
+async def test_a_list_in_place_of_a_status_is_not_believed():
+    """It does not show that a pod was bound."""
+    async with serving(says({"kind": "List", "items": [None]})) as script:
+        client = script.client()
+        with pytest.raises(DecodeError, match="a List, and no Status"):
+            await client.post_subresource(PODS, "p", "binding", {}, namespace="ns")
+        await client.close()
+
+
 async def test_a_list_in_place_of_an_object_is_not_believed():
     """An object without its fields would be believed to have none of them."""
     async with serving(says({"metadata": {"resourceVersion": "1"}, "items": []})) as script:
