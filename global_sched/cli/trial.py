@@ -1,6 +1,5 @@
 """Manifests tried on the live federation, as if `kubectl apply -f` had been run."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +15,7 @@ from global_sched.scenario import ScenarioError
 from global_sched.scenario.bindings import merged
 from global_sched.scenario.play import Play
 from global_sched.settings import SettingsError, read_policy
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.names import POLICY_CONFIG_MAP
 from global_sched.shared.api.resource import PRIORITY_CLASSES, QUEUES, TENANTS
 from global_sched.shared.kinds import KINDS
@@ -69,15 +69,31 @@ def _policy_of(document: Obj) -> Policy | None:
         return read_policy(document["policy"] or {}) if "policy" in document else None
     if document["kind"] != "ConfigMap":
         return None
-    data = document.get("data") or {}
     match (document.get("metadata") or {}).get("name"):
         case name if name == _SETTINGS_MAP:
-            settings = yaml.safe_load(str(data.get("settings.yaml", ""))) or {}
-            return read_policy(settings.get("policy") or {})
+            return read_policy(_data(document, "settings.yaml").get("policy") or {})
         case name if name == POLICY_CONFIG_MAP:
-            return read_policy(json.loads(str(data.get(POLICY_KEY, "{}"))))
+            return read_policy(_data(document, POLICY_KEY))
         case _:
             return None
+
+
+def _data(config_map: Obj, key: str) -> Obj:
+    """What a key of a ConfigMap holds, as YAML (of which JSON is a part); empty without the key.
+
+    Raises:  SettingsError naming the ConfigMap and the field.
+    """
+    where = f"ConfigMap {config_map['metadata']['name']}: data"
+    data = config_map.get("data") or {}
+    if not isinstance(data, dict):
+        raise SettingsError(f"{where} is not an object")
+    try:
+        found = yaml_text.read(str(data.get(key, ""))) or {}
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{where}.{key}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict):
+        raise SettingsError(f"{where}.{key} is not an object")
+    return found
 
 
 def applied(live: Obj, manifest: Obj) -> Obj:
@@ -85,9 +101,17 @@ def applied(live: Obj, manifest: Obj) -> Obj:
 
     What only the live one has stays; what the last version of the manifest had and this one has
     not goes.
+
+    Raises:  ScenarioError for an object whose last version cannot be read; kubectl refuses it too.
     """
     annotations = live["metadata"].get("annotations") or {}
-    last = json.loads(annotations.get(_LAST_APPLIED) or "{}")
+    try:
+        last = msgspec.json.decode(annotations.get(_LAST_APPLIED) or "{}", type=Obj)
+    except msgspec.DecodeError as error:
+        name = f"{manifest.get('kind')} {live['metadata'].get('name')}"
+        raise ScenarioError(
+            f"{name}: its annotation {_LAST_APPLIED} cannot be read: {error}; remove it"
+        ) from error
     found: Obj = merged(merged(live, _gone(last, manifest)), manifest)
     # As the newest state of it: the trial counts versions of its own.
     found["metadata"].pop("resourceVersion", None)

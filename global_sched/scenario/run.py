@@ -197,12 +197,23 @@ def documents(text: str, source: str) -> Iterator[dict[str, object]]:
     for number, document in enumerate(found, 1):
         if document is None:
             continue
-        if not isinstance(document, dict):
-            raise ScenarioError(f"{source}: document {number} is not an object")
-        if document.get("kind") == "List":
-            yield from document.get("items") or []
+        where = f"{source}: document {number}"
+        if isinstance(document, dict) and document.get("kind") == "List":
+            items = document.get("items") or []
+            if not isinstance(items, list):
+                raise ScenarioError(f"{where}: items is not a list")
+            for at, item in enumerate(items):
+                yield _object(item, f"{where}: items[{at}]")
         else:
-            yield document
+            yield _object(document, where)
+
+
+def _object(value: object, where: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ScenarioError(f"{where} is not an object")
+    if not isinstance(value.get("metadata", {}), dict):
+        raise ScenarioError(f"{where}: metadata is not an object")
+    return value
 
 
 def _results(play: Play, plan: Plan) -> Iterator[JobResult]:

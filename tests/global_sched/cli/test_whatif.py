@@ -222,6 +222,19 @@ def test_why_jobs_of_a_scenario_wait(tmp_path):
         pytest.param(b"just text\n", "document 1 is not an object", id="text"),
         pytest.param(b"a: [b\n", "not YAML", id="broken YAML"),
         pytest.param(
+            b"kind: Job\nmetadata: [x]\n",
+            "document 1: metadata is not an object",
+            id="metadata that is a list",
+        ),
+        pytest.param(
+            b"kind: List\nitems: abc\n", "document 1: items is not a list", id="a List of a text"
+        ),
+        pytest.param(
+            b"kind: List\nitems: [null]\n",
+            "document 1: items[0] is not an object",
+            id="a List of nothing",
+        ),
+        pytest.param(
             b"scenario: x\nworld: {clusters: [], manifests: [gone.yaml]}\n",
             "gone.yaml: No such file or directory",
             id="a file beside it that is not there",

@@ -123,8 +123,9 @@ def test_another_config_map_is_no_policy():
     """It is a template as any other."""
     other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}}
 
-    assert read_trial([other]) == read_trial([other])
-    assert (read_trial([other]).policy, read_trial([other]).shares) == (None, False)
+    trial = read_trial([other])
+
+    assert (trial.manifests, trial.policy, trial.shares) == ((other,), None, False)
 
 
 def test_a_policy_that_cannot_be_used_is_named():
@@ -161,6 +162,53 @@ world:
 def test_a_policy_alone_says_what_it_changes(settings, want):
     """The jobs that wait and run are decided on by the other Policy."""
     assert fates(KEPT, {"policy": settings}) == want
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "want"),
+    [
+        pytest.param(
+            "global-sched-settings",
+            {"settings.yaml": "policy: [1"},
+            "ConfigMap global-sched-settings: data.settings.yaml: not YAML: ",
+            id="broken YAML",
+        ),
+        pytest.param(
+            "global-sched-settings",
+            {"settings.yaml": "- a"},
+            "ConfigMap global-sched-settings: data.settings.yaml is not an object",
+            id="a list of settings",
+        ),
+        pytest.param(
+            "global-sched-policy",
+            {"policy.json": "{"},
+            "ConfigMap global-sched-policy: data.policy.json: not YAML: ",
+            id="broken JSON",
+        ),
+        pytest.param(
+            "global-sched-policy",
+            "nothing",
+            "ConfigMap global-sched-policy: data is not an object",
+            id="data that is a text",
+        ),
+    ],
+)
+def test_a_config_map_that_cannot_be_read_is_named(name, data, want):
+    """The ConfigMap, the field, the reason."""
+    with pytest.raises(ScenarioError) as caught:
+        read_trial([{"kind": "ConfigMap", "metadata": {"name": name}, "data": data}])
+
+    assert str(caught.value).startswith(want)
+
+
+@pytest.mark.parametrize("last", ["{", "[1]", '"x"'])
+def test_a_last_version_that_cannot_be_read_is_named(last):
+    """The object, the annotation, and what helps."""
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": last}
+    live = {"metadata": {"name": "gold", "annotations": annotations}}
+
+    with pytest.raises(ScenarioError, match=r"^Queue gold: its annotation .*; remove it$"):
+        applied(live, {"kind": "Queue", "metadata": {"name": "gold"}})
 
 
 def test_applying_again_keeps_what_only_the_live_object_has():
