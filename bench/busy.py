@@ -15,8 +15,10 @@ from bench.worlds import (
     GPU,
     KIND,
     NOW,
+    RACK,
     Size,
     core_world,
+    domains_of,
     openb_nodes_once,
     openb_pods_once,
     philly_gpus_once,
@@ -38,11 +40,10 @@ from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.queue import Usage
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.snapshot import Running, Snapshot
-from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Occupant, Topology
+from global_sched.shared.model.topology import Leaf, NodeClass, Occupant, Topology
 from global_sched.shared.model.workload import Demand, Progress, Workload
 
 _MIB = 2**20
-_RACK, _SPINE = 8, 6
 _LARGEST = 64
 """GPUs of the largest running gang: a cluster has some hundreds."""
 
@@ -233,19 +234,10 @@ def _running(
 
 
 def _topology(filling: _Filling) -> Topology:
-    """Racks of 8 nodes under spines of 6 racks; nodes alike in all that a report says are a row."""
-    racks = range(-(-len(filling.free) // _RACK))
-    spines = range(-(-len(racks) // _SPINE))
-    core = DomainId("core")
-    domains = [Domain(name=core, tier=3)]
-    domains += [Domain(name=DomainId(f"spine-{i}"), tier=2, parent=core) for i in spines]
-    domains += [
-        Domain(name=DomainId(f"rack-{i}"), tier=1, parent=DomainId(f"spine-{i // _SPINE}"))
-        for i in racks
-    ]
+    """As in `worlds`; nodes of a rack that a report shows alike, with their pods, are one row."""
     rows: Counter[tuple[int, tuple[int, ...], tuple[tuple[BindingId, int], ...]]] = Counter()
     for at, (vector, seats) in enumerate(zip(filling.free, filling.seats, strict=True)):
-        rows[at // _RACK, tuple(vector), tuple(sorted(seats.items()))] += 1
+        rows[at // RACK, tuple(vector), tuple(sorted(seats.items()))] += 1
     leaves = tuple(
         Leaf(
             domain=DomainId(f"rack-{rack}"),
@@ -258,4 +250,4 @@ def _topology(filling: _Filling) -> Topology:
         )
         for (rack, vector, seats), count in sorted(rows.items())
     )
-    return Topology(axis=AXIS, domains=tuple(sorted(domains)), leaves=leaves, label_keys=())
+    return Topology(axis=AXIS, domains=domains_of(len(filling.free)), leaves=leaves, label_keys=())

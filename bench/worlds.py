@@ -31,7 +31,7 @@ NOW = parse_instant("2026-01-31T12:00:00Z")
 GPU = "nvidia.com/gpu"
 AXIS = ("cpu", "memory", GPU, PODS)
 KIND = ("batch.volcano.sh/v1alpha1", "Job")
-_RACK = 8
+RACK = 8
 _SPINE = 6
 _MIB = 2**20
 _ABOVE = (4, 12, 40)
@@ -110,9 +110,9 @@ def _resources(cpu: int, memory: int, gpus: int, pods: int) -> Resources:
     return Resources.of({"cpu": cpu, "memory": memory * _MIB, GPU: gpus, PODS: pods})
 
 
-def _topology(free: list[list[int]]) -> Topology:
-    """Racks (tier 1) under spines (tier 2) under one core (tier 3)."""
-    racks = range(-(-len(free) // _RACK))
+def domains_of(nodes: int) -> tuple[Domain, ...]:
+    """Racks of `RACK` nodes (tier 1) under spines (tier 2) under one core (tier 3)."""
+    racks = range(-(-nodes // RACK))
     spines = range(-(-len(racks) // _SPINE))
     core = DomainId("core")
     domains = [Domain(name=core, tier=3)]
@@ -121,15 +121,19 @@ def _topology(free: list[list[int]]) -> Topology:
         Domain(name=DomainId(f"rack-{i}"), tier=1, parent=DomainId(f"spine-{i // _SPINE}"))
         for i in racks
     ]
+    return tuple(sorted(domains))
+
+
+def _topology(free: list[list[int]]) -> Topology:
     counts: dict[tuple[int, tuple[int, ...]], int] = {}
     for at, vector in enumerate(free):
-        key = (at // _RACK, tuple(vector))
+        key = (at // RACK, tuple(vector))
         counts[key] = counts.get(key, 0) + 1
     leaves = tuple(
         Leaf(domain=DomainId(f"rack-{rack}"), node_class=NodeClass(), free=vector, count=count)
         for (rack, vector), count in sorted(counts.items())
     )
-    return Topology(axis=AXIS, domains=tuple(sorted(domains)), leaves=leaves, label_keys=())
+    return Topology(axis=AXIS, domains=domains_of(len(free)), leaves=leaves, label_keys=())
 
 
 def _usage(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from global_sched.core.cycle import Cycle
 from global_sched.core.explain.protected import protected
-from global_sched.core.make_room.claim_text import NO_SEARCHES, nobody
+from global_sched.core.make_room.claim_text import NO_SEARCHES, no_victims
 from global_sched.core.make_room.growing import ENDED_BY_LEAVING, claimable, who_leaves
 from global_sched.core.make_room.hold_window import rests, rests_until
 from global_sched.core.make_room.leaving import Unit
@@ -64,7 +64,7 @@ def _why_none(found: Nothing, workload: Workload, asked: Resources, cycle: Cycle
     safe = protected(workload, asked, cycle.claims, cycle.statement)
     if not safe:
         return found.why
-    return nobody(safe) if found.why == nobody() else f"{found.why}; {safe}"
+    return no_victims(safe) if found.why == no_victims() else f"{found.why}; {safe}"
 
 
 def _why_they_stay(workload: Workload, cycle: Cycle) -> str:

@@ -13,8 +13,8 @@ from global_sched.shared.model.verdict import Code, Verdict
 NO_SEARCHES = "the Policy allows no search for those who could leave (searches_per_cycle is 0)"
 
 
-def nobody(protected: str = "") -> str:
-    """Nobody is there who may leave for it: besides those that are `protected`, as said."""
+def no_victims(protected: str = "") -> str:
+    """No workload may leave for it; `protected` says which would, were they not."""
     nothing = f"{protected}; nothing else" if protected else "nothing"
     return (
         f"nobody may leave for it: {nothing} of lower priority runs in its queue, and no other "

@@ -13,7 +13,7 @@ import numpy as np
 
 from global_sched.core.fit.standing import Case
 from global_sched.core.make_room.all_rows import AllRows, Mask
-from global_sched.core.make_room.claim_text import nobody
+from global_sched.core.make_room.claim_text import no_victims
 from global_sched.core.make_room.leaving import Unit
 from global_sched.core.make_room.rights import Rights
 from global_sched.core.make_room.spots import Cost, Spot, cost_of, spot_at
@@ -93,7 +93,7 @@ class Search:
                     "those of lower priority in its queue had waited so long when they were "
                     "admitted that they came before it, and stay"
                 )
-            return Nothing(nobody(), none=not self.rights.lately.any())
+            return Nothing(no_victims(), none=not self.rights.lately.any())
         spots, total = self._spots()
         if not spots:
             may = counted(int(self.may.sum()), "gang")

@@ -8,7 +8,6 @@ Source:  MPI operator v0.6.0 (kubeflow.org/v2beta1): workers are pods, the launc
 from typing import Final
 
 from global_sched.shared.api.base import Meta, Wire
-from global_sched.shared.api.core import PodTemplate
 from global_sched.shared.api.crd_kind import CrdKind
 from global_sched.shared.api.names import (
     KUBEFLOW_OPERATOR,
@@ -19,6 +18,11 @@ from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import BATCH_JOBS, MPI_JOBS
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
 from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kubeflow import (
+    OwnedReplicas,
+    ReplicaSpec,
+    scheduler_fields,
+)
 from global_sched.shared.kinds.parts.leaving import leaving_of
 from global_sched.shared.kinds.parts.owner import OwnerFacts, TaskRecord, bounded
 from global_sched.shared.kinds.parts.pod_labels import number
@@ -26,7 +30,6 @@ from global_sched.shared.kinds.parts.reading import (
     HeldError,
     Reading,
     RefusedError,
-    SchedulerField,
     pods_total,
     scheduling,
     shape,
@@ -54,14 +57,6 @@ LAUNCHER: Final = "Launcher"
 WORKER: Final = "Worker"
 _FIELD: Final = "spec.mpiReplicaSpecs"
 _DEFAULTS: Final = {LAUNCHER: 1, WORKER: 0}
-
-
-class ReplicaSpec(Wire, frozen=True):
-    """The launcher, or the workers."""
-
-    replicas: int | None = None
-    restart_policy: str = ""
-    template: PodTemplate = PodTemplate()
 
 
 class SchedulingPolicy(Wire, frozen=True):
@@ -137,15 +132,7 @@ def read_mpi_job(job: MPIJob) -> Reading:
         checkpoint=leaving.checkpoint,
         queue=first_queue(templates, meta) or policy.queue,
         priority_class=first_priority(templates) or policy.priority_class,
-        scheduling=scheduling(
-            [
-                SchedulerField(
-                    f"/spec/mpiReplicaSpecs/{name}/template/spec/schedulerName",
-                    one.template.spec.scheduler_name,
-                )
-                for name, one in given.items()
-            ]
-        ),
+        scheduling=scheduling(scheduler_fields("/spec/mpiReplicaSpecs", given.items())),
         stays=WORKER in given and run.clean_pod_policy in ("", "None"),
     )
 
@@ -162,12 +149,6 @@ def _pod_set(name: str, one: ReplicaSpec) -> PodSet:
 
 
 # --- in a member ----------------------------------------------------------------------------
-
-
-class OwnedReplicas(Wire, frozen=True):
-    """How many pods of one replica type."""
-
-    replicas: int | None = None
 
 
 class OwnedSpec(Wire, frozen=True):

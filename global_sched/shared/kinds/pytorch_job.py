@@ -3,13 +3,17 @@
 from typing import Final
 
 from global_sched.shared.api.base import Meta, Wire
-from global_sched.shared.api.core import PodTemplate
 from global_sched.shared.api.crd_kind import CrdKind
 from global_sched.shared.api.names import REPLICA_INDEX, REPLICA_TYPE
 from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import PYTORCH_JOBS
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
 from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kubeflow import (
+    OwnedReplicas,
+    ReplicaSpec,
+    scheduler_fields,
+)
 from global_sched.shared.kinds.parts.leaving import leaving_of
 from global_sched.shared.kinds.parts.owner import OwnerFacts, bounded
 from global_sched.shared.kinds.parts.pod_labels import index_by
@@ -17,7 +21,6 @@ from global_sched.shared.kinds.parts.reading import (
     HeldError,
     Reading,
     RefusedError,
-    SchedulerField,
     pods_total,
     scheduling,
     shape,
@@ -40,14 +43,6 @@ from global_sched.shared.model.gang import Amounts, PodSet
 from global_sched.shared.model.ids import PodSetName
 
 _WORKER: Final = PodSetName("worker")
-
-
-class ReplicaSpec(Wire, frozen=True):
-    """One replica type of a training job."""
-
-    replicas: int | None = None
-    restart_policy: str = ""
-    template: PodTemplate = PodTemplate()
 
 
 class ElasticPolicy(Wire, frozen=True):
@@ -128,15 +123,7 @@ def read_pytorch_job(job: PyTorchJob) -> Reading:
         checkpoint=leaving.checkpoint,
         queue=first_queue(templates, job.metadata) or (policy.queue if policy else ""),
         priority_class=first_priority(templates) or (policy.priority_class if policy else ""),
-        scheduling=scheduling(
-            [
-                SchedulerField(
-                    f"/spec/pytorchReplicaSpecs/{name}/template/spec/schedulerName",
-                    one.template.spec.scheduler_name,
-                )
-                for name, one in replicas
-            ]
-        ),
+        scheduling=scheduling(scheduler_fields("/spec/pytorchReplicaSpecs", replicas)),
     )
 
 
@@ -164,12 +151,6 @@ def _pod_set(name: str, one: ReplicaSpec, least: int | None) -> PodSet:
 
 
 # --- in a member ----------------------------------------------------------------------------
-
-
-class OwnedReplicas(Wire, frozen=True):
-    """How many pods of one replica type."""
-
-    replicas: int | None = None
 
 
 class OwnedSpec(Wire, frozen=True):
