@@ -5,12 +5,15 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Final
 
+from global_sched.shared.api.base import KubeObject
 from global_sched.shared.api.federation import ReportWorkload
-from global_sched.shared.api.resource import POD_GROUPS, PODS, Resource
+from global_sched.shared.api.names import execution_namespace
+from global_sched.shared.api.resource import CAPACITY_REPORTS, POD_GROUPS, PODS, Resource
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError
 from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
+from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.model.ids import BindingId, DecisionId
@@ -34,7 +37,7 @@ from member_agent.preflight import check_servers
 from member_agent.quiet import Quiet
 from member_agent.report.build import Limits, Observation
 from member_agent.report.observe import Facts, Placing, label_keys, observe
-from member_agent.report.publish import Publisher
+from member_agent.report.publish import OwnReports, Publisher
 from member_agent.scheduler.bind import Binder
 from member_agent.scheduler.loop import Scheduler, Tuning
 from member_agent.scheduler.tell import Teller
@@ -176,6 +179,7 @@ class Agent:
             tasks.create_task(scheduler.run(), name="scheduler")
             tasks.create_task(teller.run(), name="conditions")
             tasks.create_task(publisher.run(), name="report")
+            tasks.create_task(self._own_reports(publisher).run(), name="own reports")
             tasks.create_task(self._tree_status.run(), name="tree")
             tasks.create_task(self._look_for_volcano(), name="volcano")
             tasks.create_task(self._say_ready(), name="ready")
@@ -216,6 +220,16 @@ class Agent:
             limits=Limits(rows=settings.report_rows, slice_bytes=settings.report_slice_bytes),
             period=settings.report_period_seconds,
             interval=settings.report_interval_seconds,
+        )
+
+    def _own_reports(self, publisher: Publisher) -> Informer[KubeObject]:
+        return Informer(
+            self._control,
+            CAPACITY_REPORTS,
+            KubeObject,
+            handler=OwnReports(publisher),
+            clock=self.clock,
+            namespace=execution_namespace(self.settings.cluster),
         )
 
     def _make_scheduler(self, term: Term, teller: Teller, view: Callable[[], None]) -> Scheduler:

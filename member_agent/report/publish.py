@@ -1,13 +1,14 @@
 """Writes the report: soon after a change, seldom enough to be no load, often enough to trust it."""
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
 import msgspec
 
-from global_sched.shared.api.base import Meta
+from global_sched.shared.api.base import KubeObject, Meta
 from global_sched.shared.api.federation import CapacityReport, CapacityReportSpec, ReportWorkload
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import CAPACITY_REPORTS
@@ -15,6 +16,8 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.backoff import Backoff
 from global_sched.shared.kube.client import Client, PatchKind
 from global_sched.shared.kube.errors import AlreadyExists, ApiError, NotFound
+from global_sched.shared.kube.informer import Handler
+from global_sched.shared.kube.objects import Malformed, ObjectKey
 from global_sched.shared.kube.retry import retry
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.telemetry.logs import get_logger
@@ -76,9 +79,12 @@ class Publisher:
         self._period = max(period * 0.9, min(period, interval))
         self._interval = interval
         self._changed = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._renewed_at = -math.inf
         self.first_written = asyncio.Event()
         self._generation = 0
         self._known: set[str] = set()
+        self._wanted: frozenset[str] = frozenset()
         self._last: list[CapacityReportSpec] = []
         self._written_at: float | None = None
         self._backoff = Backoff(floor=1.0, cap=30.0)
@@ -96,6 +102,20 @@ class Publisher:
     def poke(self) -> None:
         """Something changed; a report follows soon."""
         self._changed.set()
+
+    def removed(self, name: str) -> None:
+        """An object of ours is gone: unless we deleted it, the report is written again at once.
+
+        At once is at most once per interval, whatever deletes the object again and again.
+        """
+        if name not in self._wanted:
+            return
+        self._last = []
+        self._changed.set()
+        now = self._clock.monotonic()
+        if now - self._renewed_at >= self._interval:
+            self._renewed_at = now
+            self._lost.set()
 
     async def resume(self) -> list[ReportWorkload]:
         """Read what the last agent wrote: generations go on from there.
@@ -135,7 +155,7 @@ class Publisher:
             await self._wait()
 
     async def _wait(self) -> None:
-        """Until something changed and the interval is over, or the period is."""
+        """Until something changed and the interval is over, an object is lost, or the period is."""
         now = self._clock.monotonic()
         start = self._written_at if self._written_at is not None else now
         due = max(start + self._period, now + DEBOUNCE)
@@ -145,11 +165,14 @@ class Publisher:
         except TimeoutError:
             return
         wait = max(start + self._interval - self._clock.monotonic(), DEBOUNCE)
-        await self._clock.sleep(wait)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                await self._lost.wait()
 
     async def publish(self) -> bool:
         """Build, and write when there is news or the period is over; True when written."""
         self._changed.clear()
+        self._lost.clear()
         started = self._clock.monotonic()
         slices = slices_of(self._build(self._generation + 1, self._clock.now()), self._limits)
         self._metrics.observe(REPORT_BUILD_DURATION, self._clock.monotonic() - started)
@@ -167,6 +190,7 @@ class Publisher:
 
     async def _write(self, slices: Sequence[CapacityReportSpec]) -> None:
         names = [slice_name(self._cluster, number) for number in range(len(slices))]
+        self._wanted = frozenset(names)
         # The first slice goes last: who reads it sees all others of its generation.
         for name, spec in reversed(list(zip(names, slices, strict=True))):
             await self._write_slice(name, spec)
@@ -205,6 +229,27 @@ class Publisher:
         self._metrics.set(REPORT_SLICES, len(slices))
         self._metrics.set(REPORT_GENERATION, self._generation)
         self._metrics.set(REPORT_ROUNDED, 1.0 if slices[0].resolution else 0.0)
+
+
+class OwnReports(Handler[KubeObject]):
+    """Watches the objects that the publisher wrote, for the one that is deleted by others."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+
+    def upsert(self, obj: KubeObject) -> None:
+        """Informer handler: what the report says is the publisher's own."""
+
+    def delete(self, key: ObjectKey, uid: str) -> None:
+        """Informer handler."""
+        del uid
+        self._publisher.removed(key.name)
+
+    def malformed(self, bad: Malformed) -> None:
+        """Informer handler: the next write replaces it."""
+
+    def synced(self) -> None:
+        """Informer handler."""
 
 
 def _says_the_same(new: Sequence[CapacityReportSpec], old: Sequence[CapacityReportSpec]) -> bool:

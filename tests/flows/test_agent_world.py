@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import (
+    CAPACITY_REPORTS,
     CONFIGMAPS,
     CRDS,
     EVENTS,
@@ -21,7 +23,7 @@ from global_sched.shared.model.instant import format_micro
 from tests.builders import gang
 from tests.builders import pod_set as model_pod_set
 from tests.deep import SETTLED_SECONDS
-from tests.flows.agent_world import agent_world
+from tests.flows.agent_world import CLUSTER, agent_world
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import gang_objects, hyper_node, pod, pod_group, racks, volcano_job
 from tests.virtual_time import virtual_time
@@ -227,3 +229,18 @@ async def test_both_servers_may_fail_for_a_while():
         assert len(await world.nodes_of_pods()) == 2
         listed = (await world.member.list(PODS, namespace="team")).items
         assert len(listed) == 2
+
+
+@virtual_time
+async def test_a_deleted_report_stands_again_within_a_second():
+    """The agent watches its own reports, also after its watches were cut."""
+    where = execution_namespace(CLUSTER)
+    async with agent_world(racks(1, 1)) as world, world.agent():
+        await asyncio.sleep(3)
+        for _ in range(2):
+            before = (await world.report()).metadata.uid
+            await world.control.delete(CAPACITY_REPORTS, CLUSTER, namespace=where)
+            await asyncio.sleep(1)
+            assert (await world.report()).metadata.uid != before
+            world.faults.add(Fault("watch", "*", kind=FaultKind.CUT, times=12))
+            await asyncio.sleep(30)

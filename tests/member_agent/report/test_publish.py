@@ -198,7 +198,7 @@ async def test_failures_are_waited_out():
 
 @virtual_time
 async def test_a_deleted_report_is_written_again():
-    """Somebody deletes the object: the next report makes it anew."""
+    """The object is deleted by others: the next report makes it anew."""
     async with desk() as table:
         publisher = table.publisher()
         await publisher.publish()
@@ -207,3 +207,35 @@ async def test_a_deleted_report_is_written_again():
         await publisher.publish()
 
         assert (await table.reports())["m"].spec.generation == 2
+
+
+@virtual_time
+async def test_a_lost_report_does_not_wait_for_the_interval():
+    """A deletion is answered at once; further ones within the interval wait until it is over."""
+    async with desk() as table:
+        publisher = table.publisher(interval=4.0)
+        async with running(publisher):
+            await publisher.first_written.wait()
+
+            publisher.removed("m")
+            await asyncio.sleep(0.5)
+            assert publisher.generation == 2
+            for _ in range(5):
+                publisher.removed("m")
+                await asyncio.sleep(0.5)
+            assert publisher.generation == 2
+            await asyncio.sleep(2)
+            assert publisher.generation == 3
+
+
+@virtual_time
+async def test_an_object_that_is_no_longer_needed_is_not_lost():
+    """The deletion of a slice beyond the last one writes nothing."""
+    async with desk() as table:
+        publisher = table.publisher(interval=1.0)
+        async with running(publisher):
+            await publisher.first_written.wait()
+            publisher.removed("m-1")
+            await asyncio.sleep(5)
+
+            assert publisher.generation == 1
