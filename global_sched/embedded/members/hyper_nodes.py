@@ -10,7 +10,7 @@ from global_sched.embedded.members.cluster import Cluster
 from global_sched.propagation.fields import Obj, get, name_of
 from global_sched.shared.api.resource import HYPER_NODES, NODES
 from global_sched.shared.api.volcano import HyperNode
-from global_sched.shared.placement.members import MemberError, MemberResolver
+from global_sched.shared.placement.tree.member_selectors import MemberError, MemberResolver
 
 _DELAY: Final = 0.5
 """Seconds in which changes are collected: nodes come in hundreds."""

@@ -20,10 +20,10 @@ from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import NodeClass
-from global_sched.shared.placement.devices import check_devices
-from global_sched.shared.placement.nodes import allocatable, node_class, usable
-from global_sched.shared.placement.shapes import SpecError, shape_of
-from global_sched.shared.placement.takes import class_problem
+from global_sched.shared.placement.capacity.from_nodes import allocatable, node_class, usable
+from global_sched.shared.placement.request.devices import check_devices
+from global_sched.shared.placement.request.node_match import class_problem
+from global_sched.shared.placement.request.pod_shape import SpecError, shape_of
 
 RETRY: Final = 0.5
 """Seconds after which waiting pods are tried when something changed."""

@@ -10,28 +10,16 @@ Sizes are exact ints. Every choice is by value, so equal rooms give equal answer
 
 A `Field` asks many clusters at once: its `Tally` counts all of them together.
 
-Read `space.Space.place` first, then `choose.choose` (one shape) and `pack.Packer` (several).
+Read `space.Space.place` first, then `search.solver.Solver`, which picks the algorithm.
 """
 
 from global_sched.shared.placement.assign import assign
-from global_sched.shared.placement.constraints import (
-    annotations_constraint,
-    constraint_of,
-    families_of,
-    with_families,
+from global_sched.shared.placement.capacity.demand_codec import (
+    DemandError,
+    read_demand,
+    tell_demand,
 )
-from global_sched.shared.placement.devices import check_devices, shared_gpus
-from global_sched.shared.placement.field import Field, Question
-from global_sched.shared.placement.histogram import (
-    coarsen,
-    histogram,
-    round_down,
-    without_occupants,
-)
-from global_sched.shared.placement.index import TreeIndex, tree_index
-from global_sched.shared.placement.levels import NO_TIER, Near, Nearby
-from global_sched.shared.placement.live import LiveTree
-from global_sched.shared.placement.nodes import (
+from global_sched.shared.placement.capacity.from_nodes import (
     NodeUse,
     PodOwner,
     allocatable,
@@ -43,14 +31,35 @@ from global_sched.shared.placement.nodes import (
     node_topology,
     usable,
 )
-from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed, Take
-from global_sched.shared.placement.scarcity import MOST_WANTED, demand_of, plain_shape
-from global_sched.shared.placement.shapes import SpecError, host_ports, pod_requests, shape_of
+from global_sched.shared.placement.capacity.histogram import (
+    coarsen,
+    histogram,
+    round_down,
+    without_occupants,
+)
+from global_sched.shared.placement.capacity.scarcity import MOST_WANTED, demand_of, plain_shape
+from global_sched.shared.placement.capacity.tier_levels import NO_TIER, Near, Nearby
+from global_sched.shared.placement.cluster_set import Field, Question
+from global_sched.shared.placement.request.compile import Limit, limit_of
+from global_sched.shared.placement.request.constraints import (
+    annotations_constraint,
+    constraint_of,
+    families_of,
+    with_families,
+)
+from global_sched.shared.placement.request.devices import check_devices, shared_gpus
+from global_sched.shared.placement.request.node_match import class_takes, is_device, least_choice
+from global_sched.shared.placement.request.pod_shape import (
+    SpecError,
+    host_ports,
+    pod_requests,
+    shape_of,
+)
+from global_sched.shared.placement.result import Glance, Join, NotPlaced, Placed, Take
 from global_sched.shared.placement.space import Space
-from global_sched.shared.placement.takes import class_takes, is_device, least_choice
-from global_sched.shared.placement.told import DemandError, read_demand, tell_demand
-from global_sched.shared.placement.tree import Tree, build_tree
-from global_sched.shared.placement.units import Limit, limit_of
+from global_sched.shared.placement.tree.build import Tree, build_tree
+from global_sched.shared.placement.tree.domain_index import TreeIndex, tree_index
+from global_sched.shared.placement.tree.live_tree import LiveTree
 
 __all__ = [
     "MOST_WANTED",

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.model.topology import Topology
-from global_sched.shared.placement.placed import Placed
+from global_sched.shared.placement.result import Placed
 
 
 def assign(

@@ -2,7 +2,7 @@
 
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, DomainId
-from global_sched.shared.placement.placed import Join, NotPlaced, Placed
+from global_sched.shared.placement.result import Join, NotPlaced, Placed
 
 Answer = Placed | NotPlaced
 Ask = tuple[

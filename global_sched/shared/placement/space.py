@@ -10,25 +10,31 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Occupant, Topology, Wanted
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
-from global_sched.shared.placement.board import Board
-from global_sched.shared.placement.choose import Scope, glance, room_in
-from global_sched.shared.placement.draft import Draft
-from global_sched.shared.placement.explain import domain_verdicts
-from global_sched.shared.placement.ground import GROUNDS
-from global_sched.shared.placement.ledger import Ledger
-from global_sched.shared.placement.lone import is_small, place_lone
+from global_sched.shared.placement.capacity.allocations import Ledger
+from global_sched.shared.placement.capacity.baseline import GROUNDS
+from global_sched.shared.placement.capacity.cluster_counts import Board
+from global_sched.shared.placement.capacity.node_groups import Rows
+from global_sched.shared.placement.capacity.node_updates import all_free, per_tenant
+from global_sched.shared.placement.capacity.renewal import Renewal
+from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.tables import Tables
+from global_sched.shared.placement.explain.domains import domain_verdicts
+from global_sched.shared.placement.explain.refusals import not_now, static_refusal
 from global_sched.shared.placement.memo import Answer, Ask, Memo
-from global_sched.shared.placement.naming import free_in, node_takes, placed_of
-from global_sched.shared.placement.placed import Glance, Join, NotPlaced, Placed
-from global_sched.shared.placement.refusal import not_now, static_refusal
-from global_sched.shared.placement.renewal import Renewal
-from global_sched.shared.placement.rows import Rows
-from global_sched.shared.placement.solve import Solver
-from global_sched.shared.placement.table import Table
-from global_sched.shared.placement.tables import Tables
-from global_sched.shared.placement.tier_names import readings
-from global_sched.shared.placement.units import Limit, Task, compile_task, one_shape, only_shape
-from global_sched.shared.placement.vacate import all_free, per_tenant
+from global_sched.shared.placement.node_assignment import free_in, node_takes, placed_of
+from global_sched.shared.placement.request.compile import (
+    Limit,
+    Task,
+    compile_task,
+    one_shape,
+    only_shape,
+)
+from global_sched.shared.placement.request.tier_names import readings
+from global_sched.shared.placement.result import Glance, Join, NotPlaced, Placed
+from global_sched.shared.placement.search.select_domain import Scope, glance, room_in
+from global_sched.shared.placement.search.single_domain import is_small, place_lone
+from global_sched.shared.placement.search.solver import Solver
+from global_sched.shared.placement.search.trial import Draft
 
 _MOST_GANGS = 4096
 _MOST_MARKS = 64

@@ -9,7 +9,7 @@ from global_sched.core.make_room.occupancy import Occupancies
 from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Running
-from global_sched.shared.placement.ground import GroundCache, build_ground
+from global_sched.shared.placement.capacity.baseline import GroundCache, build_ground
 from tests.builders import NOW, cluster, queue, snapshot, workload
 
 MANY = 1500

@@ -1,0 +1,267 @@
+"""A topology, grouped and indexed once: what all Spaces of it start from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.lifetime import WhileAlive
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.topology import NodeClass, Occupant, Topology
+from global_sched.shared.placement.capacity.histogram import class_order
+from global_sched.shared.placement.request.shape_on import Shapes
+from global_sched.shared.placement.tree.domain_index import TreeIndex, tree_index
+
+if TYPE_CHECKING:
+    from global_sched.shared.model.verdict import Verdict
+    from global_sched.shared.placement.request.compile import Task
+    from global_sched.shared.placement.result import Glance, NotPlaced, Placed
+
+_LARGEST = 2**62
+_MOST_NODES = 2**20
+"""More alike nodes count as this many, so that sums over an absurd report fit 63 bits."""
+
+SortKey = tuple[tuple[int, ...], int, int, tuple[str, ...]]
+"""What orders the rows of a domain: free vector, occupants, class, marks."""
+
+TableKey = tuple[PodShape, str, str]
+"""A shape; for one-per-node shapes also the pod set and the binding id (both else empty)."""
+
+
+@dataclass(slots=True)
+class BaseTable:
+    """How many pods of one shape each row's nodes and each domain hold at the start."""
+
+    caps: list[int]
+    sums: NDArray[np.int64]
+    lean: NDArray[np.int64]
+    slack: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, kw_only=True)
+class Kin:
+    """What grounds have in common that refuse the same gangs for good; equal ones are one object.
+
+    `tiers` are the (tier, tier name) pairs of the domains, in their order.
+    """
+
+    axis: tuple[str, ...]
+    classes: tuple[NodeClass, ...]
+    label_keys: tuple[str, ...] | None
+    empty: bool
+    tiers: tuple[tuple[int, str], ...]
+    faults: str
+    """What a refusal says of the tree."""
+    shapes: Shapes
+    """What pods ask of nodes on this axis."""
+
+
+_KINS: "WeakValueDictionary[tuple[object, ...], Kin]" = WeakValueDictionary()
+
+
+def _kin(topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]) -> Kin:
+    tiers = tuple(dict.fromkeys((domain.tier, domain.tier_name) for domain in index.domains))
+    key = (
+        topology.axis,
+        classes,
+        topology.label_keys,
+        not topology.leaves,
+        tiers,
+        index.faults,
+        tuple(sorted(index.ambiguous)),
+    )
+    found = _KINS.get(key)
+    if found is None:
+        found = _KINS[key] = Kin(
+            axis=topology.axis,
+            classes=classes,
+            label_keys=topology.label_keys,
+            empty=not topology.leaves,
+            tiers=tiers,
+            faults=index.faults,
+            shapes=Shapes(topology.axis, classes),
+        )
+    return found
+
+
+@dataclass(slots=True, kw_only=True)
+class Ground:
+    """Rows of alike nodes (domain, class, free, occupants), their counts, and the tree.
+
+    Nodes that differ in name only are one row. Classes and occupants are numbered in their order,
+    so that rows compare by numbers and yet by value.
+    """
+
+    topology: Topology
+    """An equal one, so that the ground does not keep alive what it is kept for."""
+    index: TreeIndex
+    kin: Kin
+    order_keys: frozenset[str] | None
+    classes: tuple[NodeClass, ...]
+    occupants: tuple[tuple[Occupant, ...], ...]
+    domain: list[int]
+    kind: list[int]
+    free: list[tuple[int, ...]]
+    tenant: list[int]
+    """Position in `occupants`."""
+    count: list[int]
+    members: list[list[int]]
+    """Per row the leaves that are its named nodes, ascending by name; empty for counted ones."""
+    matrix: NDArray[np.int64] = field(init=False)
+    """Free vectors, bounded."""
+    ordered: list[list[tuple[SortKey, int]]]
+    """Per domain its own rows, ascending."""
+    row_of: dict[int, int]
+    """The row of each leaf."""
+    named: bool
+    """Whether every leaf is one node with a name."""
+    rank: dict[int, int]
+    """The place of each named leaf in the order of names."""
+    tables: dict[TableKey, BaseTable] = field(default_factory=dict)
+    tallies: dict[object, NDArray[np.int64]] = field(default_factory=dict)
+    """Per shape (as the tally keys it) the three counts of each domain at the start."""
+    tasks: dict[int, tuple[Gang, "Task | Verdict"]] = field(default_factory=dict)
+    """What gangs compile to here, by identity."""
+    glances: dict[int, tuple[Gang, "Glance"]] = field(default_factory=dict)
+    answers: dict[int, tuple[Gang, "Placed | NotPlaced"]] = field(default_factory=dict)
+    """Answers in untouched room, by the gang's identity: unchanged clusters stay answered."""
+    rooms: dict[tuple[PodShape, ...], NDArray[np.int64]] = field(default_factory=dict)
+    """Pods of each shape of the latest mix that fit at the start, each alone."""
+    kinds: NDArray[np.int64] = field(init=False)
+    places: NDArray[np.int64] = field(init=False)
+    sizes: NDArray[np.int64] = field(init=False)
+    """Per row the class, the domain, and the number of nodes, to count with."""
+    _tenants: dict[tuple[Occupant, ...], int] = field(default_factory=dict)
+    _nodes: list[int] = field(default_factory=list)
+    _free: list[int] = field(default_factory=list)
+
+    def tenants(self) -> dict[tuple[Occupant, ...], int]:
+        """The number of each set of occupants."""
+        if not self._tenants:
+            self._tenants = {item: at for at, item in enumerate(self.occupants)}
+        return self._tenants
+
+    def freeze(self) -> None:
+        """Derive what counting needs, once all rows are there."""
+        self.kinds = np.array(self.kind, dtype=np.int64)
+        self.places = np.array(self.domain, dtype=np.int64)
+        self.count = [min(nodes, _MOST_NODES) for nodes in self.count]
+        self.sizes = np.array(self.count, dtype=np.int64)
+        free = [[min(f, _LARGEST) for f in vector] for vector in self.free]
+        self.matrix = np.array(free, dtype=np.int64).reshape(
+            len(self.free), len(self.topology.axis)
+        )
+
+    def free_totals(self) -> list[int]:
+        """The free amounts of all nodes, by position on the axis."""
+        if not self._free:
+            self._free = [0] * len(self.topology.axis)
+            for free, count in zip(self.free, self.count, strict=True):
+                for at, amount in enumerate(free):
+                    self._free[at] += amount * count
+        return self._free
+
+    def nodes(self, domain: int) -> int:
+        """Nodes in a domain (by position): takes never move one elsewhere."""
+        if not self._nodes:
+            held = [0] * (self.index.root + 1)
+            for at, count in zip(self.domain, self.count, strict=True):
+                held[at] += count
+            for at in range(self.index.root):
+                held[self.index.parent[at]] += held[at]
+            self._nodes = held
+        return self._nodes[domain]
+
+
+def build_ground(topology: Topology, order_keys: frozenset[str] | None) -> Ground:
+    """Group a topology's leaves into rows, by value."""
+    index = tree_index(topology.domains, topology.problems)
+    classes = tuple(
+        sorted(
+            {leaf.node_class for leaf in topology.leaves}, key=lambda c: class_order(c, order_keys)
+        )
+    )
+    occupants = tuple(sorted({leaf.occupants for leaf in topology.leaves}))
+    class_at = {kind: at for at, kind in enumerate(classes)}
+    occupants_at = {item: at for at, item in enumerate(occupants)}
+    ground = Ground(
+        topology=replace(topology),
+        index=index,
+        kin=_kin(topology, index, classes),
+        order_keys=order_keys,
+        classes=classes,
+        occupants=occupants,
+        domain=[],
+        kind=[],
+        free=[],
+        tenant=[],
+        count=[],
+        members=[],
+        ordered=[[] for _ in range(index.root + 1)],
+        row_of={},
+        named=bool(topology.leaves) and all(leaf.node for leaf in topology.leaves),
+        rank={},
+    )
+    rows: dict[tuple[int, int, tuple[int, ...], int], int] = {}
+    for place, at in enumerate(_leaf_order(topology)):
+        leaf = topology.leaves[at]
+        ground.rank[at] = place
+        if leaf.count <= 0:
+            continue
+        key = (
+            index.at(leaf.domain),
+            class_at[leaf.node_class],
+            leaf.free,
+            occupants_at[leaf.occupants],
+        )
+        row = rows.get(key)
+        if row is None:
+            row = rows[key] = _add_row(ground, key)
+        ground.count[row] += leaf.count
+        ground.row_of[at] = row
+        if ground.named:
+            ground.members[row].append(at)
+    for own in ground.ordered:
+        own.sort()
+    ground.freeze()
+    return ground
+
+
+def _leaf_order(topology: Topology) -> list[int]:
+    """Named leaves ascend by name, so that the lowest names are taken first."""
+    positions = list(range(len(topology.leaves)))
+    if any(leaf.node for leaf in topology.leaves):
+        positions.sort(key=lambda at: topology.leaves[at].node)
+    return positions
+
+
+def _add_row(ground: Ground, key: tuple[int, int, tuple[int, ...], int]) -> int:
+    domain, kind, free, tenant = key
+    row = len(ground.count)
+    ground.domain.append(domain)
+    ground.kind.append(kind)
+    ground.free.append(free)
+    ground.tenant.append(tenant)
+    ground.count.append(0)
+    ground.members.append([])
+    ground.ordered[domain].append(((free, tenant, kind, ()), row))
+    return row
+
+
+@dataclass(slots=True)
+class GroundCache:
+    """The ground of each topology that lives: a snapshot shares unchanged topologies."""
+
+    build: Callable[[Topology, frozenset[str] | None], Ground]
+    _kept: WhileAlive[Ground] = field(default_factory=WhileAlive)
+
+    def of(self, topology: Topology, order_keys: frozenset[str] | None) -> Ground:
+        """The ground of a topology, built at most once."""
+        return self._kept.of((topology,), lambda: self.build(topology, order_keys), order_keys)
+
+
+GROUNDS = GroundCache(build_ground)

@@ -1,0 +1,143 @@
+"""One cluster's counts of many shapes, kept in step with its rows.
+
+The numbers stand in a `Tally`, which may hold those of other clusters too. What a change of rows
+means is worked out once for all shapes, as vectors; per shape it would cost more than the placement
+itself when a federation's jobs come in many shapes.
+"""
+
+from heapq import heapify, heappop, heappush
+
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.placement.capacity.fit_counts import LEAN, SLACK, SUMS, Free, Ints, Tally
+from global_sched.shared.placement.capacity.node_groups import Rows
+
+_MOST_KEPT = 4096
+
+
+class Board:
+    """Sums per shape (by their place in the tally) and domain."""
+
+    def __init__(self, rows: Rows, tally: Tally | None = None, at: int = 0) -> None:
+        self._rows = rows
+        self._tally = Tally((rows.ground,)) if tally is None else tally
+        self.at = at
+        self.shared = tally is not None
+        """Whether other clusters are counted together with this one."""
+        self._first = self._tally.first[at]
+        self._after = self._tally.first[at + 1]
+        self._kinds = self._tally.kinds[at]
+        self._seen = len(rows.log)
+        self._joined = False
+        self._kept: dict[int, Ints] = {}
+        self._kept_at = self._tally.counted
+
+    @property
+    def sums(self) -> Ints:
+        """Pods, by shape and domain."""
+        return self._tally.table[self._first : self._after, SUMS].T
+
+    @property
+    def lean(self) -> Ints:
+        """Pods on nodes where no other device lies idle, by shape and domain."""
+        return self._tally.table[self._first : self._after, LEAN].T
+
+    @property
+    def slack(self) -> Ints:
+        """Free amounts in parts of a request, by shape and domain."""
+        return self._tally.table[self._first : self._after, SLACK].T
+
+    def counts(self, place: int) -> list[list[int]]:
+        """Pods, those on lean nodes, and slack of one shape, each by domain."""
+        found: list[list[int]] = self._tally.table[self._first : self._after, :, place].T.tolist()
+        return found
+
+    def add(self, shape: PodShape) -> int:
+        """The shape's place, counted now where it is new."""
+        self.follow()
+        return self._tally.place(shape)
+
+    def follow(self) -> None:
+        """Bring all sums up to date with the rows."""
+        log, skips = self._rows.log, self._rows.skips
+        at, end = self._seen, len(log)
+        if at == end:
+            return
+        net: dict[int, int] = {}
+        while at < end:
+            after = skips.get(at)
+            if after is not None:
+                at = after
+                continue
+            row, change = log[at]
+            at += 1
+            net[row] = net.get(row, 0) + change
+        self._seen = end
+        # The last one first: what is gained and lost in a domain is then mostly one subtraction.
+        changed = [(row, change) for row, change in reversed(net.items()) if change]
+        if changed:
+            self._apply(changed)
+
+    def _apply(self, changed: list[tuple[int, int]]) -> None:
+        """So many more nodes of some rows, for all shapes."""
+        if not self._joined:
+            self._joined = True
+            self._tally.join(self)
+        rows, tally = self._rows, self._tally
+        lines_of = self._lines_of(changed)
+        parents, chain = rows.index.parent, rows.index.chain
+        by_domain: dict[int, Ints] = {}
+        for (row, nodes), each in zip(changed, lines_of, strict=True):
+            domain = rows.domain[row]
+            held = by_domain.get(domain)
+            if nodes == -1 and held is not None:
+                by_domain[domain] = held - each
+            else:
+                more = each if nodes == 1 else each * nodes
+                by_domain[domain] = more if held is None else held + more
+        lines, first = tally.lines, self._first
+        if len(by_domain) == 1:
+            for domain, more in by_domain.items():
+                for above in chain[domain]:
+                    line = lines[first + above]
+                    line += more
+            return
+        # From the lowest tier up: what several domains add to one around them is added once.
+        waiting = list(by_domain)
+        heapify(waiting)
+        while waiting:
+            domain = heappop(waiting)
+            more = by_domain[domain]
+            line = lines[first + domain]
+            line += more
+            above = parents[domain]
+            if above < 0:
+                continue
+            held = by_domain.get(above)
+            if held is None:
+                heappush(waiting, above)
+            by_domain[above] = more if held is None else held + more
+
+    def _lines_of(self, changed: list[tuple[int, int]]) -> list[Ints]:
+        """What one node of each of these rows counts for: kept, since rows never change."""
+        rows, tally, kept = self._rows, self._tally, self._kept
+        if self._kept_at != tally.counted:
+            kept.clear()
+            self._kept_at = tally.counted
+        if len(kept) > _MOST_KEPT:
+            kept.clear()
+        new = [row for row, _ in changed if row not in kept]
+        if new:
+            nodes = [(tally.free(self.at, rows.free[r]), self._kinds[rows.kind[r]]) for r in new]
+            kept.update(zip(new, tally.measure(nodes), strict=True))
+        return [kept[row] for row, _ in changed]
+
+    def changed(self) -> list[tuple[int, Free, int, int]]:
+        """(domain, free vector, class, more nodes) of all rows, against the ground."""
+        rows, start = self._rows, self._rows.ground.count
+        size = len(start)
+        found = []
+        for row, count in enumerate(rows.count):
+            more = count - (start[row] if row < size else 0)
+            if more:
+                found.append((rows.domain[row], rows.free[row], rows.kind[row], more))
+        return found

@@ -1,0 +1,107 @@
+"""The rows of some grounds side by side, in the order in which they are summed up into domains."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from global_sched.shared.placement.capacity.baseline import Ground
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Numbers of domains that are summed up into others: `source`, grouped by where they go."""
+
+    source: Ints
+    starts: Ints
+    target: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """Rows grouped by domain, and the folds of domains into the domains around them."""
+
+    free: Ints
+    kinds: Ints
+    sizes: Ints
+    starts: Ints
+    places: Ints
+    folds: tuple[Fold, ...]
+    domains: int
+
+    def sums(self, each: Ints) -> Ints:
+        """From counts per node of each row (row, count) to sums (domain, count)."""
+        sums = np.zeros((self.domains, each.shape[1]), dtype=np.int64)
+        if not len(each):
+            return sums
+        held = each * self.sizes[:, None]
+        sums[self.places] = np.add.reduceat(held, self.starts, axis=0)
+        for fold in self.folds:
+            sums[fold.target] += np.add.reduceat(sums[fold.source], fold.starts, axis=0)
+        return sums
+
+
+def stock_of(
+    grounds: Sequence[Ground],
+    kinds: Sequence[Sequence[int]],
+    onto: Sequence[Sequence[int] | None],
+) -> Stock:
+    """The stock of all rows, with node classes numbered and axes joined as the caller says."""
+    firsts = _firsts(grounds)
+    free = np.concatenate(
+        [_joined(g.matrix, columns) for g, columns in zip(grounds, onto, strict=True)]
+    )
+    kind = np.concatenate(
+        [
+            np.array(own, dtype=np.int64)[g.kinds] if len(g.kinds) else g.kinds
+            for g, own in zip(grounds, kinds, strict=True)
+        ]
+    )
+    place = np.concatenate([g.places + first for g, first in zip(grounds, firsts, strict=True)])
+    sizes = np.concatenate([g.sizes for g in grounds])
+    order = np.argsort(place, kind="stable")
+    places, starts = np.unique(place[order], return_index=True)
+    domains = firsts[-1] + grounds[-1].index.root + 1
+    return Stock(
+        free[order], kind[order], sizes[order], starts, places, tuple(_folds(grounds, firsts)),
+        domains,
+    )  # fmt: skip
+
+
+def _firsts(grounds: Sequence[Ground]) -> list[int]:
+    firsts, at = [], 0
+    for ground in grounds:
+        firsts.append(at)
+        at += ground.index.root + 1
+    return firsts
+
+
+def _joined(matrix: Ints, columns: Sequence[int] | None) -> Ints:
+    """The free vectors on the common axis; what a cluster does not have is 0."""
+    if columns is None:
+        return matrix
+    joined = np.zeros((len(matrix), len(columns)), dtype=np.int64)
+    for to, column in enumerate(columns):
+        if column >= 0:
+            joined[:, to] = matrix[:, column]
+    return joined
+
+
+def _folds(grounds: Sequence[Ground], firsts: Sequence[int]) -> Iterator[Fold]:
+    """Level by level: a domain is folded once all below it are."""
+    levels: dict[int, list[tuple[int, int]]] = {}
+    for ground, first in zip(grounds, firsts, strict=True):
+        index = ground.index
+        height = [0] * (index.root + 1)
+        for at in range(index.root):
+            above = index.parent[at]
+            height[above] = max(height[above], height[at] + 1)
+            levels.setdefault(height[at], []).append((first + above, first + at))
+    for _, pairs in sorted(levels.items()):
+        pairs.sort()
+        into = np.array([pair[0] for pair in pairs], dtype=np.int64)
+        target, starts = np.unique(into, return_index=True)
+        yield Fold(np.array([pair[1] for pair in pairs], dtype=np.int64), starts, target)

@@ -1,0 +1,231 @@
+"""Many clusters asked at once whether a gang fits, and how closely.
+
+Every cluster has its `Space`, made when something is placed there. What all of them hold is counted
+in one `Tally`, so that a question costs vector operations instead of a call per cluster, and most
+clusters never need a Space of their own.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.ids import DomainId
+from global_sched.shared.model.topology import Topology
+from global_sched.shared.model.verdict import Verdict
+from global_sched.shared.placement.capacity.baseline import GROUNDS, Kin
+from global_sched.shared.placement.capacity.cluster_counts import Board
+from global_sched.shared.placement.capacity.fit_counts import SUMS, Ints, Tally
+from global_sched.shared.placement.capacity.node_groups import Rows
+from global_sched.shared.placement.capacity.tier_levels import Levels, Mask, Near, Nearby
+from global_sched.shared.placement.explain.refusals import too_little
+from global_sched.shared.placement.request.compile import Task, Unit, one_shape
+from global_sched.shared.placement.search.select_domain import glance
+from global_sched.shared.placement.space import Space
+from global_sched.shared.placement.tree.domain_index import TreeIndex
+
+_SMALL = 64
+"""So many domains are looked through one by one faster than as vectors."""
+_SINGLY = 7
+"""So many clusters are asked one by one faster than all of them as vectors."""
+_FEW = 4096
+_ROWS = 192
+"""All clusters are asked at once where they have at most so many domains for each that is asked.
+Where any domain will do that reads one number of each: worth it for some thousands more."""
+
+
+class Field:
+    """The room of some clusters, by position; changed through the Spaces that it makes."""
+
+    def __init__(self, topologies: Sequence[Topology], *, search_limit: int) -> None:
+        self._topologies = topologies
+        self._search_limit = search_limit
+        self.grounds = [
+            GROUNDS.of(one, None if one.label_keys is None else frozenset(one.label_keys))
+            for one in topologies
+        ]
+        self.tally = Tally(self.grounds)
+        self._spaces: list[Space | None] = [None] * len(topologies)
+        self._kins: dict[Kin, int] = {}
+        for at, ground in enumerate(self.grounds):
+            self._kins.setdefault(ground.kin, at)
+        self._changed: set[int] = set()
+        self._levels: Levels | None = None
+        self.verdicts: dict[tuple[int | None, DomainId | None, int, int, int], Verdict] = {}
+        """Refusals for lack of room, which many clusters and gangs share."""
+
+    def space(self, at: int) -> Space:
+        """The Space of a cluster, to place in or change before the next question is answered.
+
+        Who keeps it for longer calls `touched` after every change.
+        """
+        self._changed.add(at)
+        space = self._spaces[at]
+        if space is None:
+            space = self._spaces[at] = Space(
+                self._topologies[at],
+                search_limit=self._search_limit,
+                board_of=lambda rows: self._board(rows, at),
+            )
+        return space
+
+    def _board(self, rows: Rows, at: int) -> Board:
+        return Board(rows, self.tally, at)
+
+    def expect(self, gangs: Iterable[Gang]) -> None:
+        """Count the shapes of gangs that will be asked for, all at once."""
+        self.tally.count(pod_set.shape for gang in gangs for pod_set in gang.pod_sets)
+
+    @property
+    def levels(self) -> Levels:
+        """Where the tiers of all clusters lie among the tally's rows."""
+        if self._levels is None:
+            self._levels = Levels([ground.index for ground in self.grounds], self.tally.first)
+        return self._levels
+
+    def touched(self, at: int) -> None:
+        """The cluster's room is counted again before the next answer."""
+        self._changed.add(at)
+
+    def follow(self) -> None:
+        """Bring the counts up to date."""
+        for at in self._changed:
+            space = self._spaces[at]
+            if space is not None:
+                space.count()
+        self._changed.clear()
+
+    def free(self, at: int) -> dict[str, int]:
+        """All free room of a cluster, on nodes that take pods or not."""
+        space = self._spaces[at]
+        if space is not None:
+            return dict(space.free().entries)
+        axis, totals = self._topologies[at].axis, self.grounds[at].free_totals()
+        return {name: total for name, total in zip(axis, totals, strict=True) if total}
+
+    def question(self, gang: Gang) -> "Question":
+        """The question whether a gang fits: all of it, or its minimum at least."""
+        return Question(
+            self, gang, {kin: self.space(at).task(gang) for kin, at in self._kins.items()}
+        )
+
+
+class Question:
+    """One gang, asked of every cluster. Answers are for the room as it is when they are given."""
+
+    def __init__(self, field: Field, gang: Gang, tasks: dict[Kin, Task | Verdict]) -> None:
+        self._field = field
+        self._tasks = [tasks[ground.kin] for ground in field.grounds]
+        units = {kin: one_shape(task) for kin, task in tasks.items() if isinstance(task, Task)}
+        self._units: list[Unit | None] = [units.get(ground.kin) for ground in field.grounds]
+        shapes = {unit.key[0] for unit in units.values() if unit is not None}
+        self.plain = len(shapes) <= 1 and None not in units.values()
+        """Whether every cluster can answer by counting one shape."""
+        self._place = field.tally.place(shapes.pop()) if self.plain and shapes else -1
+        self._least = max((unit.least for unit in units.values() if unit is not None), default=0)
+        self._scatters = gang.constraint is None
+        self._counts: Mask | None = None
+
+    def answers(self, clusters: Sequence[int]) -> list[Near | None]:
+        """How closely it fits in some clusters (None: not at all); only where it is `plain`."""
+        field = self._field
+        field.follow()
+        firsts, grounds = field.tally.first, field.grounds
+        sums = field.tally.table[:, SUMS, self._place]
+        found: list[Near | None] = []
+        for at in clusters:
+            task, unit = self._tasks[at], self._units[at]
+            if unit is None or isinstance(task, Verdict):
+                found.append(None)
+                continue
+            first, after, index = firsts[at], firsts[at + 1], grounds[at].index
+            limit, least, whole = task.limit, unit.least, int(sums[after - 1])
+            if whole < least:
+                found.append(None)
+            elif limit.scatter:
+                found.append((None, whole))
+            elif after - first > _SMALL:
+                here = sums[first:after]
+                seen = glance(index, _Sums(index, here), least, limit)
+                found.append((seen.tier, seen.holds) if seen.fits else None)
+            else:
+                found.append(_near(index, sums[first:after].tolist(), least, limit.tier))
+        return found
+
+    def at_once(self, clusters: int) -> bool:
+        """Whether to ask all clusters at once is faster than to ask so many one by one."""
+        rows = clusters * _ROWS + (_FEW if self._scatters else 0)
+        return clusters > _SINGLY and rows >= len(self._field.tally.table)
+
+    def nearby(self) -> Nearby:
+        """The same for every cluster, as arrays; only where it is `plain`."""
+        self._field.follow()
+        if self._counts is None:
+            self._counts = self._make_counts()
+        levels, sums = self._field.levels, self._field.tally.table[:, SUMS, self._place]
+        if not self._scatters:
+            return levels.nearest(sums, self._least, self._counts)
+        found = levels.whole(sums, self._least)
+        return Nearby(found.fits & self._counts[:, 0], None, found.holds)
+
+    def _make_counts(self) -> Mask:
+        """The tiers that count in each cluster: none where it refuses the gang for good."""
+        tasks = [None if isinstance(task, Verdict) else task for task in self._tasks]
+        highest = [None if task is None else task.limit.tier for task in tasks]
+        counts = self._field.levels.up_to(highest)
+        counts[[at for at, unit in enumerate(self._units) if unit is None]] = False
+        return counts
+
+    def verdicts(self, clusters: Iterable[int]) -> list[Verdict]:
+        """Why clusters refuse that do not fit, as `Space.place` says; only where it is `plain`."""
+        self._field.follow()
+        sums = self._field.tally.table[:, SUMS, self._place].tolist()
+        return [self._verdict(at, sums) for at in clusters]
+
+    def _verdict(self, at: int, sums: list[int]) -> Verdict:
+        task = self._tasks[at]
+        if isinstance(task, Verdict):
+            return task
+        field, least = self._field, task.units[0].least
+        first, index = field.tally.first[at], field.grounds[at].index
+        tier, nearest, holds, level = task.limit.tier, None, 0, -1
+        if tier is None:
+            holds = min(sums[first + index.root], least)
+        else:
+            end = index.up_to(tier)
+            if end:
+                here = sums[first : first + end]
+                most = max(here)
+                holds = min(most, least)
+                domain = index.domains[here.index(most)]
+                nearest, level = domain.name, domain.tier
+        key = (tier, nearest, level, holds, least)
+        verdict = field.verdicts.get(key)
+        if verdict is None:
+            verdict = field.verdicts[key] = too_little(index, task, nearest, holds)
+        return verdict
+
+
+def _near(index: TreeIndex, sums: list[int], least: int, highest: int | None) -> Near | None:
+    """`choose.glance` for few domains, of which the whole cluster holds the minimum."""
+    for tier, first, after in index.slices:
+        if highest is not None and tier > highest:
+            return None
+        room = [pods for pods in sums[first:after] if pods >= least]
+        if room:
+            return tier, min(room)
+    return (None, sums[-1]) if highest is None else None
+
+
+class _Sums:
+    """One cluster's sums of one shape, to look at."""
+
+    def __init__(self, index: TreeIndex, sums: Ints) -> None:
+        self._index, self.sums = index, sums
+
+    def own(self, domain: int) -> int:
+        """Pods on the nodes that hang directly on a domain."""
+        return int(self.sums[domain]) - int(self.sums[self._index.below(domain)].sum())
+
+    def step(self, domain: int) -> int:
+        """Any number of pods may be in a domain."""
+        del domain
+        return 1

@@ -1,0 +1,104 @@
+"""From rows to answers: which of alike nodes are meant, in which domain, and what is free."""
+
+from collections.abc import Collection, Mapping
+from functools import partial
+from itertools import pairwise
+
+from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.ids import MAIN, PodSetName
+from global_sched.shared.model.resources import Resources
+from global_sched.shared.placement.capacity.allocations import Ledger, Lift
+from global_sched.shared.placement.capacity.node_groups import Rows
+from global_sched.shared.placement.result import Placed, Take
+from global_sched.shared.placement.search.trial import Draft
+
+Requests = Mapping[PodSetName, Resources]
+_take = partial(tuple.__new__, Take)
+"""Makes a Take of its fields without a call of Python's: there is one for every node."""
+
+
+def placed_of(
+    rows: Rows, ledger: Ledger, draft: Draft, gang: Gang, around: int | None, *, exact: bool
+) -> Placed:
+    """A draft as an answer: its takes, and the smallest domain around them and `around`."""
+    index = rows.index
+    enclosing = around
+    for at in {rows.domain[step.row] for step in draft.steps}:
+        if enclosing is None or at == enclosing:
+            enclosing = at
+        elif enclosing not in index.chain[at]:
+            enclosing = index.common(enclosing, at)
+    moves: list[Lift] = []
+    requests = {p.name: p.shape.requests for p in gang.pod_sets}
+    takes = takes_of(rows, ledger, draft, requests, moves)
+    if enclosing is None or enclosing == index.root:
+        placed = Placed(draft.amounts(), None, None, "", takes, exact)
+    else:
+        domain = index.domains[enclosing]
+        placed = Placed(draft.amounts(), domain.name, domain.tier, domain.tier_name, takes, exact)
+    ledger.expect(placed, moves)
+    return placed
+
+
+def free_in(rows: Rows, *, changed: bool) -> Resources:
+    """All free room, on nodes that take pods or not; `changed` since the start or not."""
+    totals = list(rows.ground.free_totals())
+    if changed:
+        totals = [0] * len(totals)
+        for row, count in enumerate(rows.count):
+            if count:
+                for at, amount in enumerate(rows.free[row]):
+                    totals[at] += amount * count
+    return Resources.of(dict(zip(rows.ground.topology.axis, totals, strict=True)))
+
+
+def takes_of(
+    rows: Rows, ledger: Ledger, draft: Draft, requests: Requests, moves: list[Lift]
+) -> tuple[Take, ...]:
+    """The takes of a draft: by name where nodes have names, else by row.
+
+    One take per named node: of alike nodes those with the lowest names. `moves` are added for them.
+    """
+    base = rows.base
+    if not rows.ground.named:
+        return tuple(
+            [
+                Take(base[s.row], s.pod_set, s.nodes, s.pods, requests[s.pod_set])
+                for s in draft.steps
+            ]
+        )
+    sources = {step.row for step in draft.steps}
+    here: dict[int, list[int]] = {}
+    takes: list[Take] = []
+    order: list[tuple[int, int]] = []
+    for unit, row, target, pod_set, count, pods in draft.steps:
+        nodes = here.get(row)
+        if nodes is None:
+            nodes = [] if base[row] != row else ledger.members(row)
+        chosen, here[row] = nodes[:count], nodes[count:]
+        if target in sources:
+            there = here.get(target)
+            if there is None:
+                there = [] if base[target] != target else ledger.members(target)
+            here[target] = sorted((*there, *chosen), key=ledger.order())
+        asked = requests[pod_set]
+        moves.append((chosen, base[row], base[target], asked, pods))
+        takes += [_take((node, pod_set, 1, pods, asked)) for node in chosen]
+        order.append((unit, len(takes)))
+    if any(after < before for (before, _), (after, _) in pairwise(order)):
+        starts = [0, *(end for _, end in order)]
+        by_unit = sorted(range(len(order)), key=lambda at: order[at][0])
+        takes = [take for at in by_unit for take in takes[starts[at] : starts[at + 1]]]
+    return tuple(takes)
+
+
+def node_takes(rows: Rows, ledger: Ledger, nodes: Collection[str]) -> tuple[Take, ...]:
+    """Everything that is free on these named nodes; nothing for names that are not there."""
+    axis = rows.ground.topology.axis
+    found = []
+    for at, leaf in enumerate(rows.ground.topology.leaves):
+        row = ledger.row_of(at) if leaf.node in nodes else None
+        if row is not None and any(rows.free[row]):
+            free = Resources.of(dict(zip(axis, rows.free[row], strict=True)))
+            found.append(Take(at, MAIN, 1, 1, free))
+    return tuple(found)

@@ -1,0 +1,58 @@
+"""What several units cost at least in a domain: bounds that a found placement can be held to.
+
+Costs are sums of tiers over all pairs of pods, as in `closest`. A placement that costs no more than
+the bound is the closest there is, so that nothing else has to be searched.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from global_sched.shared.placement.capacity.domain_room import Ints, Room, Together
+from global_sched.shared.placement.search.one_shape_exact import MOST_PODS, Closest
+from global_sched.shared.placement.tree.domain_index import TreeIndex
+
+
+def least_costs(
+    index: TreeIndex, rooms: Sequence[Room], wanted: Sequence[int], domains: Ints
+) -> Ints:
+    """At least so much is the sum over pairs in each of several domains of one tier.
+
+    The larger of two bounds: all pods as if units shared nodes freely; and every unit as close as
+    it can be alone, with as many pods beside the others' largest share as there are.
+
+    Shapes:  `domains` hold each unit's pods; the result has one entry per domain.
+    """
+    asked = [(room, pods) for room, pods in zip(rooms, wanted, strict=True) if pods]
+    tier = index.height[int(domains[0])]
+    pods = sum(number for _, number in asked)
+    if pods > MOST_PODS:
+        return np.zeros(len(domains), dtype=np.int64)
+    if not any(index.children[at] for at in domains.tolist()):
+        return np.full(len(domains), tier * (pods * (pods - 1) // 2), dtype=np.int64)
+    alone = [Closest(index, room, number).costs(domains, number) for room, number in asked]
+    if len(asked) == 1:
+        return alone[0]
+    apart: Ints = np.sum(alone, axis=0)
+    gains = [_most_beside(index, room, number)[domains] for room, number in asked]
+    for at, (_, first) in enumerate(asked):
+        for other in range(at + 1, len(asked)):
+            second = asked[other][1]
+            beside = np.minimum(gains[at] * second, gains[other] * first)
+            apart = (
+                apart
+                + tier * first * second
+                - np.minimum(beside, (tier - index.height[0]) * first * second)
+            )
+    together = Together([room for room, _ in asked], [number for _, number in asked])
+    return np.maximum(apart, Closest(index, together, pods).costs(domains, pods))
+
+
+def _most_beside(index: TreeIndex, room: Room, pods: int) -> Ints:
+    """Per domain how many tiers one more pod in it can save at best, over pairs with these pods."""
+    tiers = index.heights_of
+    saved = np.zeros(index.root + 1, dtype=np.int64)
+    steps = np.minimum(room.sums, pods) * (tiers[index.parents] - tiers)
+    for _, first, after in index.slices:
+        np.maximum.at(saved, index.parents[first:after], saved[first:after] + steps[first:after])
+    return saved

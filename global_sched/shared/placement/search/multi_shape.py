@@ -1,0 +1,282 @@
+"""Gangs of several shapes or with partitions: tier by tier, the closest placement there is.
+
+Per domain a bound says what a placement costs at least. The domains are tried in the order of their
+bounds; a plain placement that meets the bound is the closest, and only where none does the vectors
+are counted exactly, as far as the budget goes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from global_sched.shared.placement.capacity.domain_room import Ints, Room
+from global_sched.shared.placement.request.compile import NOWHERE
+from global_sched.shared.placement.search.greedy import Greedy
+from global_sched.shared.placement.search.lagrangian_bound import (
+    Plan,
+    Sharper,
+    sharper_costs,
+    totals_of,
+)
+from global_sched.shared.placement.search.leaf_program import Flat, flat_of
+from global_sched.shared.placement.search.leaves import ByLeaves
+from global_sched.shared.placement.search.lower_bounds import least_costs
+from global_sched.shared.placement.search.multi_shape_exact import Nearest, Share
+from global_sched.shared.placement.search.node_packing import Budget
+from global_sched.shared.placement.search.parts import sum_of_pairs
+from global_sched.shared.placement.search.select_domain import Scope, top_of
+from global_sched.shared.placement.search.trial import Draft
+
+_Vector = tuple[int, ...]
+
+_IMPROVING = 40
+"""A placement that is known is held against all others for one part in so many of the search."""
+_FEW = 12
+"""So few domains are all counted, without bounds that say which come first."""
+_TRIAL = 100_000
+"""What one plain trial in a domain costs, in additions."""
+
+
+@dataclass(slots=True)
+class Found:
+    """A placement in a domain, not applied; `exact` where none is closer."""
+
+    rank: tuple[int, int, int, int]
+    domain: int
+    draft: Draft
+
+
+@dataclass(slots=True)
+class Search:
+    """How a search ended. Nothing found and `proven`: there is nothing to find."""
+
+    found: Found | None = None
+    proven: bool = True
+    """Whether nothing was left out: the answer is the closest, or none exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tight:
+    """Of domains that cost the same the one with least room, then least slack, comes first."""
+
+    room: Ints
+    slack: Ints
+
+    def at(self, place: int) -> tuple[int, int]:
+        """Both of one domain."""
+        return int(self.room[place]), int(self.slack[place])
+
+
+class Several:
+    """Places the units of a task together."""
+
+    def __init__(self, plain: Greedy, limit: int) -> None:
+        """`limit`: additions to find a placement; a known one is improved for a part of them."""
+        self.rows = plain.rows
+        self.index = plain.index
+        self.task = plain.task
+        self.tables = plain.tables
+        self._to_find = Budget(limit)
+        self._to_improve = Budget(limit // _IMPROVING)
+        self.plain = plain
+
+    def place(self, scope: Scope) -> tuple[Draft | None, bool]:
+        """The minimum in the lowest tier that holds it, with surplus; or None. And if proven.
+
+        Where nothing follows the minimum the draft is not on the rows: nobody looks there.
+        """
+        least = tuple(unit.least for unit in self.task.units)
+        most = tuple(unit.most for unit in self.task.units)
+        if any(u.least and u.anchor == NOWHERE for u in self.task.units):
+            return None, True
+        proven = True
+        for candidates in self._candidates(scope, least):
+            search = Search()
+            if most != least:
+                search = self._closest(self._holding(candidates, most), most)
+            if search.found is None:
+                search = self._closest(candidates, least)
+            proven = proven and search.proven
+            if search.found is not None:
+                draft = search.found.draft
+                if any(draft.count(unit) < unit.most for unit in self.task.units):
+                    draft.redo()
+                    self.plain.surplus(draft, scope, search.found.domain)
+                return draft, proven
+        return None, proven
+
+    def _candidates(self, scope: Scope, wanted: _Vector) -> list[Ints]:
+        """Domains that may hold the minimum, tier by tier."""
+        limit, index = scope.limit, self.index
+        enough = self._enough(wanted)
+        if scope.around is not None:
+            top = top_of(index, scope.around, limit)
+            if top is None:
+                return []
+            chain = index.chain[scope.around]
+            around = chain[: chain.index(top) + 1]
+            return [np.array([at], dtype=np.int64) for at in around if enough[at]]
+        enough &= index.under(scope.within)
+        found = [
+            np.flatnonzero(enough[first:after]) + first
+            for tier, first, after in index.slices
+            if limit.tier is None or tier <= limit.tier
+        ]
+        if limit.tier is None and enough[index.root]:
+            found.append(np.array([index.root], dtype=np.int64))
+        return [tier for tier in found if len(tier)]
+
+    def _enough(self, wanted: _Vector) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which domains have room for each unit, taken alone."""
+        enough = np.ones(self.index.root + 1, dtype=np.bool_)
+        for at, pods in enumerate(wanted):
+            if pods:
+                enough &= self.plain.room(at).sums >= pods
+        return enough
+
+    def _holding(self, candidates: Ints, wanted: _Vector) -> Ints:
+        return candidates[self._enough(wanted)[candidates]]
+
+    def _closest(self, candidates: Ints, wanted: _Vector) -> Search:
+        """The closest placement in domains of one tier, then the tightest, then the first name."""
+        if not len(candidates):
+            return Search()
+        rooms = [self.plain.room(at) for at in range(len(self.tables))]
+        tight = _Tight(
+            np.sum([table.sums[candidates] for table in self.tables], axis=0),
+            np.sum([table.slack[candidates] for table in self.tables], axis=0),
+        )
+        flat = flat_of(self.rows, self.task, self.tables, rooms, wanted, candidates)
+        if flat is not None and flat.quick:
+            unknown = np.zeros(len(candidates), dtype=np.int64)
+            if len(candidates) > _FEW:
+                unknown = least_costs(self.index, rooms, wanted, candidates)
+            found = self._by_leaves(flat, unknown, tight, candidates)
+            if found is not None:
+                return found
+            flat = None
+        return self._one_by_one(candidates, wanted, rooms, tight, flat)
+
+    def _one_by_one(
+        self,
+        candidates: Ints,
+        wanted: _Vector,
+        rooms: Sequence[Room],
+        tight: _Tight,
+        flat: Flat | None,
+    ) -> Search:
+        """Domain by domain, from the lowest bound: plainly, then, where that is dearer, exactly."""
+        search = Search()
+        bounds = least_costs(self.index, rooms, wanted, candidates)
+        sharp: Sharper | None = None
+        asked = False
+        left = np.lexsort((candidates, tight.slack, tight.room, bounds)).tolist()
+        while left:
+            at = left.pop(0)
+            domain = int(candidates[at])
+            rest = (*tight.at(at), domain)
+            best = search.found
+            if best is not None and best.rank <= (int(bounds[at]), *rest):
+                break
+            if best is not None and not self._to_improve.spend(_TRIAL):
+                search.proven = False
+                break
+            plan = sharp.plans.get(domain) if sharp is not None else None
+            plain = self._plainly(domain, wanted, plan)
+            if flat is not None and (plain is None or plain[0] > bounds[at]):
+                by_leaves = self._by_leaves(flat, bounds, tight, candidates)
+                if by_leaves is not None:
+                    return by_leaves
+                flat = None
+            if not asked and plain is not None and plain[0] > bounds[at]:
+                asked = True
+                sharp = self._sharper(candidates, wanted, rooms, plain[0])
+                if sharp is not None:
+                    bounds = np.maximum(bounds, sharp.costs)
+                    left = sorted([at, *left], key=lambda i: (int(bounds[i]), *tight.at(i), i))
+                    continue
+            if plain is None or plain[0] > bounds[at]:
+                found, proven = self._exactly(domain, wanted, plain, best)
+            else:
+                found, proven = plain, True
+            search.proven = search.proven and proven
+            if found is not None:
+                rank = (found[0], *rest)
+                if best is None or rank < best.rank:
+                    search.found = Found(rank, domain, found[1])
+        return search
+
+    def _by_leaves(
+        self, flat: Flat, bounds: Ints, tight: _Tight, candidates: Ints
+    ) -> Search | None:
+        """The closest by the program over leaves; None where that cannot say."""
+        numbers = (bounds, tight.room, tight.slack, candidates)
+        by_leaves = ByLeaves(flat, self.plain, self._to_find)
+        closest = by_leaves.closest(list(zip(*(x.tolist() for x in numbers), strict=True)))
+        if by_leaves.stuck:
+            return None
+        if closest is None:
+            return Search()
+        rank, draft = closest
+        return Search(Found(rank, rank[3], draft))
+
+    def _sharper(
+        self, candidates: Ints, wanted: _Vector, rooms: Sequence[Room], target: int
+    ) -> Sharper | None:
+        """Better bounds, and what to try, once the quick ones are found too low."""
+        if any(unit.family for unit in self.task.units):
+            return None
+        units = self.task.units
+        free = totals_of(self.rows)
+        return sharper_costs(
+            self.index, units, self.tables, rooms, wanted, free, candidates, target
+        )
+
+    def _plainly(self, domain: int, wanted: _Vector, plan: Plan | None) -> tuple[int, Draft] | None:
+        """A placement in one domain with its cost: by the plan, or one unit after the other."""
+        found: tuple[int, Draft] | None = None
+        orders = self.plain.orders(domain, wanted)
+        for tried in ([plan] if plan else []) + [None]:
+            for order in orders:
+                draft = self.plain.attempt(domain, wanted, order, tried)
+                if draft is not None:
+                    draft.undo()
+                    self.plain.follow()
+                    cost = self._cost(draft)
+                    if found is None or cost < found[0]:
+                        found = cost, draft
+                    break
+        return found
+
+    def _exactly(
+        self, domain: int, wanted: _Vector, plain: tuple[int, Draft] | None, best: Found | None
+    ) -> tuple[tuple[int, Draft] | None, bool]:
+        """The closest placement in one domain with its cost, and whether none is closer."""
+        known = [*([plain[0]] if plain else []), *([best.rank[0]] if best else [])]
+        budget = self._to_improve if known else self._to_find
+        if not budget.left:
+            return plain, False
+        exact = Nearest(self.rows, self.task.units, self.tables, wanted, budget)
+        shares = exact.solve(domain, min(known, default=None))
+        if not exact.complete:
+            budget.left = 0
+        if not shares:
+            return plain, exact.complete
+        draft = self._apply(exact, shares)
+        draft.undo()
+        self.plain.follow()
+        return (self._cost(draft), draft), exact.complete
+
+    def _cost(self, draft: Draft) -> int:
+        parts = [(self.rows.domain[step.row], step.nodes * step.pods) for step in draft.steps]
+        return sum_of_pairs(self.index, parts)
+
+    def _apply(self, exact: Nearest, shares: Sequence[Share]) -> Draft:
+        draft = Draft(self.rows)
+        for node in exact.assign(shares):
+            row = node.row
+            for unit, table, pods in zip(self.task.units, self.tables, node.pods, strict=True):
+                if pods:
+                    row = draft.put(unit, table, row, 1, pods)
+        return draft

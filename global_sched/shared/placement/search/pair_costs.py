@@ -1,0 +1,36 @@
+"""Bounds that take every tier by itself: as many pairs as can be within domains of that tier.
+
+Pods that fill the largest domains of each tier save at least as much as any placement does; that
+one placement does so for every tier at once is what makes it a bound.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from global_sched.shared.placement.capacity.domain_room import Ints
+from global_sched.shared.placement.search.math.min_plus import pairs, together
+from global_sched.shared.placement.tree.domain_index import TreeIndex
+
+
+def least_cost(index: TreeIndex, sums: Ints, domain: int, pods: int) -> int:
+    """At least so much is the sum of tiers over all pairs of so many pods in a domain."""
+    cost = index.height[domain] * (pods * (pods - 1) // 2)
+    for saved, rooms in _tiers(index, sums, domain, pods):
+        shares = np.diff(np.minimum(np.cumsum(rooms), pods), prepend=0)
+        cost -= saved * int((shares * (shares - 1) // 2).sum())
+    return cost
+
+
+def least_costs(index: TreeIndex, sums: Ints, domain: int, most: int) -> Ints:
+    """The same for 0 to `most` pods."""
+    costs: Ints = index.height[domain] * pairs(most)
+    for saved, rooms in _tiers(index, sums, domain, most):
+        costs = costs - saved * together(rooms, most)
+    return costs
+
+
+def _tiers(index: TreeIndex, sums: Ints, domain: int, pods: int) -> Iterator[tuple[int, Ints]]:
+    """Per tier below a domain: what a pair within it saves at best, and its rooms, falling."""
+    for saved, positions in index.levels(domain):
+        yield saved, -np.sort(-np.minimum(sums[positions], pods))[:pods]

@@ -1,0 +1,130 @@
+"""Which of a domain's own nodes take some pods of one shape."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from global_sched.shared.placement.capacity.node_groups import Rows
+from global_sched.shared.placement.capacity.node_order import Line, Rank, Room
+from global_sched.shared.placement.capacity.shape_table import Table
+
+_FEW = 64
+"""So many rows are put in order anew for every pod."""
+
+Chosen = tuple[int, int, int]
+"""(row, nodes, pods on each)."""
+
+
+def fill(rows: Rows, table: Table, domain: int, pods: int, *, scatter: bool) -> list[Chosen]:
+    """Nodes for pods that fit on the domain's own nodes.
+
+    Packed: as few nodes as possible, and for the last pods the tightest node that takes them.
+    Nodes with free devices that the shape does not ask for are left out when the others suffice.
+    Scattered (no constraint): where others lose least, see `_line`.
+
+    Order:  ties go by the row's value, never by how many nodes are alike.
+    """
+    if scatter:
+        return _scattered(_line(rows, table, domain), pods)
+    room = [
+        (cap, key, row, rows.count[row])
+        for key, row in rows.ordered(domain)
+        if (cap := table.cap(row)) > 0
+    ]
+    if not table.always_lean:
+        lean = [item for item in room if table.is_lean(item[2])]
+        if sum([cap * nodes for cap, _, _, nodes in lean]) >= pods:
+            room = lean
+    return _packed(room, pods)
+
+
+def _line(rows: Rows, table: Table, domain: int) -> Iterable[Room]:
+    """A domain's own rows in the order in which scattered pods take them.
+
+    Nodes where no device that the shape does not ask for lies idle; then where it costs other pods
+    least, or where nobody knows that, where fewest devices are left and the CPU suits those; then
+    the fullest.
+    """
+    if len(rows.ordered(domain)) <= _FEW:
+        present = [row for _, row in rows.ordered(domain)]
+        ranks = _ranks(rows, table, present)
+        order = sorted((rank, row) for rank, row in zip(ranks, present, strict=True) if rank)
+        return [(rank[4], rank[5], row, rows.count[row]) for rank, row in order]
+    line = table.lines.get(domain)
+    if line is None:
+        line = table.lines[domain] = Line(rows, domain, partial(_ranks, rows, table))
+    scarcity = rows.scarcity
+    return line.room((scarcity, rows.renewals if scarcity is None else scarcity.stamp))
+
+
+def _ranks(rows: Rows, table: Table, numbers: Sequence[int]) -> list[Rank | None]:
+    """What orders rows; None for one that takes no pod."""
+    caps = [table.cap(row) for row in numbers]
+    priced = rows.scarcity is not None
+    taking = [row for row, cap in zip(numbers, caps, strict=True) if cap > 0] if priced else []
+    costs = table.costs(taking)
+    lean = table.always_lean
+    found: list[Rank | None] = []
+    for row, cap in zip(numbers, caps, strict=True):
+        if cap <= 0:
+            found.append(None)
+            continue
+        left, ill = (0, 0) if priced else table.leftover(row)
+        idle = not (lean or table.is_lean(row))
+        cost = costs.get(row, 0)
+        found.append((idle, cost, left, ill, cap, rows.key(row)))
+    return found
+
+
+def _scattered(room: Iterable[Room], pods: int) -> list[Chosen]:
+    chosen: list[Chosen] = []
+    left = pods
+    for cap, _, row, nodes in room:
+        whole = min(nodes, left // cap)
+        _choose(chosen, row, whole, cap)
+        left -= whole * cap
+        if 0 < left < cap and whole < nodes:
+            _choose(chosen, row, 1, left)
+            left = 0
+        if left == 0:
+            break
+    return chosen
+
+
+def _packed(room: Sequence[Room], pods: int) -> list[Chosen]:
+    chosen: list[Chosen] = []
+    left = pods
+    if len(room) == 1:
+        cap, _, row, nodes = room[0]
+        whole = min(nodes, pods // cap)
+        _choose(chosen, row, whole, cap)
+        _choose(chosen, row, min(1, nodes - whole), pods - whole * cap)
+        return chosen
+    descending = sorted(room, key=lambda item: (-item[0], item[1]))
+    for position, (cap, _, row, nodes) in enumerate(descending):
+        whole = min(nodes, max(0, -(-(left - cap) // cap)))
+        _choose(chosen, row, whole, cap)
+        left -= whole * cap
+        if left <= cap and whole < nodes:
+            _choose_last(chosen, descending, position, left)
+            break
+    return chosen
+
+
+def _choose_last(
+    chosen: list[Chosen], descending: Sequence[Room], position: int, left: int
+) -> None:
+    """The tightest of the nodes that are left, from `position` on."""
+    tightest = min(
+        (item for item in descending[position:] if item[0] >= left),
+        key=lambda item: (item[0], item[1]),
+    )
+    _choose(chosen, tightest[2], 1, left)
+
+
+def _choose(chosen: list[Chosen], row: int, nodes: int, pods: int) -> None:
+    """Alike nodes of one row with as many pods are one choice: every choice costs a move."""
+    if not nodes or not pods:
+        return
+    if chosen and chosen[-1][0] == row and chosen[-1][2] == pods:
+        nodes += chosen.pop()[1]
+    chosen.append((row, nodes, pods))

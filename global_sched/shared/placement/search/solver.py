@@ -1,0 +1,134 @@
+"""A task on the rows as they are: which nodes take it, or that none do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from global_sched.shared.placement.capacity.node_groups import Rows
+from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.request.compile import Limit, Task, Unit
+from global_sched.shared.placement.search.greedy import Greedy
+from global_sched.shared.placement.search.multi_shape import Several
+from global_sched.shared.placement.search.one_shape_exact import MOST_PODS
+from global_sched.shared.placement.search.select_domain import Scope, room_in, top_of
+from global_sched.shared.placement.search.trial import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Unsolved:
+    """Nothing was found; `proven` when there is nothing to find."""
+
+    proven: bool
+
+
+class Solver:
+    """Solves one task; its tables are in step with the rows."""
+
+    def __init__(self, rows: Rows, tables: Sequence[Table], task: Task, limit: int) -> None:
+        """`limit` is how many additions exact searches may take together."""
+        self.rows = rows
+        self.index = rows.index
+        self.task = task
+        self.tables = tables
+        self.plain = Greedy(rows, task, self.tables)
+        self._limit = limit
+        self.exact = True
+        """Whether the answer is the closest, or a proven refusal."""
+
+    @cached_property
+    def _several(self) -> Several:
+        """For several units or groups; what it may spend is for all scopes together."""
+        return Several(self.plain, self._limit)
+
+    def solve(
+        self, prefer: int | None, around: int | None, *, nearby: bool, within: int | None = None
+    ) -> Draft | Unsolved:
+        """The placement, applied to the rows as a draft.
+
+        `prefer` is tried first; then, when it is to be `nearby`, the domains around that, upwards.
+        Who has no constraint is scattered, wherever pods of it run. `within`: in that domain only.
+        """
+        limit = self.task.limit
+        within = self.index.root if within is None else within
+        if limit.scatter:
+            around = None
+        scopes = [Scope(limit=limit, within=within, around=around)]
+        if prefer is not None and around is None:
+            chain = self.index.chain[prefer]
+            first = chain[:-1] if nearby else (prefer,)
+            scopes = [*(Scope(limit=limit, within=at) for at in first), *scopes]
+        proven = True
+        for scope in scopes:
+            found = self._in_scope(scope)
+            if isinstance(found, Draft):
+                return found
+            proven = found.proven
+        return Unsolved(proven)
+
+    def _in_scope(self, scope: Scope) -> Draft | Unsolved:
+        units = self.task.units
+        if len(units) == 1 and units[0].anchor is None:
+            if units[0].tier is not None and scope.limit.scatter:
+                # Groups that stay in a domain are not strewn over the fullest nodes.
+                scope = replace(scope, limit=Limit())
+            return self._one_shape(units[0], scope)
+        if self.task.any_number:
+            return self._any_number(scope)
+        if self.task.limit.scatter:
+            found = self.plain.scattered(scope)
+            if found is not None:
+                return found
+        placed, proven = self._several.place(scope)
+        self.exact = proven
+        return Unsolved(proven) if placed is None else placed
+
+    def _one_shape(self, unit: Unit, scope: Scope) -> Draft | Unsolved:
+        least, room = unit.least, self.plain.room(unit.at)
+        if self.task.any_number:
+            least = min(unit.most, room_in(self.index, room, scope))
+            if unit.size > 1 and least < unit.most:
+                least -= least % unit.size
+            if least == 0:
+                return Unsolved(proven=True)
+        draft = Draft(self.rows, applied=False)
+        parts = self.plain.whole_groups(unit, room, least, unit.most, scope)
+        if parts is None:
+            return Unsolved(proven=True)
+        self.exact = sum(pods for _, pods in parts) <= MOST_PODS
+        table = self.tables[unit.at]
+        self.plain.put(draft, unit, table, parts, scatter=scope.limit.scatter)
+        return draft
+
+    def _any_number(self, scope: Scope) -> Draft | Unsolved:
+        """As many as fit, pod set by pod set, in the allowed domain that has most room."""
+        within = self._roomiest(scope)
+        if within is None:
+            return Unsolved(proven=True)
+        draft = Draft(self.rows)
+        self.plain.surplus(draft, scope, within)
+        if not draft.steps:
+            draft.undo()
+            return Unsolved(proven=True)
+        return draft
+
+    def _roomiest(self, scope: Scope) -> int | None:
+        if scope.around is not None:
+            return top_of(self.index, scope.around, scope.limit)
+        if scope.limit.tier is None:
+            return scope.within
+        inside = self.index.under(scope.within)
+        allowed = [
+            at
+            for tier, first, after in self.index.slices
+            if tier <= scope.limit.tier
+            for at in range(first, after)
+            if inside[at]
+        ]
+        return max(allowed, key=lambda at: (self._within(at), -at), default=None)
+
+    def _within(self, domain: int) -> int:
+        """Pods that a domain holds at best, shape by shape."""
+        return sum(
+            min(unit.most, int(table.sums[domain]))
+            for unit, table in zip(self.task.units, self.tables, strict=True)
+        )
