@@ -15,7 +15,8 @@ from global_sched.shared.api.volcano import (
     RegexMatch,
 )
 from global_sched.shared.model.verdict import Code
-from global_sched.shared.placement import NotPlaced, Placed, Space, build_tree, twins
+from global_sched.shared.placement import NotPlaced, Placed, Space, build_tree
+from global_sched.shared.placement.tree import twins
 from tests.global_sched.shared.placement.worlds import (
     SOFT,
     domain,

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from global_sched.shared.placement import Placed, Space, closest, merges
+from global_sched.shared.placement import Placed, Space
+from global_sched.shared.placement.search import one_shape_exact
+from global_sched.shared.placement.search.math import min_plus
 from tests.global_sched.shared.placement.brute import ancestors
 from tests.global_sched.shared.placement.drawing import trees
 from tests.global_sched.shared.placement.worlds import (
@@ -89,7 +91,7 @@ def test_least_mean_tier(world, pods, constraint):
 @given(world=worlds(), pods=st.integers(3, 7), constraint=CONSTRAINTS)
 def test_the_search_for_one_number_of_pods(world, pods, constraint):
     """The way that large gangs are split is as exact as the one for small gangs."""
-    with patch.object(closest, "_MOST_SUMS", -1):
+    with patch.object(one_shape_exact, "_MOST_SUMS", -1):
         placed = Space(world).place(workers(pods, constraint=constraint))
     if isinstance(placed, Placed):
         assert placed.exact
@@ -102,7 +104,7 @@ def test_groups_lie_as_close_whichever_way_they_are_split(world, groups, tier, b
     """In groups, too, both ways give the same sum over pairs."""
     wanted = workers(2 * groups, partition=parts(2, groups, constraint=hard(tier)), constraint=SOFT)
     want = Space(world).place(wanted)
-    with patch.object(closest, "_MOST_SUMS", -1), patch.object(merges, "_SMALL", -by_one):
+    with patch.object(one_shape_exact, "_MOST_SUMS", -1), patch.object(min_plus, "_SMALL", -by_one):
         placed = Space(world).place(wanted)
     assert type(placed) is type(want)
     if isinstance(placed, Placed):

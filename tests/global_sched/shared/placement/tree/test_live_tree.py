@@ -14,8 +14,8 @@ from global_sched.shared.api.volcano import (
     RegexMatch,
 )
 from global_sched.shared.placement import LiveTree, build_tree
-from global_sched.shared.placement import live as live_module
 from global_sched.shared.placement.tree import build as tree_module
+from global_sched.shared.placement.tree import live_tree as live_module
 from global_sched.shared.placement.tree.member_selectors import literal_prefix
 
 NAMES = ["a-1", "a-2", "a-10", "b-1", "b-2"]
