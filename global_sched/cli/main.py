@@ -291,3 +291,7 @@ def kubectl_complete() -> None:
     for item in plain:
         click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
     click.echo(":4" if plain or not found else ":0")
+
+
+if __name__ == "__main__":  # `python -m global_sched.cli.main`, where no executable is installed
+    main()

@@ -1,5 +1,6 @@
 """What goes wrong is one line with the way out, and an exit code; completion for kubectl."""
 
+import runpy
 import socket
 
 import pytest
@@ -7,6 +8,7 @@ import yaml
 from click.testing import CliRunner
 
 from global_sched.cli import completing
+from global_sched.cli.main import __file__ as main_file
 from global_sched.cli.main import cli, kubectl_complete
 
 COMMANDS = (
@@ -176,3 +178,13 @@ def test_completion_scripts(shell):
 
     assert result.exit_code == 0
     assert f"_GSCHED_COMPLETE={shell}_complete" in result.output
+
+
+def test_runs_as_a_module(capsys, monkeypatch):
+    """`python -m global_sched.cli.main` does what the executable does."""
+    monkeypatch.setattr("sys.argv", ["gsched", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(main_file), run_name="__main__")
+
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("gsched, version ")
