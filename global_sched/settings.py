@@ -25,6 +25,7 @@ from pydantic_settings import (
 )
 
 from global_sched.shared.api.names import GLOBAL_SCHEDULER, SYSTEM_NAMESPACE
+from global_sched.shared.model.instant import DAY
 from global_sched.shared.model.policy import Policy, ScoreWeights
 
 
@@ -162,6 +163,9 @@ MAY_BE_ZERO: Final = frozenset(
         "ageing_period_seconds",
         "ageing_step",
         "hold_seconds",
+        "min_runtime_before_preemption_seconds",
+        "min_runtime_before_reclaim_seconds",
+        "min_runtime_limit_seconds",
         "patience_seconds",
         "reservations",
         "searches_per_cycle",
@@ -170,7 +174,12 @@ MAY_BE_ZERO: Final = frozenset(
     }
 )
 """Numbers of the policy for which 0 means that it does not happen."""
-MOST: Final = {"placement_search_limit": 10**10}
+MOST: Final = {
+    "min_runtime_before_preemption_seconds": 7 * DAY,
+    "min_runtime_before_reclaim_seconds": 7 * DAY,
+    "min_runtime_limit_seconds": 7 * DAY,
+    "placement_search_limit": 10**10,
+}
 """Largest values that are not ten million."""
 
 

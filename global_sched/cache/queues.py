@@ -5,12 +5,16 @@ from typing import Final
 
 from global_sched.cache.amounts import read_amounts
 from global_sched.shared.api.core import PriorityClass
+from global_sched.shared.api.names import MIN_RUNTIME_PREEMPTION, MIN_RUNTIME_RECLAIM
 from global_sched.shared.api.volcano import Queue as WireQueue
 from global_sched.shared.model.ids import ClusterName, QueueName
+from global_sched.shared.model.instant import DAY, parse_seconds
 from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.queue import ROOT, Named, Queue, QueueState
 
 _WEIGHT_LIMIT: Final = 65535
+_MIN_RUNTIMES: Final = (MIN_RUNTIME_RECLAIM, MIN_RUNTIME_PREEMPTION)
+_LONGEST_MIN_RUNTIME: Final = 7 * DAY
 _STATES: Final = {"": QueueState.OPEN} | {state.value: state for state in QueueState}
 _BUILT_IN: Final = {
     "system-cluster-critical": 2_000_000_000,
@@ -42,6 +46,8 @@ def read_queue(wire: WireQueue) -> Queue:
         problems += unreadable
     clusters, found = _in_clusters(wire)
     problems += found
+    notices: list[str] = []
+    runtimes = [_min_runtime(wire, key, notices) for key in _MIN_RUNTIMES]
     problems += _beyond("guarantee.resource", read["guarantee.resource"], read["capability"])
     state = wire.status.state
     return Queue(
@@ -57,7 +63,25 @@ def read_queue(wire: WireQueue) -> Queue:
         open=state in ("", QueueState.OPEN),
         state=_STATES.get(state, QueueState.UNKNOWN),
         problem="; ".join(problems),
+        notice="; ".join(notices),
+        min_runtime_before_reclaim=runtimes[0],
+        min_runtime_before_preemption=runtimes[1],
     )
+
+
+def _min_runtime(wire: WireQueue, key: str, notices: list[str]) -> int | None:
+    """What the annotation says, in seconds; one that cannot be read is noticed and says nothing."""
+    text = wire.metadata.annotation(key)
+    if not text:
+        return None
+    seconds = parse_seconds(text)
+    if seconds is None or seconds > _LONGEST_MIN_RUNTIME:
+        notices.append(
+            f"metadata.annotations[{key}]: is {text[:40]!r}; use a duration from 0 to 7d such as "
+            "90m, 2h or 3600s (until then what is said above it holds)"
+        )
+        return None
+    return seconds
 
 
 def _in_clusters(wire: WireQueue) -> tuple[tuple[tuple[ClusterName, Named], ...], list[str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from global_sched.core import claimed_in
+from global_sched.core import protected_until
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Snapshot
@@ -12,12 +12,13 @@ def next_due(snapshot: Snapshot, policy: Policy, now: Instant) -> Instant | None
     """The next moment at which time alone matters.
 
     A report goes stale, a back-off or a claim ends, a placement times out, a victim may search,
-    one that came where others had left may leave.
+    a hold or a minimum run time of what runs ends.
     """
-    return min((due for due in _dues(snapshot, policy) if due > now), default=None)
+    return min((due for due in _dues(snapshot, policy, now) if due > now), default=None)
 
 
-def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
+def _dues(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterator[Instant]:
+    """Every such moment, passed ones among them."""
     for cluster in snapshot.clusters:
         if cluster.capacity is not None:
             trust = max(policy.report_trust_seconds, 3 * cluster.capacity.period_seconds)
@@ -33,9 +34,7 @@ def _dues(snapshot: Snapshot, policy: Policy) -> Iterator[Instant]:
         if decision.claim is not None:
             yield decision.claim.until
     if snapshot.pending:
-        for running in snapshot.running:
-            for claimed, doublings in claimed_in(running):
-                yield Instant(claimed + ((policy.hold_seconds * SECOND) << doublings))
+        yield from protected_until(snapshot, policy, now)
     for bucket in snapshot.pending:
         for workload in bucket.workloads:
             decision = workload.decision

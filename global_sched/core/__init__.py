@@ -4,8 +4,8 @@ Nothing here reads a clock, draws a random number, logs, counts or talks to anyt
 Given the same snapshot, policy and instant, `run_cycle` returns the same plan, byte for
 byte; the live controller, scenarios, `explain` and `whatif` all rely on that.
 
-Import `run_cycle`, `explain_workload`, `queue_views`, `tenant_shares`, `renewed`, `claimed_in` and
-`new_decision` from this package; its modules are private to it.
+Import `run_cycle`, `explain_workload`, `queue_views`, `tenant_shares`, `renewed`,
+`protected_until` and `new_decision` from this package; its modules are private to it.
 Start reading at `cycle.run_cycle`.
 """
 
@@ -13,13 +13,13 @@ from global_sched.core.cycle import run_cycle
 from global_sched.core.decisions import new_decision
 from global_sched.core.explain.explaining import explain_workload
 from global_sched.core.explain.queue_views import queue_views, tenant_shares
-from global_sched.core.make_room.running_facts import claimed_in
+from global_sched.core.make_room.running_facts import protected_until
 from global_sched.core.quota.past_usage import renewed
 
 __all__ = [
-    "claimed_in",
     "explain_workload",
     "new_decision",
+    "protected_until",
     "queue_views",
     "renewed",
     "run_cycle",

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id
+from global_sched.shared.model.decision import Backoff, Decision, Grant, sealed
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.growth import needs_more
+from global_sched.shared.model.ids import DecisionId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.workload import Workload, lacking
 
@@ -20,22 +21,21 @@ def new_decision(
 ) -> Decision:
     """A new decision at its turn: (when, order)."""
     at, order = turn
-    priority = workload.priority if grants else None
-    claimed = _claimed(workload, at) if grants else None
-    evictions = 0 if workload.decision is None else workload.decision.evictions
-    return Decision(
-        id=decision_id(workload.binding_id, grants, at, order, None, priority, claimed, evictions),
+    made = Decision(
+        id=DecisionId(""),
         epoch=epoch,
         at=at,
         order=order,
         grants=grants,
         pending=pending,
         backoffs=backoffs,
-        priority=priority,
-        claimed=claimed,
-        evictions=evictions,
+        priority=workload.priority if grants else None,
+        claimed=_claimed(workload, at) if grants else None,
+        evictions=0 if workload.decision is None else workload.decision.evictions,
+        started=_started(workload, grants),
         left=workload.left,
     )
+    return sealed(made, workload.binding_id)
 
 
 def reduced(workload: Workload, grants: tuple[Grant, ...], epoch: int) -> Decision:
@@ -45,41 +45,30 @@ def reduced(workload: Workload, grants: tuple[Grant, ...], epoch: int) -> Decisi
     """
     old = workload.decision
     assert old is not None
-    return replace(
+    less = replace(
         old,
-        id=decision_id(
-            workload.binding_id,
-            grants,
-            old.at,
-            old.order,
-            None,
-            old.priority,
-            old.claimed,
-            old.evictions,
-        ),
         epoch=epoch,
         grants=grants,
         pending=lacking(workload.demand, grants),
         claim=None,
         left=workload.left,
     )
+    return sealed(less, workload.binding_id)
 
 
 def evicted(victim: Workload, made: Decision, now: Instant, hold_seconds: int) -> Decision:
     """The decision of a victim: its hold begins, and is longer than the one before."""
     assert victim.decision is not None
     times = victim.decision.evictions_after(now, hold_seconds)
-    id_ = decision_id(
-        victim.binding_id,
-        made.grants,
-        made.at,
-        made.order,
-        None,
-        made.priority,
-        made.claimed,
-        times,
-    )
-    return replace(made, id=id_, evicted=now, evictions=times)
+    return sealed(replace(made, evicted=now, evictions=times), victim.binding_id)
+
+
+def _started(workload: Workload, grants: tuple[Grant, ...]) -> Instant | None:
+    """When it began, where it stays in a cluster that it has already."""
+    old, clusters = workload.decision, {grant.cluster for grant in grants}
+    if old is None or workload.forged or not any(one.cluster in clusters for one in old.grants):
+        return None
+    return old.runs_since
 
 
 def _claimed(workload: Workload, at: Instant) -> Instant | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.core.make_room.occupancy import Holder, Ints, Occupancies, Occupancy
+from global_sched.core.make_room.occupancy import FACTS, Holder, Ints, Occupancies, Occupancy
 from global_sched.shared.model.gang import Gang, TopologyConstraint
 from global_sched.shared.model.ids import ClusterName, DomainId, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
@@ -102,8 +102,11 @@ class AllRows:
 
     def _rank(self, snapshot: Snapshot, now: Instant) -> None:
         """What leaving costs: `rank` is cheapest first; of equal ones the last to start."""
-        facts = np.concatenate([np.zeros((0, 8), np.int64), *(p.facts for p in self.parts)])
-        self.priority, began, order, since, leaves, ends, self.claimed, self.evictions = facts.T
+        facts = np.concatenate([np.zeros((0, FACTS), np.int64), *(p.facts for p in self.parts)])
+        self.priority, began, order, since, leaves, ends, *protected = facts.T
+        self.claimed, self.evictions, self.began, broken = protected
+        self.broken: Mask = broken.astype(np.bool_)
+        """Gangs that fell below their minimum: they do no work."""
         self.may_leave: Mask = leaves.astype(np.bool_)
         self.ends: Mask = ends.astype(np.bool_)
         """Gangs end; what is divided or duplicated over clusters runs until somebody stops it."""
@@ -118,9 +121,9 @@ class AllRows:
                 np.maximum(size, scaled // min(total, _FAR), out=size)
         self.size: Ints = np.minimum(size, _WHOLE) + 1
         """The dominant part of the federation that it has."""
-        self.lost: Ints = self.size * (np.maximum(0, now - since) // SECOND)
+        self.lost: Ints = self.size * (np.maximum(0, now - since) // SECOND) * ~self.broken
         """Seconds since the start or the last checkpoint, times the part of the federation."""
-        ranked = np.lexsort((-order, -began, self.size, self.lost, self.priority))
+        ranked = np.lexsort((-order, -began, self.size, self.lost, self.priority, ~self.broken))
         self.rank = np.empty(len(self.holders), dtype=np.int64)
         self.rank[ranked] = np.arange(len(self.holders))
         names = [name for part in self.parts for name in part.queues]

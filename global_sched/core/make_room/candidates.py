@@ -12,9 +12,9 @@ from global_sched.shared.model.gang import Gang
 
 
 class Candidates:
-    """The units of those that may leave: surplus first, then whole gangs.
+    """The units that may leave: surplus first, then gangs below their minimum, then others.
 
-    In both, reclaim before preemption, and the cheapest first.
+    In each, reclaim before preemption, and the cheapest first.
     """
 
     def __init__(self, gang: Gang, may: Mask, rights: Rights, field: AllRows) -> None:
@@ -49,8 +49,9 @@ class Candidates:
         )
         for at in ranked if rights.takes_surplus else ():
             yield from self._surplus(at, field.holders[at])
+        ranked.sort(key=lambda at: not field.broken[at])
         for at in ranked if rights.takes_gangs else ():
-            if rights.lately[at]:
+            if rights.too_early[at]:
                 continue
             holder = field.holders[at]
             yield Unit(at, holder, holder.amount, rights.reclaims(holder))

@@ -19,7 +19,7 @@ from global_sched.shared.model.decision import (
     Decision,
     Grant,
     Leaver,
-    decision_id,
+    sealed,
 )
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName
@@ -196,9 +196,8 @@ def write_claim(workload: Workload, claim: Claim, statement: Statement) -> Workl
     """Plan the claim's annotation; the workload as it is then."""
     made = statement.decide(workload, ())
     claim = replace(claim, order=made.order)
-    id_ = decision_id(workload.binding_id, (), made.at, made.order, claim, evictions=made.evictions)
-    decision = replace(made, id=id_, claim=claim, evicted=_evicted(workload))
-    return write_annotation(workload, decision, statement)
+    decision = replace(made, claim=claim, evicted=_evicted(workload))
+    return write_annotation(workload, sealed(decision, workload.binding_id), statement)
 
 
 def _end(victim: Workload, verdict: Verdict, grant: Grant, statement: Statement) -> None:

@@ -9,7 +9,7 @@ no hold.
 from global_sched.core.statement import Statement
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.workload import Workload
 
 
@@ -30,9 +30,13 @@ def rests(workload: Workload, asked: Resources, statement: Statement) -> bool:
 
 
 def within_guarantee(queue: QueueName, asked: Resources, statement: Statement) -> bool:
-    """Whether the queue's guarantee covers all of that beside what the queue holds."""
+    """Whether the queue's guarantee covers all of that beside what the queue holds.
+
+    Every request asks for pods: a guarantee without a word about them covers any number.
+    """
     node = statement.ledger.node(queue)
-    return bool(asked.entries) and all(
+    return bool(node.guarantee and asked.entries) and all(
         node.held.get(name, 0) + amount <= node.guarantee.get(name, 0)
         for name, amount in asked.entries
+        if name != PODS or name in node.guarantee
     )

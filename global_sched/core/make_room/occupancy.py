@@ -14,6 +14,7 @@ from global_sched.shared.model.cluster import Capacity, Cluster
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts, Gang, TopologyConstraint
 from global_sched.shared.model.ids import BindingId, ClusterName, PodSetName, QueueName
+from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Running
@@ -26,6 +27,7 @@ CRITICAL = 2_000_000_000
 """Priorities from here on belong to the system: such workloads never leave for another one."""
 _CRITICAL_CLASSES = frozenset({"system-node-critical", "system-cluster-critical"})
 NEVER = -(2**62)
+FACTS = 10
 LARGEST = 2**40
 """Amounts are cut to this here, so that sums fit 63 bits: more on one node makes no difference."""
 
@@ -80,9 +82,10 @@ class Occupancy:
     amounts: Ints
     """What each holder has in all, by position on the axis."""
     facts: Ints
-    """Of each holder: priority, when it began (at, order), since when it has work to lose, whether
-    it may leave at all, whether it ends some day, since when its hold protects it, and how often
-    that has doubled."""
+    """Of each holder: priority, when its decision was made (at, order), since when it has work to
+    lose, whether it may leave at all, whether it ends some day, since when its hold protects it,
+    how often that has doubled, since when it runs, and whether it fell below its minimum: then no
+    hold and no minimum run time protects it."""
     queues: list[QueueName]
     _tops: dict[TopologyConstraint | None, Tops] = field(default_factory=dict)
 
@@ -167,7 +170,7 @@ def occupancy(cluster: ClusterName, capacity: Capacity, running: Running) -> Occ
         range_of=ranges,
         entries_of=_by_holder(entries, len(holders)),
         amounts=_amounts(holders, topology.axis),
-        facts=np.array([_facts(one) for one in holders], dtype=np.int64).reshape(-1, 8),
+        facts=np.array([_facts(one) for one in holders], dtype=np.int64).reshape(-1, FACTS),
         queues=[one.workload.queue for one in holders],
     )
 
@@ -187,10 +190,22 @@ def _facts(holder: Holder) -> tuple[int, ...]:
     since = max(decision.at, workload.checkpoint or decision.at)
     leaves = int(may_ever_leave(workload))
     ends = int(workload.demand.division == Division.WHOLE)
-    safe = decision.claimed is not None and not workload.fell_below_minimum(holder.grant)
-    claimed = decision.claimed if safe and decision.claimed is not None else NEVER
-    began = (decision.at, decision.order)
-    return priority_of(workload), *began, since, leaves, ends, claimed, decision.evictions
+    broken = workload.fell_below_minimum(holder.grant)
+    claimed, began = decision.claimed, decision.runs_since
+    if broken or claimed is None:
+        claimed = Instant(NEVER)
+    return (
+        priority_of(workload),
+        decision.at,
+        decision.order,
+        since,
+        leaves,
+        ends,
+        claimed,
+        decision.evictions,
+        NEVER if broken else began,
+        int(broken),
+    )
 
 
 def may_ever_leave(workload: Workload) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask
 from global_sched.core.make_room.hold_window import within_guarantee
 from global_sched.core.make_room.leaving import Blocked, QueueResources, Unit
-from global_sched.core.make_room.occupancy import Holder, may_ever_leave
+from global_sched.core.make_room.occupancy import Holder, Ints, may_ever_leave
 from global_sched.core.make_room.trial_room import release_all
 from global_sched.core.order.ageing import overtook
 from global_sched.core.quota.limits import fits
@@ -38,8 +38,10 @@ class Rights:
         self._bounds = statement.ledger.bounds(claimant.queue, claimant.tenant)
         self._capped = statement.ledger.capped_clusters(claimant.queue)
         self._distances: dict[QueueName, int] = {}
-        self.lately: Mask = np.zeros(0, dtype=np.bool_)
-        """Holders of other queues of which only surplus may leave yet: their hold protects them."""
+        self.too_early: Mask = np.zeros(0, dtype=np.bool_)
+        """Holders of which only surplus may leave yet: hold or minimum run time protects them."""
+        self.runs_shortly: Mask = np.zeros(0, dtype=np.bool_)
+        """Those of them that their queue's minimum run time protects."""
         self.overtaken_by: Mask = np.zeros(0, dtype=np.bool_)
         """Holders of lower priority that came before the claimant by ageing."""
 
@@ -57,20 +59,21 @@ class Rights:
         if self._entitlement.may_reclaim(self.claimant.queue, self.amount):
             others = self._giving(field, lower)
         found: Mask = (lower | others[field.queue]) & field.may_leave & ~gone
-        self.lately = found & self._lately(field) & ~own[field.queue]
+        self.too_early = found & self._protected(field, own)
         surplus = [bool(one.surplus) and self.takes_surplus for one in field.holders]
-        found &= ~self.lately | np.array(surplus, dtype=np.bool_)
+        found &= ~self.too_early | np.array(surplus, dtype=np.bool_)
         for at in field.holders_of(self.claimant.key):  # one that grows does not leave for itself
             found[at] = False
         return found
 
-    def lately_given(self, field: AllRows) -> int:
-        """How many of `lately` it could take from, were that not so: each asked alone."""
-        found = 0
-        for at in self.lately.nonzero()[0].tolist():
+    def protected_by_time(self, field: AllRows) -> list[int]:
+        """Those of `too_early` that it could take from, were that not so: each asked alone."""
+        found = []
+        for at in self.too_early.nonzero()[0].tolist():
             one = field.holders[at]
             unit = Unit(at=at, holder=one, amount=one.amount, reclaim=self.reclaims(one))
-            found += self.permits(unit)
+            if self.permits(unit):
+                found.append(at)
         return found
 
     def _overtaken_by(self, field: AllRows, lower: Mask) -> Mask:
@@ -80,16 +83,31 @@ class Rights:
                 found[at] = overtook(field.holders[at].workload, self.claimant, policy)
         return found
 
-    def _lately(self, field: AllRows) -> Mask:
-        """Those whose hold protects them: they came by a claim, or after they had to leave.
+    def _protected(self, field: AllRows, own: Mask) -> Mask:
+        """Those that time protects: their hold from reclaim, their minimum run time from both.
 
         Else a gang would leave for a second that leaves for a third before it has done anything.
+        A claim that a guarantee covers is not bound.
         """
-        if within_guarantee(self.claimant.queue, self.amount, self._statement):
-            return np.zeros(len(field.holders), dtype=np.bool_)
-        hold = self._statement.policy.hold_seconds * SECOND
-        held: Mask = field.claimed > self._statement.now - (hold << field.evictions)
-        return held
+        statement = self._statement
+        none = np.zeros(len(field.holders), dtype=np.bool_)
+        if within_guarantee(self.claimant.queue, self.amount, statement):
+            self.runs_shortly = none
+            return none
+        hold = statement.policy.hold_seconds * SECOND
+        held: Mask = (field.claimed > statement.now - (hold << field.evictions)) & ~own[field.queue]
+        self.runs_shortly = field.began > statement.now - self.min_runtimes(field)
+        return held | self.runs_shortly
+
+    def min_runtimes(self, field: AllRows) -> Ints:
+        """The minimum run time of each holder against this claimant, in microseconds."""
+        of = self._statement.ledger.min_runtimes.of
+        times = [
+            of(queue).preemption if queue == self.claimant.queue else of(queue).reclaim
+            for queue in field.queues
+        ]
+        found: Ints = np.array(times, dtype=np.int64)[field.queue]
+        return found
 
     def _giving(self, field: AllRows, lower: Mask) -> Mask:
         """The queues that would give anything, at best with all of its own lower ones gone.

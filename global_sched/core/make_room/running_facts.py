@@ -1,13 +1,16 @@
 """What quick looks need to know of what runs, read once for each cluster's workloads."""
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 
 from global_sched.core.make_room.by_cluster import ByCluster
 from global_sched.core.make_room.occupancy import may_ever_leave
 from global_sched.core.order.ageing import priority_of
+from global_sched.core.quota.min_runtime import MinRuntimes
 from global_sched.shared.model.ids import QueueName
-from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.snapshot import Running
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.snapshot import Running, Snapshot
 
 
 def lowest_running(running: Iterable[Running]) -> dict[QueueName, int]:
@@ -29,6 +32,15 @@ def _lowest(running: Running) -> dict[QueueName, int]:
     return found
 
 
+def _started(running: Running) -> dict[QueueName, list[Instant]]:
+    """Since when the workloads of each queue run in one cluster, earliest first."""
+    found: dict[QueueName, list[Instant]] = {}
+    for one in running.workloads:
+        if one.decision is not None:
+            found.setdefault(one.queue, []).append(one.decision.runs_since)
+    return {queue: sorted(those) for queue, those in found.items()}
+
+
 def _claimed(running: Running) -> tuple[tuple[Instant, int], ...]:
     decisions = (one.decision for one in running.workloads)
     held = (one for one in decisions if one is not None and one.claimed)
@@ -37,8 +49,18 @@ def _claimed(running: Running) -> tuple[tuple[Instant, int], ...]:
 
 _LOWEST = ByCluster(_lowest)
 _CLAIMED = ByCluster(_claimed)
+_STARTED = ByCluster(_started)
 
 
-def claimed_in(running: Running) -> tuple[tuple[Instant, int], ...]:
-    """Since when holds protect what runs in one cluster, and how often each has doubled."""
-    return _CLAIMED.of(running)
+def protected_until(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterator[Instant]:
+    """When holds of what runs end, and the next minimum run times of each queue and cluster."""
+    for running in snapshot.running:
+        for claimed, doublings in _CLAIMED.of(running):
+            yield Instant(claimed + ((policy.hold_seconds * SECOND) << doublings))
+    runtimes = MinRuntimes(snapshot.queues, policy)
+    for running in snapshot.running if runtimes.any else ():
+        for queue, started in _STARTED.of(running).items():
+            for span in runtimes.of(queue):
+                later = bisect_right(started, now - span)
+                if later < len(started):
+                    yield Instant(started[later] + span)

@@ -25,9 +25,11 @@ from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import ClusterVerdict, Code
+from global_sched.shared.model.words import shortened
 from global_sched.shared.model.workload import Workload
 
 PLACES = 4
@@ -86,14 +88,14 @@ class Search:
     def run(self) -> Found | Nothing:
         """The cheapest proved victims, or why there are none."""
         if not self.may.any():
-            if (lately := self.rights.lately_given(self.field)) > 0:
-                return Nothing(self._too_early(lately))
+            if early := self.rights.protected_by_time(self.field):
+                return Nothing(self._too_early(early))
             if self.rights.overtaken_by.any():
                 return Nothing(
                     "those of lower priority in its queue had waited so long when they were "
                     "admitted that they came before it, and stay"
                 )
-            return Nothing(no_victims(), none=not self.rights.lately.any())
+            return Nothing(no_victims(), none=not self.rights.too_early.any())
         spots, total = self._spots()
         if not spots:
             may = counted(int(self.may.sum()), "gang")
@@ -114,14 +116,28 @@ class Search:
             return Nothing(f"{there}, none can be freed by those whom its queue may take from")
         return Nothing("those who may leave do not free room that it can be placed in")
 
-    def _too_early(self, gangs: int) -> str:
-        stay = "stays" if gangs == 1 else "stay"
-        doublings = int(self.field.evictions[self.rights.lately].max())
-        seconds = self._statement.policy.hold_seconds << doublings
-        return (
-            f"the {counted(gangs, 'gang')} that may leave for it came where others had to leave, "
-            f"or came back, less than {seconds} s ago, and {stay} so long"
-        )
+    def _too_early(self, early: list[int]) -> str:
+        """Why these stay, of which it could take room but for the time."""
+        field, rights = self.field, self.rights
+        short = [at for at in early if rights.runs_shortly[at]]
+        held = [at for at in early if not rights.runs_shortly[at]]
+        parts = []
+        if short:
+            run = "has run" if len(short) == 1 else "have run"
+            seconds = int(rights.min_runtimes(field)[short].max()) // SECOND
+            queues = sorted({field.holders[at].workload.queue for at in short})
+            parts.append(
+                f"{counted(len(short), 'gang')} of queue {', '.join(shortened(queues))} {run} less "
+                f"than the minimum run time of {seconds} s"
+            )
+        if held:
+            seconds = self._statement.policy.hold_seconds << int(field.evictions[held].max())
+            parts.append(
+                f"{counted(len(held), 'gang')} came where others had to leave, or came back, less "
+                f"than {seconds} s ago"
+            )
+        stay = "stays" if len(early) == 1 else "stay"
+        return f"of those that may leave for it, {' and '.join(parts)}, and {stay} so long"
 
     # --- candidates -----------------------------------------------------------------------
 

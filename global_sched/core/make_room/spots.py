@@ -13,7 +13,7 @@ class Cost:
     """What a set of victims costs; less is better. Surplus pods lose no work."""
 
     priority: int
-    """The highest of a gang that leaves whole."""
+    """The highest of a gang that leaves whole and is not below its minimum."""
     lost: int
     """The work that all gangs lose, as `AllRows.lost` has it."""
     size: int
@@ -42,7 +42,10 @@ def cost_of(units: Sequence[Unit], field: AllRows) -> Cost:
     """The cost of these victims."""
     whole = [unit for unit in units if unit.whole]
     return Cost(
-        priority=max((int(field.priority[unit.at]) for unit in whole), default=-(2**62)),
+        priority=max(
+            (int(field.priority[unit.at]) for unit in whole if not field.broken[unit.at]),
+            default=-(2**62),
+        ),
         lost=sum(int(field.lost[unit.at]) for unit in whole),
         size=sum(int(field.size[unit.at]) for unit in whole),
         gangs=len(whole),

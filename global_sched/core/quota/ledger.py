@@ -15,6 +15,7 @@ from global_sched.core.quota.limits import (
     over,
     queue_limits,
 )
+from global_sched.core.quota.min_runtime import MinRuntimes
 from global_sched.core.quota.past_usage import past_usage
 from global_sched.core.quota.reclaim import Reclaim
 from global_sched.core.quota.tree import Node, Tree
@@ -60,6 +61,7 @@ class Ledger:
         """What each queue held itself at the start."""
         self.gates = Gates(snapshot, self.tree, self.policy)
         self.entitlements = Reclaim(snapshot, self.tree, totals, self.opened, self.gates)
+        self.min_runtimes = MinRuntimes(snapshot.queues, self.policy)
         self.surplus = FairSurplus(self.tree, self.entitlements)
         self.scale = Scale(totals, [tenant.weight for tenant in snapshot.tenants])
         self._touched: set[tuple[QueueName, TenantName]] = set()

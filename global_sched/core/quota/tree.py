@@ -66,7 +66,7 @@ class Node:
         self.problem = queue.problem
         self.frozen = ""
         """Why nothing is admitted here: its own problem or that of a queue above it."""
-        self.notice = ""
+        self.notice = queue.notice
         """What is wrong with it and freezes nothing."""
         self.held: Amount = {}
         self.cluster_held: dict[ClusterName, Amount] = {}

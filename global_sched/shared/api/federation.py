@@ -336,3 +336,4 @@ class DecisionRecord(Wire, frozen=True):
     priority: Annotated[int, Limits(ge=-(2**31), lt=2**31)] | None = None
     claimed: str = ""
     evictions: Count = 0
+    started: str = ""

@@ -1,7 +1,7 @@
 """What was decided for one workload: the content of the decision annotation."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from global_sched.shared.model.codec import to_json
@@ -118,6 +118,9 @@ class Decision:
     claimed: Instant | None = None
     """When it was admitted by a claim, or after it had to leave: for its hold from then on it is no
     victim of reclaim. None: it came without either."""
+    started: Instant | None = None
+    """When it was first admitted to where it is, if a later decision changed its amounts; None:
+    with this one."""
     evictions: int = 0
     """How often it had to leave for other workloads, up to `MOST_EVICTIONS`: each doubles its hold.
     Forgotten after it ran undisturbed for twice the longest hold."""
@@ -127,6 +130,11 @@ class Decision:
     def grant(self, cluster: ClusterName) -> Grant | None:
         """What was admitted in that cluster."""
         return next((grant for grant in self.grants if grant.cluster == cluster), None)
+
+    @property
+    def runs_since(self) -> Instant:
+        """Since when it has its place: growth begins nothing anew."""
+        return self.at if self.started is None else self.started
 
     def hold(self, seconds: int) -> int:
         """Its hold as a span of time: `seconds`, doubled with each eviction."""
@@ -139,6 +147,28 @@ class Decision:
         return 1 if undisturbed else min(self.evictions + 1, MOST_EVICTIONS)
 
 
+def sealed(decision: Decision, binding: BindingId) -> Decision:
+    """The decision with the id that its content has."""
+    return replace(decision, id=content_id(decision, binding))
+
+
+def content_id(decision: Decision, binding: BindingId) -> DecisionId:
+    """The id that a decision with this content has: 20 hex digits of a SHA-256.
+
+    Whoever decides writes it, and whoever reads a decision annotation checks it. A claim beside
+    grants is for their growth: what was admitted is the same, and so is the id, by which a member
+    knows the gang's plan and places and a status is said. Such a claim has a check of its own.
+    """
+    parts: list[object] = [binding, decision.grants, decision.at, decision.order]
+    if decision.claim is not None and not decision.grants:
+        parts.append(decision.claim)
+    for name in ("priority", "claimed", "evictions", "started"):
+        value = getattr(decision, name)
+        if value is not None and not (name == "evictions" and value == 0):
+            parts.append({name: value})
+    return DecisionId(hashlib.sha256(to_json(parts)).hexdigest()[:20])
+
+
 def decision_id(
     binding: BindingId,
     grants: tuple[Grant, ...],
@@ -149,22 +179,19 @@ def decision_id(
     claimed: Instant | None = None,
     evictions: int = 0,
 ) -> DecisionId:
-    """The id that a decision with this content has: 20 hex digits of a SHA-256.
-
-    Whoever decides writes it, and whoever reads a decision annotation checks it. A claim beside
-    grants is for their growth: what was admitted is the same, and so is the id, by which a member
-    knows the gang's plan and places and a status is said. Such a claim has a check of its own.
-    """
-    parts: list[object] = [binding, grants, at, order]
-    if claim is not None and not grants:
-        parts.append(claim)
-    if priority is not None:
-        parts.append({"priority": priority})
-    if claimed is not None:
-        parts.append({"claimed": claimed})
-    if evictions:
-        parts.append({"evictions": evictions})
-    return DecisionId(hashlib.sha256(to_json(parts)).hexdigest()[:20])
+    """The id of a decision with that content (`content_id`)."""
+    made = Decision(
+        id=DecisionId(""),
+        epoch=0,
+        at=at,
+        order=order,
+        grants=grants,
+        claim=claim,
+        priority=priority,
+        claimed=claimed,
+        evictions=evictions,
+    )
+    return content_id(made, binding)
 
 
 def growth_check(id_: DecisionId, claim: Claim) -> str:
@@ -177,9 +204,5 @@ def is_whole(decision: Decision, binding: BindingId) -> bool:
 
     Those that were written before the priority was a part of it are still read.
     """
-    grants, at, order, claim = decision.grants, decision.at, decision.order, decision.claim
-    priority, claimed, evictions = decision.priority, decision.claimed, decision.evictions
-    return decision.id in (
-        decision_id(binding, grants, at, order, claim, priority, claimed, evictions),
-        decision_id(binding, grants, at, order, claim, evictions=evictions),
-    )
+    old = replace(decision, priority=None, claimed=None)
+    return decision.id in (content_id(decision, binding), content_id(old, binding))

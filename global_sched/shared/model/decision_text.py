@@ -71,6 +71,7 @@ def render_decision(decision: Decision) -> str:
         priority=decision.priority,
         claimed="" if decision.claimed is None else format_micro(decision.claimed),
         evictions=decision.evictions,
+        started="" if decision.started is None else format_micro(decision.started),
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -126,6 +127,7 @@ def parse_decision(text: str) -> Decision:
         left = tuple(_left(one) for one in record.grants or () if one.left)
         evicted = parse_instant(record.evicted) if record.evicted else None
         claimed = parse_instant(record.claimed) if record.claimed else None
+        started = parse_instant(record.started) if record.started else None
     except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
         raise DecisionError(f"it cannot be read: {error}") from error
     if not record.id:
@@ -146,6 +148,7 @@ def parse_decision(text: str) -> Decision:
         priority=record.priority,
         claimed=claimed,
         evictions=min(record.evictions, MOST_EVICTIONS),
+        started=started,
         left=left,
     )
 

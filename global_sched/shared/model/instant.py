@@ -9,6 +9,11 @@ Instant = NewType("Instant", int)
 SECOND = 1_000_000
 """Microseconds in a second; durations in the model are ints of microseconds too."""
 
+DAY = 24 * 3600
+"""Seconds in a day."""
+
+_DURATION = re.compile(r"(\d{1,9})(s|m|h|d)?")
+_UNITS = {None: 1, "s": 1, "m": 60, "h": 3600, "d": DAY}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)"
@@ -17,6 +22,12 @@ _RFC3339 = re.compile(
 
 class InstantError(ValueError):
     """A text is not an RFC 3339 time."""
+
+
+def parse_seconds(text: str) -> int | None:
+    """The seconds that a duration such as 90m, 2h, 7d or 3600 has; None for anything else."""
+    match = _DURATION.fullmatch(text)
+    return None if match is None else int(match[1]) * _UNITS[match[2]]
 
 
 def answered_at(now: Instant, asked: Instant | None) -> Instant:

@@ -56,6 +56,14 @@ class Policy:
     """How long room is kept for a claim. Also the hold: for so long, doubled with each eviction of
     a workload up to eight times, a victim claims nothing itself, and a workload that was admitted
     by a claim, or came back after it had to leave, is no victim of reclaim."""
+    min_runtime_before_reclaim_seconds: int = 0
+    """So long a workload runs before other queues may reclaim its place, where neither its queue
+    nor one above it says otherwise. Surplus, gangs below their minimum and claims that a guarantee
+    covers are not bound."""
+    min_runtime_before_preemption_seconds: int = 0
+    """The same, before a higher priority of its queue may take its place."""
+    min_runtime_limit_seconds: int = 604_800
+    """The longest minimum run time that a queue may ask for; more counts as this."""
     patience_seconds: int = 7200
     """A gang without room for so long gets a domain reserved that drains for it; 0: none does."""
     reservations: int = 4

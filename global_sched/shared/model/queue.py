@@ -51,6 +51,13 @@ class Queue:
     """Whether others may take back what it holds over its deserved."""
     cluster_capability: tuple[tuple[ClusterName, Named], ...] = ()
     """Limits in single clusters, sorted by name."""
+    min_runtime_before_reclaim: int | None = None
+    """Seconds that its workloads run before other queues may reclaim their place; None: as the
+    nearest queue above it says, else the Policy."""
+    min_runtime_before_preemption: int | None = None
+    """The same, before a higher priority of the queue may take their place."""
+    notice: str = ""
+    """What of it cannot be read and stops nothing."""
     state: QueueState = QueueState.OPEN
     """What its status says; `open` is what follows for admission."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from global_sched.shared.api.karmada import ResourceBinding
-from global_sched.shared.model.decision import Backoff, Claim, Decision, Grant, decision_id
+from global_sched.shared.model.decision import Backoff, Claim, Decision, Grant, sealed
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import SECOND, Instant, parse_instant
@@ -28,17 +28,7 @@ def forged(**fields):
         "order": 3,
         "epoch": 5,
     } | fields
-    made = decision_id(
-        "id-train-job",
-        content["grants"],
-        content["at"],
-        content["order"],
-        content.get("claim"),
-        content.get("priority"),
-        content.get("claimed"),
-        content.get("evictions", 0),
-    )
-    return Decision(id=made, **content)
+    return sealed(Decision(id="", **content), "id-train-job")
 
 
 def read(decision, *, clusters=("m1",), term=5, text=None):
@@ -99,7 +89,7 @@ def test_a_later_term_believes_what_it_has_passed():
     assert not state.beyond_term()
 
 
-@pytest.mark.parametrize("field", ["at", "claimed", "evicted"])
+@pytest.mark.parametrize("field", ["at", "claimed", "evicted", "started"])
 @pytest.mark.parametrize(
     ("when", "want"),
     [

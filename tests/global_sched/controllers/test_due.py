@@ -8,7 +8,7 @@ from global_sched.controllers.due import next_due
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.snapshot import Running
-from tests.builders import NOW, POLICY, backoff, cluster, decision, snapshot, workload
+from tests.builders import NOW, POLICY, backoff, cluster, decision, queue, snapshot, workload
 
 
 def with_claimed(ago, pending=()):
@@ -18,6 +18,18 @@ def with_claimed(ago, pending=()):
     job = replace(one, decision=replace(one.decision, claimed=at))
     world = snapshot(pending=pending)
     return replace(world, running=(Running(cluster=ClusterName("m1"), workloads=(job,)),))
+
+
+def with_min_runtime(pending=()):
+    """Three jobs that started 10, 60 and 700 s ago; their queue says ten minutes."""
+    jobs = []
+    for ago in (10, 60, 700):
+        one = workload(f"a{ago}", on="m1", queue="q")
+        at = Instant(NOW - ago * SECOND)
+        jobs.append(replace(one, decision=replace(one.decision, at=at)))
+    asks = replace(queue("q"), min_runtime_before_reclaim=600)
+    world = snapshot(queues=[asks], pending=pending)
+    return replace(world, running=(Running(cluster=ClusterName("m1"), workloads=tuple(jobs)),))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +62,12 @@ def with_claimed(ago, pending=()):
             id="one for which others left may be taken from by who waited",
         ),
         pytest.param(with_claimed(20), None, id="and nobody waits"),
+        pytest.param(
+            with_min_runtime(pending=[workload("w", created=9)]),
+            540 * SECOND,
+            id="a minimum run time ends, of those that have not ended the first",
+        ),
+        pytest.param(with_min_runtime(), None, id="and nothing waits for that"),
         pytest.param(
             snapshot(
                 running=[workload("a", on="m1", bound=0, reached=False)],

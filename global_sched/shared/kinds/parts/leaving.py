@@ -1,6 +1,5 @@
 """What a template says about having to leave for another workload."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,12 +11,10 @@ from global_sched.shared.api.names import (
     RUN_TIME_LIMIT,
 )
 from global_sched.shared.kinds.parts.reading import RefusedError
-from global_sched.shared.model.instant import Instant, InstantError, parse_instant
+from global_sched.shared.model.instant import Instant, InstantError, parse_instant, parse_seconds
 
-_DURATION = re.compile(r"(\d{1,9})(s|m|h|d)?")
 _YES = frozenset({"true", "True", "TRUE", "t", "T", "1"})
 _NO = frozenset({"false", "False", "FALSE", "f", "F", "0"})
-_UNITS = {None: 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +54,11 @@ def _preemptable(meta: Meta) -> bool:
 def _seconds(text: str) -> int | None:
     if not text:
         return None
-    match = _DURATION.fullmatch(text)
-    if match is None or int(match[1]) == 0:
+    seconds = parse_seconds(text)
+    if not seconds:
         field = f"metadata.annotations[{RUN_TIME_LIMIT}]"
         raise RefusedError(field, f"is {text[:40]!r}", "use a duration such as 90m, 2h or 3600s")
-    return int(match[1]) * _UNITS[match[2]]
+    return seconds
 
 
 def _checkpoint(owner: Meta) -> Instant | None:
