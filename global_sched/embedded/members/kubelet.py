@@ -21,7 +21,8 @@ from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.model.instant import SECOND, InstantError, parse_instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement.capacity.from_nodes import allocatable
-from global_sched.shared.placement.request.pod_shape import SpecError, pod_requests
+from global_sched.shared.placement.request.pod_shape import pod_requests
+from global_sched.shared.placement.requirements import SpecError
 
 WORKERS: Final = 16
 

@@ -23,7 +23,8 @@ from global_sched.shared.model.topology import NodeClass
 from global_sched.shared.placement.capacity.from_nodes import allocatable, node_class, usable
 from global_sched.shared.placement.request.devices import check_devices
 from global_sched.shared.placement.request.node_match import class_problem
-from global_sched.shared.placement.request.pod_shape import SpecError, shape_of
+from global_sched.shared.placement.request.pod_shape import shape_of
+from global_sched.shared.placement.requirements import SpecError
 
 RETRY: Final = 0.5
 """Seconds after which waiting pods are tried when something changed."""

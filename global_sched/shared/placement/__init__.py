@@ -13,7 +13,6 @@ A `Field` asks many clusters at once: its `Tally` counts all of them together.
 Read `space.Space.place` first, then `search.solver.Solver`, which picks the algorithm.
 """
 
-from global_sched.shared.placement.assign import assign
 from global_sched.shared.placement.capacity.demand_codec import (
     DemandError,
     read_demand,
@@ -40,6 +39,7 @@ from global_sched.shared.placement.capacity.histogram import (
 from global_sched.shared.placement.capacity.scarcity import MOST_WANTED, demand_of, plain_shape
 from global_sched.shared.placement.capacity.tier_levels import NO_TIER, Near, Nearby
 from global_sched.shared.placement.cluster_set import Field, Question
+from global_sched.shared.placement.node_assignment import assign
 from global_sched.shared.placement.request.compile import Limit, limit_of
 from global_sched.shared.placement.request.constraints import (
     annotations_constraint,
@@ -49,12 +49,8 @@ from global_sched.shared.placement.request.constraints import (
 )
 from global_sched.shared.placement.request.devices import check_devices, shared_gpus
 from global_sched.shared.placement.request.node_match import class_takes, is_device, least_choice
-from global_sched.shared.placement.request.pod_shape import (
-    SpecError,
-    host_ports,
-    pod_requests,
-    shape_of,
-)
+from global_sched.shared.placement.request.pod_shape import host_ports, pod_requests, shape_of
+from global_sched.shared.placement.requirements import SpecError
 from global_sched.shared.placement.result import Glance, Join, NotPlaced, Placed, Take
 from global_sched.shared.placement.space import Space
 from global_sched.shared.placement.tree.build import Tree, build_tree

@@ -22,12 +22,12 @@ from global_sched.shared.placement.search.select_domain import glance
 from global_sched.shared.placement.space import Space
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
-_SMALL = 64
+_FEW_DOMAINS = 64
 """So many domains are looked through one by one faster than as vectors."""
-_SINGLY = 7
+_FEW_CLUSTERS = 7
 """So many clusters are asked one by one faster than all of them as vectors."""
-_FEW = 4096
-_ROWS = 192
+_DOMAINS_PER_QUESTION = 4096
+_DOMAINS_PER_CLUSTER = 192
 """All clusters are asked at once where they have at most so many domains for each that is asked.
 Where any domain will do that reads one number of each: worth it for some thousands more."""
 
@@ -142,7 +142,7 @@ class Question:
                 found.append(None)
             elif limit.scatter:
                 found.append((None, whole))
-            elif after - first > _SMALL:
+            elif after - first > _FEW_DOMAINS:
                 here = sums[first:after]
                 seen = glance(index, _Sums(index, here), least, limit)
                 found.append((seen.tier, seen.holds) if seen.fits else None)
@@ -152,8 +152,8 @@ class Question:
 
     def at_once(self, clusters: int) -> bool:
         """Whether to ask all clusters at once is faster than to ask so many one by one."""
-        rows = clusters * _ROWS + (_FEW if self._scatters else 0)
-        return clusters > _SINGLY and rows >= len(self._field.tally.table)
+        rows = clusters * _DOMAINS_PER_CLUSTER + (_DOMAINS_PER_QUESTION if self._scatters else 0)
+        return clusters > _FEW_CLUSTERS and rows >= len(self._field.tally.table)
 
     def nearby(self) -> Nearby:
         """The same for every cluster, as arrays; only where it is `plain`."""

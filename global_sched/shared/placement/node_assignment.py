@@ -1,12 +1,14 @@
 """From rows to answers: which of alike nodes are meant, in which domain, and what is free."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
+from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import MAIN, PodSetName
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.topology import Topology
 from global_sched.shared.placement.capacity.allocations import Ledger, Lift
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.result import Placed, Take
@@ -102,3 +104,27 @@ def node_takes(rows: Rows, ledger: Ledger, nodes: Collection[str]) -> tuple[Take
             free = Resources.of(dict(zip(axis, rows.free[row], strict=True)))
             found.append(Take(at, MAIN, 1, 1, free))
     return tuple(found)
+
+
+def assign(
+    topology: Topology, placed: Placed, pods_by_pod_set: Mapping[PodSetName, Sequence[str]]
+) -> Mapping[str, str]:
+    """The node of every pod that was placed: pods in the order given, so lower indexes first.
+
+    Pods beyond the placed amount get none. Groups of a partition are consecutive pods, and stay
+    together because takes follow the tree.
+
+    Raises:  InvariantError when a leaf has no name, or fewer pods are given than were placed.
+    """
+    waiting = {name: iter(pods) for name, pods in pods_by_pod_set.items()}
+    nodes: dict[str, str] = {}
+    for take in placed.takes:
+        node = topology.leaves[take.leaf].node
+        if not node:
+            raise InvariantError(f"leaf {take.leaf} is no single named node")
+        for _ in range(take.pods_per_node):
+            pod = next(waiting.get(take.pod_set, iter(())), None)
+            if pod is None:
+                raise InvariantError(f"more pods of {take.pod_set} were placed than are given")
+            nodes[pod] = node
+    return nodes

@@ -14,13 +14,10 @@ from global_sched.shared.placement.capacity.allocations import Ledger
 from global_sched.shared.placement.capacity.baseline import GROUNDS
 from global_sched.shared.placement.capacity.cluster_counts import Board
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.node_updates import all_free, per_tenant
-from global_sched.shared.placement.capacity.renewal import Renewal
-from global_sched.shared.placement.capacity.shape_table import Table
-from global_sched.shared.placement.capacity.tables import Tables
+from global_sched.shared.placement.capacity.node_updates import Renewal, all_free, per_tenant
+from global_sched.shared.placement.capacity.shape_table import Table, Tables
 from global_sched.shared.placement.explain.domains import domain_verdicts
 from global_sched.shared.placement.explain.refusals import not_now, static_refusal
-from global_sched.shared.placement.memo import Answer, Ask, Memo
 from global_sched.shared.placement.node_assignment import free_in, node_takes, placed_of
 from global_sched.shared.placement.request.compile import (
     Limit,
@@ -35,6 +32,30 @@ from global_sched.shared.placement.search.select_domain import Scope, glance, ro
 from global_sched.shared.placement.search.single_domain import is_small, place_lone
 from global_sched.shared.placement.search.solver import Solver
 from global_sched.shared.placement.search.trial import Draft
+
+Answer = Placed | NotPlaced
+Ask = tuple[
+    int,
+    Amounts | None,
+    Amounts | None,
+    DomainId | None,
+    tuple[DomainId | None, ...],
+    BindingId | None,
+    tuple[Join, ...],
+    bool,
+]
+"""The gang's identity, amounts, minimum, prefer, bound, binding, joins, nearby."""
+
+
+class Memo:
+    """Answers at one version. Each keeps its gang alive, so that identities stay unique."""
+
+    __slots__ = ("asked", "plain")
+
+    def __init__(self) -> None:
+        self.plain: dict[int, tuple[Gang, Answer]] = {}
+        self.asked: dict[Ask, tuple[Gang, Answer]] = {}
+
 
 _MOST_GANGS = 4096
 _MOST_MARKS = 64

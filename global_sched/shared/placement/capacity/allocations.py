@@ -11,7 +11,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Topology
 from global_sched.shared.placement.capacity.histogram import LeafKey, counted_leaves
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.request.shape_on import Request
+from global_sched.shared.placement.request.node_match import Request
 from global_sched.shared.placement.result import Placed, Take
 
 _MOST_EXPECTED = 64

@@ -13,7 +13,9 @@ from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import NodeClass, Occupant, Topology
 from global_sched.shared.placement.capacity.histogram import class_order
-from global_sched.shared.placement.request.shape_on import Shapes
+from global_sched.shared.placement.request.compile import TableKey
+from global_sched.shared.placement.request.node_match import Shapes
+from global_sched.shared.placement.sentinels import LARGEST_AMOUNT
 from global_sched.shared.placement.tree.domain_index import TreeIndex, tree_index
 
 if TYPE_CHECKING:
@@ -21,15 +23,11 @@ if TYPE_CHECKING:
     from global_sched.shared.placement.request.compile import Task
     from global_sched.shared.placement.result import Glance, NotPlaced, Placed
 
-_LARGEST = 2**62
 _MOST_NODES = 2**20
 """More alike nodes count as this many, so that sums over an absurd report fit 63 bits."""
 
 SortKey = tuple[tuple[int, ...], int, int, tuple[str, ...]]
 """What orders the rows of a domain: free vector, occupants, class, marks."""
-
-TableKey = tuple[PodShape, str, str]
-"""A shape; for one-per-node shapes also the pod set and the binding id (both else empty)."""
 
 
 @dataclass(slots=True)
@@ -151,7 +149,7 @@ class Ground:
         self.places = np.array(self.domain, dtype=np.int64)
         self.count = [min(nodes, _MOST_NODES) for nodes in self.count]
         self.sizes = np.array(self.count, dtype=np.int64)
-        free = [[min(f, _LARGEST) for f in vector] for vector in self.free]
+        free = [[min(f, LARGEST_AMOUNT) for f in vector] for vector in self.free]
         self.matrix = np.array(free, dtype=np.int64).reshape(
             len(self.free), len(self.topology.axis)
         )

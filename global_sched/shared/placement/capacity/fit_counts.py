@@ -15,22 +15,59 @@ from numpy.typing import NDArray
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.topology import NodeClass
-from global_sched.shared.placement.capacity.asked import MOST_PODS, Asked
 from global_sched.shared.placement.capacity.baseline import Ground
 from global_sched.shared.placement.capacity.row_sums import Stock, stock_of
 from global_sched.shared.placement.request.node_match import class_takes, is_device
+from global_sched.shared.placement.sentinels import LARGEST_AMOUNT, MOST_PODS_COUNTED
+
+
+class Asked:
+    """What one pod of each shape asks for, and where it may go; shapes on the last axis."""
+
+    def __init__(self, axis: int, classes: int, size: int) -> None:
+        self.asked = np.ones((axis, size), dtype=np.int64)
+        self.weighed = np.zeros((axis, size), dtype=np.int64)
+        """1 for what slack is measured in."""
+        self.floor = np.full((axis, size), MOST_PODS_COUNTED, dtype=np.int64)
+        """What an amount of nothing counts as: no limit."""
+        self.devices = np.zeros((axis, size), dtype=np.int64)
+        """1 for devices that it does not ask for."""
+        self.takes = np.zeros((classes, size), dtype=np.int64)
+        self.most = np.full(size, MOST_PODS_COUNTED, dtype=np.int64)
+
+    def copy_from(self, other: "Asked", size: int) -> None:
+        """Take over the first shapes of another."""
+        for mine, own in (
+            (self.asked, other.asked),
+            (self.weighed, other.weighed),
+            (self.floor, other.floor),
+            (self.devices, other.devices),
+            (self.takes, other.takes),
+            (self.most, other.most),
+        ):
+            mine[..., :size] = own[..., :size]
+
+    def repeated(self, times: int) -> "Asked":
+        """The same shapes so many times in a row: several nodes are counted in one go then."""
+        found = Asked(0, 0, 0)
+        for name, own in vars(self).items():
+            setattr(found, name, np.concatenate([own] * times, axis=-1))
+        return found
+
 
 _PART_BITS = 6
 PARTS = 1 << _PART_BITS
 MOST_SLACK_FREE = 2**56
 MOST_SLACK = 2**28
-"""Parts of a request that slack is measured in, and bounds on it as above."""
-LARGEST = 2**62
-_FAR = 2**34
+"""Parts of a request that slack is measured in, and bounds that keep its sums within 63 bits."""
+_LARGEST_ASKED = 2**34
 SUMS, LEAN, SLACK = range(3)
 """The three counts: pods; pods on nodes where no other device lies idle; free parts."""
 _FIRST_SIZE = 8
-_FEW = 4
+_FEW_NODES = 4
+"""So many nodes are measured with the fewest operations, one array for all of them."""
+_FEW_CLUSTERS = 4
+"""So many clusters are counted one by one; more of them in one array."""
 _MOST_KNOWN = 4096
 _MOST_KEPT = 256
 _MOST_CELLS = 2**21
@@ -140,12 +177,14 @@ class Tally:
             if len(known) > _MOST_KNOWN:
                 known.clear()
                 lacking = list(nodes)
-            if len(lacking) <= _FEW and all(
+            if len(lacking) <= _FEW_NODES and all(
                 max(f, default=0) <= MOST_SLACK_FREE for f, _ in lacking
             ):
                 known.update(zip(lacking, self._count_few(lacking), strict=True))
                 return [known[node] for node in nodes]
-            free = np.array([[min(f, LARGEST) for f in node[0]] for node in lacking], np.int64)
+            free = np.array(
+                [[min(f, LARGEST_AMOUNT) for f in node[0]] for node in lacking], np.int64
+            )
             kinds = np.array([node[1] for node in lacking], dtype=np.int64)
             every = slice(0, self.table.shape[2])
             counts = self._counts(every, free.reshape(len(lacking), len(self.axis)), kinds)
@@ -192,7 +231,9 @@ class Tally:
         """Whether slack stays within its bound for every shape, so that nothing has to be cut."""
         if self._usual is None:
             limits = self._limits
-            asked = np.where(limits.weighed > 0, np.minimum(limits.asked, _FAR), _FAR)
+            asked = np.where(
+                limits.weighed > 0, np.minimum(limits.asked, _LARGEST_ASKED), _LARGEST_ASKED
+            )
             most = asked.min(axis=1) * (MOST_SLACK // max(1, len(self.axis))) // PARTS
             self._usual = most.tolist()
         return all(map(le, free, self._usual))
@@ -220,7 +261,7 @@ class Tally:
         np.minimum(slack, MOST_SLACK, out=slack)
         slack *= limits.weighed[:, shapes]
         result = np.empty((len(free), 3, fits.shape[2]), dtype=np.int64)
-        np.minimum.reduce(fits, axis=1, initial=MOST_PODS, out=result[:, SUMS])
+        np.minimum.reduce(fits, axis=1, initial=MOST_PODS_COUNTED, out=result[:, SUMS])
         np.add.reduce(slack, axis=1, out=result[:, SLACK])
         np.minimum(result[:, SUMS], limits.most[shapes], out=result[:, SUMS])
         np.minimum(result[:, SLACK], MOST_SLACK, out=result[:, SLACK])
@@ -234,7 +275,7 @@ class Tally:
         """Write down what the shape asks for. Nowhere room where no cluster has a resource."""
         limits, position = self._limits, {name: p for p, name in enumerate(self.axis)}
         asked = {name for name, _ in shape.requests}
-        limits.most[at] = shape.most_per_node() or MOST_PODS
+        limits.most[at] = shape.most_per_node() or MOST_PODS_COUNTED
         if asked <= position.keys():
             limits.takes[: len(self._classes), at] = [
                 class_takes(kind, shape) for kind in self._classes
@@ -246,7 +287,7 @@ class Tally:
         ]
         weighed = [item for item in asking if self.axis[item[0]] != PODS] or asking
         for p, amount in asking:
-            limits.asked[p, at], limits.floor[p, at] = min(amount, LARGEST), 0
+            limits.asked[p, at], limits.floor[p, at] = min(amount, LARGEST_AMOUNT), 0
         for p, _ in weighed:
             limits.weighed[p, at] = 1
         for p, name in enumerate(self.axis):
@@ -257,9 +298,9 @@ class Tally:
         missing = [
             i for i, one in enumerate(self.grounds) if any(key not in one.tallies for key in keys)
         ]
-        if len(missing) > _FEW and self._stock is None:
+        if len(missing) > _FEW_CLUSTERS and self._stock is None:
             self._stock = stock_of(self.grounds, self.kinds, self._onto)
-        if len(missing) > _FEW and self._stock is not None:
+        if len(missing) > _FEW_CLUSTERS and self._stock is not None:
             self._count_all(first, keys, self._stock)
             return
         fresh: dict[tuple[int, int], Ints] = {}
@@ -299,7 +340,7 @@ class Tally:
         if not changed:
             return
         own, first = self.kinds[follower.at], self.first[follower.at]
-        free = [[min(f, LARGEST) for f in self.free(follower.at, one[1])] for one in changed]
+        free = [[min(f, LARGEST_AMOUNT) for f in self.free(follower.at, one[1])] for one in changed]
         kinds = np.array([own[kind] for _, _, kind, _ in changed], dtype=np.int64)
         vectors = np.array(free, dtype=np.int64).reshape(len(changed), len(self.axis))
         counts = self._counts(places, vectors, kinds)

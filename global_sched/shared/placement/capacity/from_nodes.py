@@ -11,9 +11,8 @@ from global_sched.shared.model.quantity import QuantityError, parse_quantity
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, NodeClass, Occupant, Topology
 from global_sched.shared.placement.request.pod_shape import pod_requests
+from global_sched.shared.placement.sentinels import LARGEST_AMOUNT
 from global_sched.shared.placement.tree.build import Tree
-
-_LARGEST = 2**62
 
 PodOwner = tuple[BindingId, PodSetName]
 """Whose pod it is, for pods of gangs that may become victims."""
@@ -83,7 +82,7 @@ def allocatable(node: Node) -> dict[str, int]:
     result: dict[str, int] = {}
     for name, quantity in (node.status.allocatable or {}).items():
         try:
-            result[name] = min(parse_quantity(str(quantity), name), _LARGEST)
+            result[name] = min(parse_quantity(str(quantity), name), LARGEST_AMOUNT)
         except QuantityError:
             result[name] = 0
     return result

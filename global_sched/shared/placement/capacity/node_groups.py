@@ -9,7 +9,7 @@ from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.topology import Wanted
 from global_sched.shared.placement.capacity.baseline import Ground, SortKey
 from global_sched.shared.placement.capacity.scarcity import Scarcity
-from global_sched.shared.placement.request.shape_on import Request
+from global_sched.shared.placement.request.node_match import Request
 
 Free = tuple[int, ...]
 

@@ -21,6 +21,7 @@ from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.topology import Wanted
 from global_sched.shared.placement.capacity.baseline import Ground
 from global_sched.shared.placement.request.node_match import class_takes, is_device
+from global_sched.shared.placement.sentinels import LARGEST_AMOUNT, MOST_PODS_COUNTED
 
 MOST_WANTED: Final = 128
 """Shapes that are weighed; those of which there are fewest pods are left out."""
@@ -32,10 +33,8 @@ MOST_ASKED: Final = 2**60
 """Larger amounts count as so much: no node has them."""
 _DIGITS: Final = 3
 """Binary digits of an amount that count: shapes that are alike are one."""
-_MOST_PODS: Final = 2**24
 _SHARE: Final = 2**20
 _PART: Final = 2**22
-_LARGEST: Final = 2**62
 _ROWS_AT_ONCE: Final = 4096
 
 Ints = NDArray[np.int64]
@@ -185,14 +184,16 @@ class Scarcity:
 
     def _pods(self, nodes: Sequence[Node]) -> Ints:
         """Pods of each shape on each node, each alone."""
-        free = np.array([[min(f, _LARGEST) for f in node[0]] for node in nodes], dtype=np.int64)
+        free = np.array(
+            [[min(f, LARGEST_AMOUNT) for f in node[0]] for node in nodes], dtype=np.int64
+        )
         return self._count(free, np.array([kind for _, kind in nodes], dtype=np.int64))
 
     def _count(self, free: Ints, kinds: Ints) -> Ints:
-        pods = self._takes[kinds] * _MOST_PODS
+        pods = self._takes[kinds] * MOST_PODS_COUNTED
         for position, amounts, which in self._asked:
             # Few amounts differ, and to divide is what takes time.
             fits = free[:, position, None] // np.maximum(amounts, 1)
-            fits[:, amounts == 0] = _MOST_PODS
+            fits[:, amounts == 0] = MOST_PODS_COUNTED
             np.minimum(pods, fits[:, which], out=pods)
         return pods

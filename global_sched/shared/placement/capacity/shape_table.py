@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import Occupant
-from global_sched.shared.placement.capacity.asked import MOST_PODS
-from global_sched.shared.placement.capacity.baseline import BaseTable, Ground, TableKey
+from global_sched.shared.placement.capacity.baseline import BaseTable, Ground
 from global_sched.shared.placement.capacity.cluster_counts import Board
 from global_sched.shared.placement.capacity.fit_counts import (
     MOST_SLACK,
@@ -20,6 +19,8 @@ from global_sched.shared.placement.capacity.fit_counts import (
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.node_order import Line
 from global_sched.shared.placement.capacity.scarcity import Scarcity
+from global_sched.shared.placement.request.compile import TableKey, Task
+from global_sched.shared.placement.sentinels import MOST_PODS_COUNTED
 
 _MOST_TABLES = 256
 _FEW_ROWS = 64
@@ -234,7 +235,7 @@ class Table:
         rows = self._rows
         if self.request is None or not self._takes[rows.kind[row]]:
             return 0
-        free, cap = rows.free[row], MOST_PODS
+        free, cap = rows.free[row], MOST_PODS_COUNTED
         for p, amount in self._scarce_first:
             pods = free[p] // amount
             if pods == 0:
@@ -243,7 +244,9 @@ class Table:
         if not self._mark:
             return min(cap, self._limit)
         there = rows.marks[row]
-        room = min((limit - there.count(mark) for mark, limit in self.marks), default=MOST_PODS)
+        room = min(
+            (limit - there.count(mark) for mark, limit in self.marks), default=MOST_PODS_COUNTED
+        )
         return max(0, min(cap, room, self._limit - self._held.get(rows.tenant[row], 0)))
 
     def _build(self, ground: Ground) -> BaseTable:
@@ -302,3 +305,38 @@ def _sums(ground: Ground, pods: NDArray[np.int64]) -> NDArray[np.int64]:
     for at, above in enumerate(ground.index.parent[:-1]):
         held[above] += held[at]
     return np.array(held, dtype=np.int64)
+
+
+_MOST_TASKS = 256
+
+
+class Tables:
+    """By shape, and by task for those who ask the same again: shapes are dear to compare."""
+
+    def __init__(self, rows: Rows, board: Board) -> None:
+        self._rows, self._board = rows, board
+        self._by_key: dict[TableKey, Table] = {}
+        self._by_task: dict[int, tuple[Task, list[Table]]] = {}
+        """By identity of the task, which is kept with them."""
+
+    def of(self, key: TableKey) -> Table:
+        """The counts of one shape, in step with the rows."""
+        table = self._by_key.get(key)
+        if table is None:
+            table = Table(self._rows, key, self._board)
+            keep(self._by_key, key, table)
+        else:
+            table.follow()
+        return table
+
+    def of_task(self, task: Task) -> list[Table]:
+        """The counts of a task's shapes, in step with the rows."""
+        known = self._by_task.get(id(task))
+        if known is None:
+            if len(self._by_task) >= _MOST_TASKS:
+                self._by_task.clear()
+            tables = [self.of(unit.key) for unit in task.units]
+            known = self._by_task[id(task)] = (task, tables)
+        for table in known[1]:
+            table.follow()
+        return known[1]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from global_sched.shared.placement.sentinels import LARGEST_AMOUNT
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
 Ints = NDArray[np.int64]
@@ -17,7 +18,6 @@ Mask = NDArray[np.bool_]
 
 NO_TIER = 2**62
 """Stands for the tier of a whole cluster, which has none."""
-_MANY = 2**62
 
 
 Near = tuple[int | None, int]
@@ -68,13 +68,13 @@ class Levels:
 
     def nearest(self, sums: Ints, least: int, counts: Mask) -> Nearby:
         """By cluster the lowest of the levels that count with a domain for so many pods."""
-        room = np.minimum.reduceat(np.where(sums >= least, sums, _MANY), self._starts)
+        room = np.minimum.reduceat(np.where(sums >= least, sums, LARGEST_AMOUNT), self._starts)
         if self._places is None:
             levels = room.reshape(self.tiers.shape)
         else:
-            levels = np.full(self.tiers.shape, _MANY, dtype=np.int64)
+            levels = np.full(self.tiers.shape, LARGEST_AMOUNT, dtype=np.int64)
             levels.reshape(-1)[self._places] = room
-        there = counts & (levels < _MANY)
+        there = counts & (levels < LARGEST_AMOUNT)
         lowest = there.argmax(axis=1)
         lowest += self._before
         return Nearby(there.take(lowest), self.tiers.take(lowest), levels.take(lowest))

@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang, Mode, PodSet, TopologyConstraint
 from global_sched.shared.model.ids import BindingId, PodSetName
+from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.verdict import Code, Verdict
-from global_sched.shared.placement.capacity.baseline import TableKey
 from global_sched.shared.placement.request.tier_names import is_ambiguous
 from global_sched.shared.placement.result import Join
 from global_sched.shared.placement.tree.domain_index import TreeIndex
+
+TableKey = tuple[PodShape, str, str]
+"""A shape; for one-per-node shapes also the pod set and the binding id (both else empty)."""
 
 NOWHERE = -1
 """The anchor of a group whose running pods already break its constraint."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from global_sched.shared.api.names import PARTITIONS_TOGETHER, TOPOLOGY_MODE, TOPOLOGY_TIER
 from global_sched.shared.api.volcano import NetworkTopology
 from global_sched.shared.model.gang import Mode, PodSet, TopologyConstraint
-from global_sched.shared.placement.request.pod_shape import SpecError
+from global_sched.shared.placement.requirements import SpecError
 
 _LONGEST_NAME = 253
 _HIGHEST_TIER = 2**31

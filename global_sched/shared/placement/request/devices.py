@@ -9,7 +9,7 @@ from typing import Final
 
 from global_sched.shared.api.core import PodSpec
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.placement.request.pod_shape import SpecError
+from global_sched.shared.placement.requirements import SpecError
 
 GPU_FRACTION: Final = "gpu-fraction"
 GPU_MEMORY: Final = "gpu-memory"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement, Quantity
+from global_sched.shared.api.base import Quantity
 from global_sched.shared.api.core import (
     Container,
     NodeSelector,
@@ -12,21 +12,13 @@ from global_sched.shared.api.core import (
     TolerationWire,
 )
 from global_sched.shared.api.names import HOSTNAME_LABEL
-from global_sched.shared.model.pods import Effect, Operator, PodShape, Requirement, Toleration
+from global_sched.shared.model.pods import Effect, PodShape, Requirement, Toleration
 from global_sched.shared.model.quantity import QuantityError, parse_quantity
 from global_sched.shared.model.resources import PODS, Resources
+from global_sched.shared.placement.requirements import SpecError, node_requirement, selector_text
+from global_sched.shared.placement.sentinels import LARGEST_AMOUNT
 
-_LARGEST = 2**62
 _UNUSABLE_NODES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-
-
-class SpecError(ValueError):
-    """A part of a spec that cannot be placed: which field, and why."""
-
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(f"{field}: {reason}")
-        self.field = field
-        self.reason = reason
 
 
 def pod_requests(spec: PodSpec) -> Resources:
@@ -59,7 +51,7 @@ def pod_requests(spec: PodSpec) -> Resources:
     _add(main, _quantities(spec.overhead, "overhead"))
     main[PODS] = 1
     for name, amount in main.items():
-        if amount > _LARGEST:
+        if amount > LARGEST_AMOUNT:
             raise SpecError("containers", f"the sum of {name} is beyond what any node can have")
     return Resources.of(main)
 
@@ -169,34 +161,6 @@ def _term(term: NodeSelectorTerm, field: str) -> tuple[Requirement, ...]:
     )
 
 
-def node_requirement(expression: LabelSelectorRequirement, field: str) -> Requirement:
-    """One expression of a node affinity, checked as the API server checks it.
-
-    Raises:  SpecError for an unknown operator, an empty key or values that do not suit it.
-    """
-    if not expression.key:
-        raise SpecError(f"{field}.key", "is empty")
-    try:
-        operator = Operator(expression.operator)
-    except ValueError as error:
-        known = ", ".join(Operator)
-        raise SpecError(
-            f"{field}.operator", f"{expression.operator!r} is none of {known}"
-        ) from error
-    values = tuple(sorted(set(expression.values or ())))
-    match operator:
-        case Operator.IN | Operator.NOT_IN:
-            if not values:
-                raise SpecError(f"{field}.values", f"is empty, but {operator} needs some")
-        case Operator.EXISTS | Operator.DOES_NOT_EXIST:
-            if values:
-                raise SpecError(f"{field}.values", f"must be empty with {operator}")
-        case Operator.GT | Operator.LT:
-            if len(values) != 1 or not values[0].lstrip("-").isdecimal():
-                raise SpecError(f"{field}.values", f"must be one whole number with {operator}")
-    return Requirement(expression.key, operator, values)
-
-
 def _tolerations(wires: Iterable[TolerationWire]) -> tuple[Toleration, ...]:
     result: set[Toleration] = set()
     for position, wire in enumerate(wires):
@@ -244,16 +208,6 @@ def _apart(spec: PodSpec) -> str:
     terms = (rule.required_during_scheduling_ignored_during_execution if rule else None) or ()
     texts = {selector_text(term.label_selector) for term in terms if term.label_selector}
     return "; ".join(sorted(texts - {""}))
-
-
-def selector_text(selector: LabelSelector) -> str:
-    """A label selector in one canonical form."""
-    labels = [f"{key}={value}" for key, value in (selector.match_labels or {}).items()]
-    expressions = [
-        f"{one.key} {one.operator} {','.join(sorted(one.values or ()))}"
-        for one in selector.match_expressions or ()
-    ]
-    return ", ".join(sorted((*labels, *expressions)))
 
 
 def host_ports(spec: PodSpec) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from global_sched.shared.placement.capacity.shape_table import Table
 from global_sched.shared.placement.request.compile import NOWHERE, Task, Unit
 from global_sched.shared.placement.search.lagrangian_bound import Plan
 from global_sched.shared.placement.search.one_shape_exact import Closest
-from global_sched.shared.placement.search.parts import Part
+from global_sched.shared.placement.search.pair_costs import Part
 from global_sched.shared.placement.search.select_domain import Scope, choose, top_of
 from global_sched.shared.placement.search.select_nodes import fill
 from global_sched.shared.placement.search.trial import Draft

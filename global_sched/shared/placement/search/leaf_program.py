@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
 from typing import TypeVar
 
 import numpy as np
@@ -19,19 +20,26 @@ from global_sched.shared.placement.capacity.domain_room import Ints, Room
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.shape_table import Table
 from global_sched.shared.placement.request.compile import NOWHERE, Task
+from global_sched.shared.placement.search.greedy import Greedy
 from global_sched.shared.placement.search.lagrangian_bound import Floats, Plan, totals_of
-from global_sched.shared.placement.search.node_packing import Vector, barred
+from global_sched.shared.placement.search.node_packing import (
+    Budget,
+    NodePods,
+    Packer,
+    Vector,
+    barred,
+)
 from global_sched.shared.placement.search.one_shape_exact import MOST_COUNTED
+from global_sched.shared.placement.search.trial import Draft
+from global_sched.shared.placement.sentinels import NOTHING_SAVED
 from global_sched.shared.placement.tree.domain_index import Fan
 
-NEVER = -(2**60)
-"""What is saved where something does not fit."""
 _FEW_WAYS = 1024
 _MOST_WAYS = 2**15
 """Ways to split the vectors in two, beyond which the program would take too long."""
 _MOST_ADDED = 2**21
 """Additions in one go, for the memory that they take."""
-_LARGEST = 2**58
+_LARGEST_SUM = 2**58
 _MOST_PENALTY = 1024
 """More room than this in a leaf counts as so much, where only tight and loose matter."""
 _LOOSE = 1e-6
@@ -75,7 +83,7 @@ class _Counted:
     filled: Ints
     """Per leaf how many pods it holds at most."""
     usable: Usable
-    saved: int = NEVER
+    saved: int = NOTHING_SAVED
     most: int = 0
     """In so many leaves at most has a placement pods that saves as much."""
 
@@ -118,7 +126,7 @@ class Flat:
     def cost(self, domain: int) -> int:
         """At least so much is the sum over pairs in a domain; -1: it cannot be placed there."""
         saved = self._counted[domain].saved
-        if saved <= NEVER // 2:
+        if saved <= NOTHING_SAVED // 2:
             return -1
         pods = sum(self.wanted)
         return self.fan.height * (pods * (pods - 1) // 2) - saved
@@ -190,7 +198,7 @@ class Flat:
         while most < enough:
             most = enough
             best = self._least(usable, gains, most)
-            if (best <= NEVER // 2).any():
+            if (best <= NOTHING_SAVED // 2).any():
                 enough = min(limit, 2 * most)
                 continue
             while enough < limit and (self._most_saved(pods, enough + 1) >= best).any():
@@ -201,7 +209,7 @@ class Flat:
     def _least(self, usable: Usable, gains: Ints, most: int) -> Ints:
         chosen, some = _first_of(usable, most)
         saved = _along(gains, chosen)[:, :, None] * self._pairs
-        saved[~some] = NEVER
+        saved[~some] = NOTHING_SAVED
         return self._levels(saved)[-1][:, 0, -1]
 
     def _most_saved(self, pods: Ints, used: int) -> Ints:
@@ -226,7 +234,7 @@ class Flat:
             pairs = below[:, :even].reshape(-1, 2, below.shape[2])
             ways = pairs[:, 0].take(self.grid.left, axis=1)
             ways += pairs[:, 1].take(self.grid.right, axis=1)
-            joined = np.maximum(np.maximum.reduceat(ways, self.grid.starts, axis=1), NEVER)
+            joined = np.maximum(np.maximum.reduceat(ways, self.grid.starts, axis=1), NOTHING_SAVED)
             joined = joined.reshape(len(saved), even // 2, below.shape[2])
             if even < below.shape[1]:
                 joined = np.concatenate((joined, below[:, even:]), axis=1)
@@ -246,7 +254,7 @@ class Flat:
         penalty = np.minimum(known.filled[leaves], _MOST_PENALTY - 1)
         saved = known.gains[leaves][:, None] * (self._pairs * scale) - penalty[:, None]
         saved[:, 0] = 0
-        saved[~usable[0]] = NEVER
+        saved[~usable[0]] = NOTHING_SAVED
         levels = [level[0] for level in self._levels(saved[None])]
         return [(int(known.leaves[leaves[at]]), vector) for at, vector in self._split(levels)]
 
@@ -300,7 +308,7 @@ def flat_of(
         for unit in task.units
     )
     pods = sum(wanted)
-    if (tier + 1) * pods * pods * _MOST_PENALTY * (pods + 1) > _LARGEST:
+    if (tier + 1) * pods * pods * _MOST_PENALTY * (pods + 1) > _LARGEST_SUM:
         return None
     grid = _grid(wanted, steps)
     if grid is None or len(grid.vectors) < 2:
@@ -338,3 +346,128 @@ def _whole_families(task: Task, vectors: Ints, tier: int) -> Usable:
             lead = first.setdefault(unit.family, at)
             whole &= vectors[:, at] * task.units[lead].size == vectors[:, lead] * unit.size
     return whole
+
+
+_FIRST = 4
+"""So many domains are counted at first, then four times as many."""
+
+Rank = tuple[int, int, int, int]
+"""(cost, room, slack, domain)."""
+
+
+@dataclass(slots=True)
+class ByLeaves:
+    """Finds the placement of least rank with the program of `Flat`."""
+
+    flat: Flat
+    plain: Greedy
+    budget: Budget
+    stuck: bool = False
+    """True once something could not be counted: then nothing that is said here is certain."""
+    _packer: Packer | None = None
+    _counted: set[int] = field(default_factory=set)
+
+    def closest(self, ranks: Sequence[Rank]) -> tuple[Rank, Draft] | None:
+        """The closest placement, not applied, from ranks at best; None when there is none."""
+        left = list(ranks)
+        heapify(left)
+        many = _FIRST
+        while left:
+            rank = left[0]
+            if rank[3] not in self._counted:
+                self._count(left, many)
+                many *= 4
+                continue
+            heappop(left)
+            draft = self._place(rank[3])
+            if draft is not None:
+                draft.undo()
+                self.plain.follow()
+                return rank, draft
+            if self.stuck:
+                return None
+            self._push(left, rank)
+        return None
+
+    def _count(self, left: list[Rank], many: int) -> None:
+        """Put the true costs on some of the ranks that come first."""
+        chosen: list[Rank] = []
+        known: list[Rank] = []
+        while left and len(chosen) < many:
+            rank = heappop(left)
+            (known if rank[3] in self._counted else chosen).append(rank)
+        domains: Ints = np.array([rank[3] for rank in chosen], dtype=np.int64)
+        self.flat.count(domains)
+        self._counted.update(domains.tolist())
+        for rank in known:
+            heappush(left, rank)
+        for rank in chosen:
+            self._push(left, rank)
+
+    def _push(self, left: list[Rank], rank: Rank) -> None:
+        cost = self.flat.cost(rank[3])
+        if cost >= 0:
+            heappush(left, (cost, *rank[1:]))
+
+    def _place(self, domain: int) -> Draft | None:
+        """What costs least by the count; None where a leaf does not take it, which then counts."""
+        draft = Draft(self.plain.rows)
+        for leaf, vector in self.flat.plan(domain):
+            start = draft.here()
+            if self._put(draft, leaf, vector):
+                continue
+            draft.back_to(start)
+            usable = self._usable(leaf)
+            at = (self.flat.grid.vectors == vector).all(axis=1)
+            if usable is not None and usable[at].all():
+                assert self._packer is not None, "made to count"
+                self._apply(draft, self._packer.spread(leaf, vector))
+                continue
+            draft.undo()
+            self.plain.follow()
+            if usable is None:
+                self.stuck = True
+            else:
+                self.flat.forbid(domain, leaf, usable)
+            return None
+        return draft
+
+    def _put(self, draft: Draft, leaf: int, vector: Vector) -> bool:
+        """One unit after the other on a leaf's nodes, the scarcest first; False: not all fit."""
+        tables, units = self.plain.tables, self.plain.task.units
+        asked = [at for at, pods in enumerate(vector) if pods]
+        if len(asked) > 1:
+            room = {at: max(1, int(tables[at].sums[leaf])) for at in asked}
+            asked.sort(key=lambda at: (-vector[at] / room[at], at))
+        for at in asked:
+            before = draft.count(units[at])
+            self.plain.put(draft, units[at], tables[at], [(leaf, vector[at])], scatter=False)
+            if draft.count(units[at]) - before < vector[at]:
+                return False
+        return True
+
+    def _usable(self, leaf: int) -> Usable | None:
+        """Which vectors fit on a leaf's nodes, counted exactly; None when it takes too long."""
+        if self._packer is None:
+            task, flat = self.plain.task, self.flat
+            self._packer = Packer(
+                self.plain.rows, task.units, self.plain.tables, flat.wanted, self.budget
+            )
+        packer = self._packer
+        if not packer.possible() or not packer.prepare([leaf]):
+            return None
+        front = packer.own(leaf)
+        if front is None:
+            return None
+        vectors = self.flat.grid.vectors
+        beside = vectors[:, packer.others] if packer.others else np.zeros((len(vectors), 1), int)
+        usable: Usable = front[tuple(beside.T)] >= vectors[:, packer.last]
+        return usable
+
+    def _apply(self, draft: Draft, nodes: Sequence[NodePods]) -> None:
+        for node in nodes:
+            row = node.row
+            for at, pods in enumerate(node.pods):
+                if pods:
+                    unit, table = self.plain.task.units[at], self.plain.tables[at]
+                    row = draft.put(unit, table, row, 1, pods)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from global_sched.shared.placement.capacity.domain_room import Ints, Room, Together
-from global_sched.shared.placement.search.one_shape_exact import MOST_PODS, Closest
+from global_sched.shared.placement.search.one_shape_exact import Closest
+from global_sched.shared.placement.sentinels import MOST_PODS_EXACT
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
 
@@ -26,7 +27,7 @@ def least_costs(
     asked = [(room, pods) for room, pods in zip(rooms, wanted, strict=True) if pods]
     tier = index.height[int(domains[0])]
     pods = sum(number for _, number in asked)
-    if pods > MOST_PODS:
+    if pods > MOST_PODS_EXACT:
         return np.zeros(len(domains), dtype=np.int64)
     if not any(index.children[at] for at in domains.tolist()):
         return np.full(len(domains), tier * (pods * (pods - 1) // 2), dtype=np.int64)

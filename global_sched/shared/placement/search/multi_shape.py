@@ -19,12 +19,11 @@ from global_sched.shared.placement.search.lagrangian_bound import (
     sharper_costs,
     totals_of,
 )
-from global_sched.shared.placement.search.leaf_program import Flat, flat_of
-from global_sched.shared.placement.search.leaves import ByLeaves
+from global_sched.shared.placement.search.leaf_program import ByLeaves, Flat, flat_of
 from global_sched.shared.placement.search.lower_bounds import least_costs
 from global_sched.shared.placement.search.multi_shape_exact import Nearest, Share
 from global_sched.shared.placement.search.node_packing import Budget
-from global_sched.shared.placement.search.parts import sum_of_pairs
+from global_sched.shared.placement.search.pair_costs import sum_of_pairs
 from global_sched.shared.placement.search.select_domain import Scope, top_of
 from global_sched.shared.placement.search.trial import Draft
 
@@ -32,7 +31,7 @@ _Vector = tuple[int, ...]
 
 _IMPROVING = 40
 """A placement that is known is held against all others for one part in so many of the search."""
-_FEW = 12
+_FEW_CANDIDATES = 12
 """So few domains are all counted, without bounds that say which come first."""
 _TRIAL = 100_000
 """What one plain trial in a domain costs, in additions."""
@@ -150,7 +149,7 @@ class Several:
         flat = flat_of(self.rows, self.task, self.tables, rooms, wanted, candidates)
         if flat is not None and flat.quick:
             unknown = np.zeros(len(candidates), dtype=np.int64)
-            if len(candidates) > _FEW:
+            if len(candidates) > _FEW_CANDIDATES:
                 unknown = least_costs(self.index, rooms, wanted, candidates)
             found = self._by_leaves(flat, unknown, tight, candidates)
             if found is not None:

@@ -17,8 +17,8 @@ from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.shape_table import Table
 from global_sched.shared.placement.request.compile import Unit
 from global_sched.shared.placement.search.math.max_plus import Front
-from global_sched.shared.placement.search.math.min_plus import FAR
 from global_sched.shared.placement.search.node_packing import Budget, NodePods, Packer, Vector
+from global_sched.shared.placement.sentinels import FAR
 
 _MOST_COSTS = 2**18
 """Vectors beyond which no costs are made."""

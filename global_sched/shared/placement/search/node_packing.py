@@ -17,16 +17,16 @@ from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.shape_table import Table
 from global_sched.shared.placement.request.compile import NOWHERE, Unit
 from global_sched.shared.placement.search.math.max_plus import (
-    NEVER,
     Front,
     join,
     join_all,
     joined_each,
     nothing,
 )
+from global_sched.shared.placement.sentinels import NEVER
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
-_LARGEST = 2**57
+_LARGEST_SUM = 2**57
 _DOMAIN, _ROW = 15_000, 300
 """What a domain and a row cost by themselves, in additions."""
 MOST_CELLS = 4096
@@ -213,7 +213,9 @@ class Packer:
 
     def _fronts_of(self, rooms: Sequence[tuple[tuple[int, ...], Vector]]) -> list[Front]:
         """One node's front for each free vector with the pods of each unit that it takes alone."""
-        limit = np.array([[min(f, _LARGEST) for f in free] for free, _ in rooms], dtype=np.int64)
+        limit = np.array(
+            [[min(f, _LARGEST_SUM) for f in free] for free, _ in rooms], dtype=np.int64
+        )
         caps = np.array([limits for _, limits in rooms], dtype=np.int64)
         usable = np.ones((len(rooms), len(self.coords)), dtype=np.bool_)
         used: dict[int, NDArray[np.int64]] = {}
@@ -259,7 +261,7 @@ class Packer:
 
     def _request(self, at: int) -> list[tuple[int, int]]:
         """The unit's request. Larger amounts fit on no node, which their caps of 0 say."""
-        return [(p, min(amount, _LARGEST)) for p, amount in self.tables[at].request or ()]
+        return [(p, min(amount, _LARGEST_SUM)) for p, amount in self.tables[at].request or ()]
 
     def leaves_whole(self, unit: Unit, domain: int) -> bool:
         """Whether a domain is the highest that a unit's groups may lie in."""

@@ -6,15 +6,19 @@ import numpy as np
 
 from global_sched.shared.placement.capacity.domain_room import Ints, Room
 from global_sched.shared.placement.search.math.lagrangian_split import Child, cheapest
-from global_sched.shared.placement.search.math.min_plus import FAR, less, merge, share_of
+from global_sched.shared.placement.search.math.min_plus import less, merge, share_of
 from global_sched.shared.placement.search.math.min_plus import pairs as pairs_of
 from global_sched.shared.placement.search.math.min_plus import together as together_of
-from global_sched.shared.placement.search.pair_costs import least_cost, least_costs
-from global_sched.shared.placement.search.parts import Part, fill_largest, sum_of_pairs
+from global_sched.shared.placement.search.pair_costs import (
+    Part,
+    fill_largest,
+    least_cost,
+    least_costs,
+    sum_of_pairs,
+)
+from global_sched.shared.placement.sentinels import FAR, MOST_PODS_EXACT
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
-MOST_PODS = 2**21
-"""Beyond so many pods the largest domains are filled, since sums would overflow."""
 _MOST_SUMS = 2**20
 """Up to so many sums are the costs for all numbers of pods made."""
 MOST_COUNTED = 2**20
@@ -101,7 +105,7 @@ class Closest:
         """Where these pods go: the least sum over pairs, then the tightest children."""
         if pods <= 0:
             return []
-        if self._flat(domain) or pods > MOST_PODS:
+        if self._flat(domain) or pods > MOST_PODS_EXACT:
             return self.largest_first(domain, pods)
         plain = self._plain(domain, pods)
         if plain is not None:

@@ -7,8 +7,9 @@ import numpy as np
 from global_sched.shared.placement.capacity.domain_room import Ints, Measured, Room, Still
 from global_sched.shared.placement.request.compile import Limit
 from global_sched.shared.placement.result import Glance
-from global_sched.shared.placement.search.one_shape_exact import MOST_PODS, Closest
-from global_sched.shared.placement.search.parts import Part
+from global_sched.shared.placement.search.one_shape_exact import Closest
+from global_sched.shared.placement.search.pair_costs import Part
+from global_sched.shared.placement.sentinels import MOST_PODS_EXACT
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
 
@@ -113,7 +114,11 @@ def _best(index: TreeIndex, table: Still, candidates: Ints, least: int, most: in
         holds = np.minimum(table.sums[candidates], most)
         target = int(holds.max())
         kept = candidates[holds == target]
-    if len(kept) > 1 and target <= MOST_PODS and not index.childless(int(kept[0]), int(kept[-1])):
+    if (
+        len(kept) > 1
+        and target <= MOST_PODS_EXACT
+        and not index.childless(int(kept[0]), int(kept[-1]))
+    ):
         closest = Closest(index, table, target)
         costs = closest.costs(kept, target, least_only=True)
         first = int(costs.argmin())

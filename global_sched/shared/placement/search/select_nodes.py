@@ -7,7 +7,7 @@ from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.node_order import Line, Rank, Room
 from global_sched.shared.placement.capacity.shape_table import Table
 
-_FEW = 64
+_FEW_ROWS = 64
 """So many rows are put in order anew for every pod."""
 
 Chosen = tuple[int, int, int]
@@ -44,7 +44,7 @@ def _line(rows: Rows, table: Table, domain: int) -> Iterable[Room]:
     least, or where nobody knows that, where fewest devices are left and the CPU suits those; then
     the fullest.
     """
-    if len(rows.ordered(domain)) <= _FEW:
+    if len(rows.ordered(domain)) <= _FEW_ROWS:
         present = [row for _, row in rows.ordered(domain)]
         ranks = _ranks(rows, table, present)
         order = sorted((rank, row) for rank, row in zip(ranks, present, strict=True) if rank)

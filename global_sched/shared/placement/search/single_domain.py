@@ -14,7 +14,7 @@ from global_sched.shared.placement.result import Placed, Take
 from global_sched.shared.placement.search.select_nodes import fill
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
-_FEW = 64
+_FEW_DOMAINS = 64
 """In more domains vectors find the place faster."""
 _MOST_PODS = 4096
 """For more the general way says whether the place is the closest."""
@@ -22,7 +22,7 @@ _MOST_PODS = 4096
 
 def is_small(rows: Rows) -> bool:
     """Whether gangs may be placed in this way here: in few domains, on nodes without names."""
-    return not rows.ground.named and rows.index.root <= _FEW
+    return not rows.ground.named and rows.index.root <= _FEW_DOMAINS
 
 
 def place_lone(rows: Rows, table: Table, task: Task) -> Placed | None:

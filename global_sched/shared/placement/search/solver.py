@@ -9,9 +9,9 @@ from global_sched.shared.placement.capacity.shape_table import Table
 from global_sched.shared.placement.request.compile import Limit, Task, Unit
 from global_sched.shared.placement.search.greedy import Greedy
 from global_sched.shared.placement.search.multi_shape import Several
-from global_sched.shared.placement.search.one_shape_exact import MOST_PODS
 from global_sched.shared.placement.search.select_domain import Scope, room_in, top_of
 from global_sched.shared.placement.search.trial import Draft
+from global_sched.shared.placement.sentinels import MOST_PODS_EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Solver:
         parts = self.plain.whole_groups(unit, room, least, unit.most, scope)
         if parts is None:
             return Unsolved(proven=True)
-        self.exact = sum(pods for _, pods in parts) <= MOST_PODS
+        self.exact = sum(pods for _, pods in parts) <= MOST_PODS_EXACT
         table = self.tables[unit.at]
         self.plain.put(draft, unit, table, parts, scatter=scope.limit.scatter)
         return draft

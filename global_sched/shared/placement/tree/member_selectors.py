@@ -10,7 +10,7 @@ import re2
 from global_sched.shared.api.base import LabelSelector
 from global_sched.shared.api.volcano import HyperNode, Member
 from global_sched.shared.model.pods import Requirement, matches
-from global_sched.shared.placement.request.pod_shape import SpecError, node_requirement
+from global_sched.shared.placement.requirements import SpecError, node_requirement
 
 _LONGEST_PATTERN = 1024
 _PATTERN_MEMORY = 1 << 20

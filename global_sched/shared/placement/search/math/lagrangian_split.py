@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from global_sched.shared.placement.capacity.domain_room import Ints
-from global_sched.shared.placement.search.math.min_plus import FAR, bends, merge, share_of
+from global_sched.shared.placement.search.math.min_plus import bends, merge, share_of
+from global_sched.shared.placement.sentinels import FAR
 
 _FIRST_PARTS = (64, 8, 1)
 """The parts of what is known to suffice that the losses may come to, one after the other."""

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-NEVER = -(2**40)
-"""Far below 0, so that sums with it stay below 0."""
+from global_sched.shared.placement.sentinels import NEVER
 
 Front = NDArray[np.int64]
 

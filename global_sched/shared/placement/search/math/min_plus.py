@@ -8,12 +8,11 @@ one of a few numbers (`bends`), by all children but one.
 import numpy as np
 
 from global_sched.shared.placement.capacity.domain_room import Ints
+from global_sched.shared.placement.sentinels import FAR
 
-FAR = np.int64(2**60)
-"""The cost of what is not possible. What is possible costs less than half of it, either way."""
-_SMALL = 1 << 14
+_FEW_SUMS = 1 << 14
 """So many sums are looked at as they are."""
-_PASS = 2_000
+_PASS_ADDITIONS = 2_000
 """What going once over a vector costs by itself, in additions."""
 
 
@@ -59,7 +58,7 @@ def merge(left: Ints, right: Ints, limit: int) -> Ints:
     """(min, +) convolution up to `limit`."""
     size = min(len(left) + len(right) - 2, limit) + 1
     left, right = left[:size], right[:size]
-    if len(left) * len(right) <= _SMALL:
+    if len(left) * len(right) <= _FEW_SUMS:
         return _all_sums(left, right, size)
     here, there = np.flatnonzero(left < FAR), np.flatnonzero(right < FAR)
     step = int(np.gcd(np.gcd.reduce(here), np.gcd.reduce(there)))
@@ -74,7 +73,7 @@ def merge(left: Ints, right: Ints, limit: int) -> Ints:
 def _over_few(left: Ints, right: Ints, here: Ints, there: Ints, size: int) -> Ints:
     """Over the possible numbers of one side, or over the bends of both: what is least work."""
     bent_here, bent_there = bends(left), bends(right)
-    by_left, by_right = _PASS + len(right), _PASS + len(left)
+    by_left, by_right = _PASS_ADDITIONS + len(right), _PASS_ADDITIONS + len(left)
     works = (
         len(here) * by_left,
         len(there) * by_right,

@@ -172,7 +172,7 @@ def test_nodes_that_stand_in_line_are_taken_as_if_sorted_anew(world, mix, asks, 
 
     def answers(few):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("global_sched.shared.placement.search.select_nodes._FEW", few)
+            patch.setattr("global_sched.shared.placement.search.select_nodes._FEW_ROWS", few)
             space, taken, found = Space(flat), [], []
             for at, (one, pods) in enumerate(asks):
                 if at in backs and taken:

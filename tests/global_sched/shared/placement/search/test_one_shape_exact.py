@@ -104,7 +104,10 @@ def test_groups_lie_as_close_whichever_way_they_are_split(world, groups, tier, b
     """In groups, too, both ways give the same sum over pairs."""
     wanted = workers(2 * groups, partition=parts(2, groups, constraint=hard(tier)), constraint=SOFT)
     want = Space(world).place(wanted)
-    with patch.object(one_shape_exact, "_MOST_SUMS", -1), patch.object(min_plus, "_SMALL", -by_one):
+    with (
+        patch.object(one_shape_exact, "_MOST_SUMS", -1),
+        patch.object(min_plus, "_FEW_SUMS", -by_one),
+    ):
         placed = Space(world).place(wanted)
     assert type(placed) is type(want)
     if isinstance(placed, Placed):

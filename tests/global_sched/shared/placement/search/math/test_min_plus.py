@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from global_sched.shared.placement.search.math.lagrangian_split import Child, cheapest
-from global_sched.shared.placement.search.math.min_plus import FAR, merge, pairs, share_of
+from global_sched.shared.placement.search.math.min_plus import merge, pairs, share_of
+from global_sched.shared.placement.sentinels import FAR
 
 VECTORS = st.lists(st.one_of(st.integers(-30, 30), st.just(int(FAR))), min_size=1, max_size=14).map(
     lambda tail: np.array([0, *tail], dtype=np.int64)
@@ -33,8 +34,8 @@ def test_merging_finds_the_least_of_every_sum(small, left, right, limit, stretch
     wide = np.full((len(left) - 1) * stretch + 1, FAR, dtype=np.int64)
     wide[::stretch] = left
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("global_sched.shared.placement.search.math.min_plus._SMALL", small)
-        patch.setattr("global_sched.shared.placement.search.math.min_plus._PASS", 0)
+        patch.setattr("global_sched.shared.placement.search.math.min_plus._FEW_SUMS", small)
+        patch.setattr("global_sched.shared.placement.search.math.min_plus._PASS_ADDITIONS", 0)
         found = merge(wide, right, limit)
     assert found.tolist() == sums(wide, right, limit)
 

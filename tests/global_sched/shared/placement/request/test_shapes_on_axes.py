@@ -5,8 +5,8 @@ from unittest.mock import patch
 import pytest
 
 from global_sched.shared.model.topology import NodeClass
-from global_sched.shared.placement.request import shape_on as module
-from global_sched.shared.placement.request.shape_on import Shapes, shape_on
+from global_sched.shared.placement.request import node_match as module
+from global_sched.shared.placement.request.node_match import Shapes, shape_on
 from global_sched.shared.placement.tree.domain_index import tree_index
 from tests.global_sched.shared.placement.worlds import AXIS, PLAIN, domain, shape
 
