@@ -17,7 +17,7 @@ from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import format_micro
 from global_sched.shared.model.topology import Wanted
 from global_sched.shared.model.workload import Workload
-from global_sched.shared.placement import tell_demand
+from global_sched.shared.placement import encode_demand
 
 SLICE_LIMIT: Final = 16 * 1024
 """Bytes of entries in one Directive, as long as there may be more of them. A lone decision rewrites
@@ -61,7 +61,7 @@ def directive_specs(
         ),
         key=lambda one: (one.binding, one.at),
     )
-    parts, told = 1, tell_demand(demand)
+    parts, told = 1, encode_demand(demand)
     said = len(msgspec.json.encode(told)) + len(msgspec.json.encode(left))
     limit = max(SLICE_LIMIT - said, SLICE_LIMIT // 2)
     while parts < SLICES_LIMIT and _largest(entries, sizes, parts) > limit:

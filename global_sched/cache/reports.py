@@ -37,7 +37,7 @@ from global_sched.shared.model.topology import (
     Wanted,
 )
 from global_sched.shared.model.workload import Progress
-from global_sched.shared.placement import DemandError, read_demand
+from global_sched.shared.placement import DemandError, decode_demand
 
 ROWS_LIMIT: Final = 200_000
 DOMAINS_LIMIT: Final = 100_000
@@ -151,7 +151,7 @@ def _left(head: CapacityReportSpec) -> frozenset[tuple[BindingId, Instant]]:
 def _demand(head: CapacityReportSpec) -> tuple[Wanted, ...]:
     """What pods there ask for."""
     try:
-        return read_demand(head.demand)
+        return decode_demand(head.demand)
     except DemandError as error:
         raise ReportError(f"spec.{error}") from error
 

@@ -14,9 +14,9 @@ from global_sched.shared.placement import (
     LiveTree,
     Tree,
     allocatable,
+    decode_demand,
     demand_of,
     node_class,
-    read_demand,
     usable,
 )
 from member_agent.cache.pods import Kind, PodTable
@@ -177,7 +177,7 @@ class ClusterCache(PodTable):
         self._label_keys[key] = tuple(spec.label_keys or ())
         self._left[key] = tuple(spec.left or ())
         try:
-            self._demands[key] = read_demand(spec.demand)
+            self._demands[key] = decode_demand(spec.demand)
         except DemandError as error:
             self._demands[key] = ()
             errors.append(f"spec.{error}")

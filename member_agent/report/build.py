@@ -21,7 +21,7 @@ from global_sched.shared.api.federation import (
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import Instant, format_micro
 from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Topology
-from global_sched.shared.placement import coarsen, tell_demand, without_occupants
+from global_sched.shared.placement import coarsen, encode_demand, without_occupants
 
 OMISSIONS_LIMIT: Final = 50
 """More things left out than this are counted, not listed."""
@@ -109,7 +109,7 @@ def slices_of(seen: Observation, limits: Limits) -> list[CapacityReportSpec]:
         axis=list(topology.axis) or None,
     )
     left_out = _bounded([*seen.omitted, *omitted, *dropped, *_problems(topology)])
-    told = tell_demand(topology.demand)
+    told = encode_demand(topology.demand)
     first = msgspec.structs.replace(
         head,
         nodes=seen.nodes,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.placement import class_takes
+from global_sched.shared.placement import node_class_admits
 from member_agent.cache import ClusterCache, Directed, PodRecord, Unit
 from member_agent.scheduler.demand import Demand
 from member_agent.scheduler.giving import pods_to_give_up
@@ -90,7 +90,7 @@ def kept_elsewhere(
                 there[name] = there.get(name, 0) + amount
     for node, room in sorted(rooms.items()):
         for lot in demand.lots:
-            if not class_takes(cache.nodes[node].node_class, lot.shape):
+            if not node_class_admits(cache.nodes[node].node_class, lot.shape):
                 continue
             asked = lot.shape.requests
             cap = min(room.get(name, 0) // amount for name, amount in asked)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.placement import NO_TIER, least_choice
+from global_sched.shared.placement import NO_TIER, scarcity_key
 from member_agent.cache import ClusterCache, Directed, Unit
 from member_agent.scheduler.books import Books
 from member_agent.scheduler.directed import (
@@ -168,7 +168,7 @@ def _least_choice_first(books: Books, steps: Iterable[_Step]) -> Iterator[_Step]
         hold = step.hold
         if hold is None or not hold.leaving:
             return ()
-        return least_choice(tiers.get(hold.domain, NO_TIER), hold.gang or none, hold.admitted)
+        return scarcity_key(tiers.get(hold.domain, NO_TIER), hold.gang or none, hold.admitted)
 
     for _, row in groupby(steps, key=lambda step: bool(choice(step))):
         yield from sorted(row, key=choice)

@@ -5,7 +5,7 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 
 from global_sched.core import run_cycle
-from global_sched.shared.placement import Field
+from global_sched.shared.placement import ClusterSet
 from tests.builders import NOW, POLICY
 from tests.strategies import worlds
 
@@ -46,7 +46,7 @@ def test_together_or_alone(world):
     """The same admissions, scores and refusals, in the same numbers."""
     together = run_cycle(world, POLICY, NOW)
 
-    with patch.object(Field, "question", _ask_alone):
+    with patch.object(ClusterSet, "question", _ask_alone):
         alone = run_cycle(world, POLICY, NOW)
 
     assert together == alone

@@ -7,13 +7,15 @@ from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, NodeClass, Topology
 from global_sched.shared.model.verdict import ClusterVerdict, Verdict
-from global_sched.shared.placement import Field, Space
+from global_sched.shared.placement import ClusterSet, Space
 
 
 class Room:
     """One cluster, by its position in the field."""
 
-    def __init__(self, cluster: Cluster, at: int, field: Field, free: Callable[[], Free]) -> None:
+    def __init__(
+        self, cluster: Cluster, at: int, field: ClusterSet, free: Callable[[], Free]
+    ) -> None:
         self.cluster = cluster
         self.total = cluster.capacity.total if cluster.capacity is not None else Resources()
         self._at, self._field, self._free = at, field, free

@@ -29,7 +29,7 @@ from global_sched.shared.model.verdict import ClusterVerdict, Verdict
 from global_sched.shared.model.workload import Demand
 from global_sched.shared.placement import (
     NO_TIER,
-    Field,
+    ClusterSet,
     Near,
     NotPlaced,
     Placed,
@@ -188,7 +188,7 @@ class Rooms:
         self._view = view
         ordered = sorted(clusters, key=lambda c: c.name)
         limit = view.policy.placement_search_limit
-        self.field = Field([topology_of(c) for c in ordered], search_limit=limit)
+        self.field = ClusterSet([topology_of(c) for c in ordered], search_limit=limit)
         self.rooms = [
             Room(cluster, at, self.field, lambda: self.free) for at, cluster in enumerate(ordered)
         ]

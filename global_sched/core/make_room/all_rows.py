@@ -18,7 +18,7 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Running, Snapshot
-from global_sched.shared.placement import class_takes
+from global_sched.shared.placement import node_class_admits
 
 Mask = NDArray[np.bool_]
 OCCUPANCIES = Occupancies()
@@ -200,7 +200,7 @@ class AllRows:
         """The rows whose nodes take pods of the shape at all."""
         found = self._takes.get(shape)
         if found is None:
-            kinds = [class_takes(kind, shape) for part in self.parts for kind in part.kinds]
+            kinds = [node_class_admits(kind, shape) for part in self.parts for kind in part.kinds]
             found = self._takes[shape] = np.array(kinds, dtype=np.bool_)[self._kind]
         return found
 

@@ -7,7 +7,7 @@ from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.workload import Workload
-from global_sched.shared.placement import NO_TIER, least_choice
+from global_sched.shared.placement import NO_TIER, scarcity_key
 
 
 def in_order(found: Iterable[tuple[Workload, Claim]]) -> Iterator[tuple[Workload, Claim]]:
@@ -33,4 +33,4 @@ def _choice(found: tuple[Workload, Claim]) -> tuple[int, int, int, int]:
     workload, claim = found
     gang = workload.demand.gang
     assert gang is not None
-    return least_choice(NO_TIER if claim.tier is None else claim.tier, gang, claim.amounts)
+    return scarcity_key(NO_TIER if claim.tier is None else claim.tier, gang, claim.amounts)

@@ -13,7 +13,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.topology import Leaf, Occupant, Topology
 from global_sched.shared.model.workload import Workload
-from global_sched.shared.placement import Placed, Space, class_takes
+from global_sched.shared.placement import Placed, Space, node_class_admits
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def _fits(
         more = freed[leaf.occupants]
         free = {name: has + more.get(name) for name, has in zip(axis, leaf.free, strict=True)}
         for pod_set in gang.pod_sets:
-            if not left.get(pod_set.name) or not class_takes(leaf.node_class, pod_set.shape):
+            if not left.get(pod_set.name) or not node_class_admits(leaf.node_class, pod_set.shape):
                 continue
             asked = pod_set.shape.requests
             cap = min(free.get(name, 0) // amount for name, amount in asked)

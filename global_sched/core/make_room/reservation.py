@@ -23,7 +23,7 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import Leaf
 from global_sched.shared.model.workload import Workload
-from global_sched.shared.placement import class_takes
+from global_sched.shared.placement import node_class_admits
 
 PLACES = 8
 """So many domains are compared by when they can start the gang."""
@@ -144,7 +144,7 @@ def ends_at(workload: Workload) -> Instant:
 
 
 def _cap(shape: PodShape, leaf: Leaf, axis: tuple[str, ...], more: dict[str, int]) -> int:
-    if not class_takes(leaf.node_class, shape):
+    if not node_class_admits(leaf.node_class, shape):
         return 0
     free = {name: has + more.get(name, 0) for name, has in zip(axis, leaf.free, strict=True)}
     cap = min(free.get(name, 0) // amount for name, amount in shape.requests)

@@ -22,7 +22,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import NodeClass
 from global_sched.shared.placement.capacity.from_nodes import allocatable, node_class, usable
 from global_sched.shared.placement.request.devices import check_devices
-from global_sched.shared.placement.request.node_match import class_problem
+from global_sched.shared.placement.request.node_match import node_class_problem
 from global_sched.shared.placement.request.pod_shape import shape_of
 from global_sched.shared.placement.requirements import SpecError
 
@@ -155,7 +155,7 @@ class DefaultScheduler:
             machine = self._nodes[name]
             if not machine.usable:
                 reasons["node(s) were not ready"] += 1
-            elif problem := class_problem(machine.kind, shape):
+            elif problem := node_class_problem(machine.kind, shape):
                 reasons[problem] += 1
             elif lacking := self._lacking(name, machine, shape):
                 reasons[f"Insufficient {lacking}"] += 1

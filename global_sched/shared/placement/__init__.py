@@ -8,15 +8,15 @@ a valid tree, nodes and pods to a topology and its histogram, a placement to nod
 Nothing in here does I/O, reads a clock, draws a random number, logs, or knows queues and tenants.
 Sizes are exact ints. Every choice is by value, so equal rooms give equal answers.
 
-A `Field` asks many clusters at once: its `Tally` counts all of them together.
+A `ClusterSet` asks many clusters at once: its `FitCounts` counts all of them together.
 
 Read `space.Space.place` first, then `search.solver.Solver`, which picks the algorithm.
 """
 
 from global_sched.shared.placement.capacity.demand_codec import (
     DemandError,
-    read_demand,
-    tell_demand,
+    decode_demand,
+    encode_demand,
 )
 from global_sched.shared.placement.capacity.from_nodes import (
     NodeUse,
@@ -38,7 +38,7 @@ from global_sched.shared.placement.capacity.histogram import (
 )
 from global_sched.shared.placement.capacity.scarcity import MOST_WANTED, demand_of, plain_shape
 from global_sched.shared.placement.capacity.tier_levels import NO_TIER, Near, Nearby
-from global_sched.shared.placement.cluster_set import Field, Question
+from global_sched.shared.placement.cluster_set import ClusterSet, Question
 from global_sched.shared.placement.node_assignment import assign
 from global_sched.shared.placement.request.compile import Limit, limit_of
 from global_sched.shared.placement.request.constraints import (
@@ -48,7 +48,11 @@ from global_sched.shared.placement.request.constraints import (
     with_families,
 )
 from global_sched.shared.placement.request.devices import check_devices, shared_gpus
-from global_sched.shared.placement.request.node_match import class_takes, is_device, least_choice
+from global_sched.shared.placement.request.node_match import (
+    is_device,
+    node_class_admits,
+    scarcity_key,
+)
 from global_sched.shared.placement.request.pod_shape import host_ports, pod_requests, shape_of
 from global_sched.shared.placement.requirements import SpecError
 from global_sched.shared.placement.result import Glance, Join, NotPlaced, Placed, Take
@@ -60,8 +64,8 @@ from global_sched.shared.placement.tree.live_tree import LiveTree
 __all__ = [
     "MOST_WANTED",
     "NO_TIER",
+    "ClusterSet",
     "DemandError",
-    "Field",
     "Glance",
     "Join",
     "Limit",
@@ -85,27 +89,27 @@ __all__ = [
     "axis_of",
     "build_tree",
     "check_devices",
-    "class_takes",
     "coarsen",
     "constraint_of",
+    "decode_demand",
     "demand_of",
+    "encode_demand",
     "families_of",
     "histogram",
     "holds_room",
     "host_ports",
     "is_device",
-    "least_choice",
     "limit_of",
     "node_class",
+    "node_class_admits",
     "node_leaf",
     "node_topology",
     "plain_shape",
     "pod_requests",
-    "read_demand",
     "round_down",
+    "scarcity_key",
     "shape_of",
     "shared_gpus",
-    "tell_demand",
     "tree_index",
     "usable",
     "with_families",

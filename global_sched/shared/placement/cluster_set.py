@@ -1,7 +1,7 @@
 """Many clusters asked at once whether a gang fits, and how closely.
 
 Every cluster has its `Space`, made when something is placed there. What all of them hold is counted
-in one `Tally`, so that a question costs vector operations instead of a call per cluster, and most
+in one `FitCounts`, so that a question costs vector operations, not a call per cluster, and most
 clusters never need a Space of their own.
 """
 
@@ -11,11 +11,11 @@ from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import Verdict
-from global_sched.shared.placement.capacity.baseline import GROUNDS, Kin
-from global_sched.shared.placement.capacity.cluster_counts import Board
-from global_sched.shared.placement.capacity.fit_counts import SUMS, Ints, Tally
+from global_sched.shared.placement.capacity.baseline import BASELINES, NodeClassSet
+from global_sched.shared.placement.capacity.cluster_counts import ClusterFitCounts
+from global_sched.shared.placement.capacity.fit_counts import SUMS, FitCounts, Ints
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.tier_levels import Levels, Mask, Near, Nearby
+from global_sched.shared.placement.capacity.tier_levels import Mask, Near, Nearby, TierLevels
 from global_sched.shared.placement.explain.refusals import too_little
 from global_sched.shared.placement.request.compile import Task, Unit, one_shape
 from global_sched.shared.placement.search.select_domain import glance
@@ -32,23 +32,23 @@ _DOMAINS_PER_CLUSTER = 192
 Where any domain will do that reads one number of each: worth it for some thousands more."""
 
 
-class Field:
+class ClusterSet:
     """The room of some clusters, by position; changed through the Spaces that it makes."""
 
     def __init__(self, topologies: Sequence[Topology], *, search_limit: int) -> None:
         self._topologies = topologies
         self._search_limit = search_limit
-        self.grounds = [
-            GROUNDS.of(one, None if one.label_keys is None else frozenset(one.label_keys))
+        self.baselines = [
+            BASELINES.of(one, None if one.label_keys is None else frozenset(one.label_keys))
             for one in topologies
         ]
-        self.tally = Tally(self.grounds)
+        self.fit_counts = FitCounts(self.baselines)
         self._spaces: list[Space | None] = [None] * len(topologies)
-        self._kins: dict[Kin, int] = {}
-        for at, ground in enumerate(self.grounds):
-            self._kins.setdefault(ground.kin, at)
+        self._class_sets: dict[NodeClassSet, int] = {}
+        for at, baseline in enumerate(self.baselines):
+            self._class_sets.setdefault(baseline.class_set, at)
         self._changed: set[int] = set()
-        self._levels: Levels | None = None
+        self._levels: TierLevels | None = None
         self.verdicts: dict[tuple[int | None, DomainId | None, int, int, int], Verdict] = {}
         """Refusals for lack of room, which many clusters and gangs share."""
 
@@ -63,22 +63,24 @@ class Field:
             space = self._spaces[at] = Space(
                 self._topologies[at],
                 search_limit=self._search_limit,
-                board_of=lambda rows: self._board(rows, at),
+                board_of=lambda rows: self._cluster_counts(rows, at),
             )
         return space
 
-    def _board(self, rows: Rows, at: int) -> Board:
-        return Board(rows, self.tally, at)
+    def _cluster_counts(self, rows: Rows, at: int) -> ClusterFitCounts:
+        return ClusterFitCounts(rows, self.fit_counts, at)
 
     def expect(self, gangs: Iterable[Gang]) -> None:
         """Count the shapes of gangs that will be asked for, all at once."""
-        self.tally.count(pod_set.shape for gang in gangs for pod_set in gang.pod_sets)
+        self.fit_counts.count(pod_set.shape for gang in gangs for pod_set in gang.pod_sets)
 
     @property
-    def levels(self) -> Levels:
-        """Where the tiers of all clusters lie among the tally's rows."""
+    def levels(self) -> TierLevels:
+        """Where the tiers of all clusters lie among the rows of `FitCounts`."""
         if self._levels is None:
-            self._levels = Levels([ground.index for ground in self.grounds], self.tally.first)
+            self._levels = TierLevels(
+                [baseline.index for baseline in self.baselines], self.fit_counts.first
+            )
         return self._levels
 
     def touched(self, at: int) -> None:
@@ -98,45 +100,55 @@ class Field:
         space = self._spaces[at]
         if space is not None:
             return dict(space.free().entries)
-        axis, totals = self._topologies[at].axis, self.grounds[at].free_totals()
+        axis, totals = self._topologies[at].axis, self.baselines[at].free_totals()
         return {name: total for name, total in zip(axis, totals, strict=True) if total}
 
     def question(self, gang: Gang) -> "Question":
         """The question whether a gang fits: all of it, or its minimum at least."""
         return Question(
-            self, gang, {kin: self.space(at).task(gang) for kin, at in self._kins.items()}
+            self,
+            gang,
+            {class_set: self.space(at).task(gang) for class_set, at in self._class_sets.items()},
         )
 
 
 class Question:
     """One gang, asked of every cluster. Answers are for the room as it is when they are given."""
 
-    def __init__(self, field: Field, gang: Gang, tasks: dict[Kin, Task | Verdict]) -> None:
-        self._field = field
-        self._tasks = [tasks[ground.kin] for ground in field.grounds]
-        units = {kin: one_shape(task) for kin, task in tasks.items() if isinstance(task, Task)}
-        self._units: list[Unit | None] = [units.get(ground.kin) for ground in field.grounds]
+    def __init__(
+        self, field: ClusterSet, gang: Gang, tasks: dict[NodeClassSet, Task | Verdict]
+    ) -> None:
+        self._cluster_set = field
+        self._tasks = [tasks[baseline.class_set] for baseline in field.baselines]
+        units = {
+            class_set: one_shape(task)
+            for class_set, task in tasks.items()
+            if isinstance(task, Task)
+        }
+        self._units: list[Unit | None] = [
+            units.get(baseline.class_set) for baseline in field.baselines
+        ]
         shapes = {unit.key[0] for unit in units.values() if unit is not None}
         self.plain = len(shapes) <= 1 and None not in units.values()
         """Whether every cluster can answer by counting one shape."""
-        self._place = field.tally.place(shapes.pop()) if self.plain and shapes else -1
+        self._place = field.fit_counts.place(shapes.pop()) if self.plain and shapes else -1
         self._least = max((unit.least for unit in units.values() if unit is not None), default=0)
         self._scatters = gang.constraint is None
         self._counts: Mask | None = None
 
     def answers(self, clusters: Sequence[int]) -> list[Near | None]:
         """How closely it fits in some clusters (None: not at all); only where it is `plain`."""
-        field = self._field
+        field = self._cluster_set
         field.follow()
-        firsts, grounds = field.tally.first, field.grounds
-        sums = field.tally.table[:, SUMS, self._place]
+        firsts, baselines = field.fit_counts.first, field.baselines
+        sums = field.fit_counts.table[:, SUMS, self._place]
         found: list[Near | None] = []
         for at in clusters:
             task, unit = self._tasks[at], self._units[at]
             if unit is None or isinstance(task, Verdict):
                 found.append(None)
                 continue
-            first, after, index = firsts[at], firsts[at + 1], grounds[at].index
+            first, after, index = firsts[at], firsts[at + 1], baselines[at].index
             limit, least, whole = task.limit, unit.least, int(sums[after - 1])
             if whole < least:
                 found.append(None)
@@ -153,14 +165,17 @@ class Question:
     def at_once(self, clusters: int) -> bool:
         """Whether to ask all clusters at once is faster than to ask so many one by one."""
         rows = clusters * _DOMAINS_PER_CLUSTER + (_DOMAINS_PER_QUESTION if self._scatters else 0)
-        return clusters > _FEW_CLUSTERS and rows >= len(self._field.tally.table)
+        return clusters > _FEW_CLUSTERS and rows >= len(self._cluster_set.fit_counts.table)
 
     def nearby(self) -> Nearby:
         """The same for every cluster, as arrays; only where it is `plain`."""
-        self._field.follow()
+        self._cluster_set.follow()
         if self._counts is None:
             self._counts = self._make_counts()
-        levels, sums = self._field.levels, self._field.tally.table[:, SUMS, self._place]
+        levels, sums = (
+            self._cluster_set.levels,
+            self._cluster_set.fit_counts.table[:, SUMS, self._place],
+        )
         if not self._scatters:
             return levels.nearest(sums, self._least, self._counts)
         found = levels.whole(sums, self._least)
@@ -170,22 +185,22 @@ class Question:
         """The tiers that count in each cluster: none where it refuses the gang for good."""
         tasks = [None if isinstance(task, Verdict) else task for task in self._tasks]
         highest = [None if task is None else task.limit.tier for task in tasks]
-        counts = self._field.levels.up_to(highest)
+        counts = self._cluster_set.levels.up_to(highest)
         counts[[at for at, unit in enumerate(self._units) if unit is None]] = False
         return counts
 
     def verdicts(self, clusters: Iterable[int]) -> list[Verdict]:
         """Why clusters refuse that do not fit, as `Space.place` says; only where it is `plain`."""
-        self._field.follow()
-        sums = self._field.tally.table[:, SUMS, self._place].tolist()
+        self._cluster_set.follow()
+        sums = self._cluster_set.fit_counts.table[:, SUMS, self._place].tolist()
         return [self._verdict(at, sums) for at in clusters]
 
     def _verdict(self, at: int, sums: list[int]) -> Verdict:
         task = self._tasks[at]
         if isinstance(task, Verdict):
             return task
-        field, least = self._field, task.units[0].least
-        first, index = field.tally.first[at], field.grounds[at].index
+        field, least = self._cluster_set, task.units[0].least
+        first, index = field.fit_counts.first[at], field.baselines[at].index
         tier, nearest, holds, level = task.limit.tier, None, 0, -1
         if tier is None:
             holds = min(sums[first + index.root], least)

@@ -9,7 +9,7 @@ from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import MAIN, PodSetName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Topology
-from global_sched.shared.placement.capacity.allocations import Ledger, Lift
+from global_sched.shared.placement.capacity.allocations import Allocations, Lift
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.result import Placed, Take
 from global_sched.shared.placement.search.trial import Draft
@@ -20,7 +20,13 @@ _take = partial(tuple.__new__, Take)
 
 
 def placed_of(
-    rows: Rows, ledger: Ledger, draft: Draft, gang: Gang, around: int | None, *, exact: bool
+    rows: Rows,
+    allocations: Allocations,
+    draft: Draft,
+    gang: Gang,
+    around: int | None,
+    *,
+    exact: bool,
 ) -> Placed:
     """A draft as an answer: its takes, and the smallest domain around them and `around`."""
     index = rows.index
@@ -32,37 +38,37 @@ def placed_of(
             enclosing = index.common(enclosing, at)
     moves: list[Lift] = []
     requests = {p.name: p.shape.requests for p in gang.pod_sets}
-    takes = takes_of(rows, ledger, draft, requests, moves)
+    takes = takes_of(rows, allocations, draft, requests, moves)
     if enclosing is None or enclosing == index.root:
         placed = Placed(draft.amounts(), None, None, "", takes, exact)
     else:
         domain = index.domains[enclosing]
         placed = Placed(draft.amounts(), domain.name, domain.tier, domain.tier_name, takes, exact)
-    ledger.expect(placed, moves)
+    allocations.expect(placed, moves)
     return placed
 
 
 def free_in(rows: Rows, *, changed: bool) -> Resources:
     """All free room, on nodes that take pods or not; `changed` since the start or not."""
-    totals = list(rows.ground.free_totals())
+    totals = list(rows.baseline.free_totals())
     if changed:
         totals = [0] * len(totals)
         for row, count in enumerate(rows.count):
             if count:
                 for at, amount in enumerate(rows.free[row]):
                     totals[at] += amount * count
-    return Resources.of(dict(zip(rows.ground.topology.axis, totals, strict=True)))
+    return Resources.of(dict(zip(rows.baseline.topology.axis, totals, strict=True)))
 
 
 def takes_of(
-    rows: Rows, ledger: Ledger, draft: Draft, requests: Requests, moves: list[Lift]
+    rows: Rows, allocations: Allocations, draft: Draft, requests: Requests, moves: list[Lift]
 ) -> tuple[Take, ...]:
     """The takes of a draft: by name where nodes have names, else by row.
 
     One take per named node: of alike nodes those with the lowest names. `moves` are added for them.
     """
     base = rows.base
-    if not rows.ground.named:
+    if not rows.baseline.named:
         return tuple(
             [
                 Take(base[s.row], s.pod_set, s.nodes, s.pods, requests[s.pod_set])
@@ -76,13 +82,13 @@ def takes_of(
     for unit, row, target, pod_set, count, pods in draft.steps:
         nodes = here.get(row)
         if nodes is None:
-            nodes = [] if base[row] != row else ledger.members(row)
+            nodes = [] if base[row] != row else allocations.members(row)
         chosen, here[row] = nodes[:count], nodes[count:]
         if target in sources:
             there = here.get(target)
             if there is None:
-                there = [] if base[target] != target else ledger.members(target)
-            here[target] = sorted((*there, *chosen), key=ledger.order())
+                there = [] if base[target] != target else allocations.members(target)
+            here[target] = sorted((*there, *chosen), key=allocations.order())
         asked = requests[pod_set]
         moves.append((chosen, base[row], base[target], asked, pods))
         takes += [_take((node, pod_set, 1, pods, asked)) for node in chosen]
@@ -94,12 +100,12 @@ def takes_of(
     return tuple(takes)
 
 
-def node_takes(rows: Rows, ledger: Ledger, nodes: Collection[str]) -> tuple[Take, ...]:
+def node_takes(rows: Rows, allocations: Allocations, nodes: Collection[str]) -> tuple[Take, ...]:
     """Everything that is free on these named nodes; nothing for names that are not there."""
-    axis = rows.ground.topology.axis
+    axis = rows.baseline.topology.axis
     found = []
-    for at, leaf in enumerate(rows.ground.topology.leaves):
-        row = ledger.row_of(at) if leaf.node in nodes else None
+    for at, leaf in enumerate(rows.baseline.topology.leaves):
+        row = allocations.row_of(at) if leaf.node in nodes else None
         if row is not None and any(rows.free[row]):
             free = Resources.of(dict(zip(axis, rows.free[row], strict=True)))
             found.append(Take(at, MAIN, 1, 1, free))

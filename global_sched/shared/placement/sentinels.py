@@ -40,5 +40,5 @@ The highest real number is `MOST_PODS_COUNTED` per leaf; after a join what is be
 NOTHING_SAVED: Final = -(2**60)
 """A saving that stands for "does not fit" under maximum; the sum of two is above -(2**63).
 
-Real savings are at most 2**58 (`leaf_program.flat_of` refuses larger sums).
+Real savings are at most 2**58 (`leaf_program.leaf_program_of` refuses larger sums).
 """

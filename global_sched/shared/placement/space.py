@@ -10,12 +10,12 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Occupant, Topology, Wanted
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
-from global_sched.shared.placement.capacity.allocations import Ledger
-from global_sched.shared.placement.capacity.baseline import GROUNDS
-from global_sched.shared.placement.capacity.cluster_counts import Board
+from global_sched.shared.placement.capacity.allocations import Allocations
+from global_sched.shared.placement.capacity.baseline import BASELINES
+from global_sched.shared.placement.capacity.cluster_counts import ClusterFitCounts
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.node_updates import Renewal, all_free, per_tenant
-from global_sched.shared.placement.capacity.shape_table import Table, Tables
+from global_sched.shared.placement.capacity.node_updates import NodeUpdates, all_free, per_tenant
+from global_sched.shared.placement.capacity.shape_table import ShapeTable, ShapeTables
 from global_sched.shared.placement.explain.domains import domain_verdicts
 from global_sched.shared.placement.explain.refusals import not_now, static_refusal
 from global_sched.shared.placement.node_assignment import free_in, node_takes, placed_of
@@ -29,7 +29,7 @@ from global_sched.shared.placement.request.compile import (
 from global_sched.shared.placement.request.tier_names import readings
 from global_sched.shared.placement.result import Glance, Join, NotPlaced, Placed
 from global_sched.shared.placement.search.select_domain import Scope, glance, room_in
-from global_sched.shared.placement.search.single_domain import is_small, place_lone
+from global_sched.shared.placement.search.single_domain import is_small, place_in_single_domain
 from global_sched.shared.placement.search.solver import Solver
 from global_sched.shared.placement.search.trial import Draft
 
@@ -47,7 +47,7 @@ Ask = tuple[
 """The gang's identity, amounts, minimum, prefer, bound, binding, joins, nearby."""
 
 
-class Memo:
+class AnswerCache:
     """Answers at one version. Each keeps its gang alive, so that identities stay unique."""
 
     __slots__ = ("asked", "plain")
@@ -83,26 +83,26 @@ class Space:
         *,
         order_keys: Sequence[str] | None = None,
         search_limit: int = Policy().placement_search_limit,
-        board_of: Callable[[Rows], Board] = Board,
+        board_of: Callable[[Rows], ClusterFitCounts] = ClusterFitCounts,
     ) -> None:
         keys = topology.label_keys if order_keys is None else order_keys
         self.topology = topology
         self._search_limit = search_limit
         self.version = 0
         """Changes with every take and give_back; equal versions of a Space give equal answers."""
-        self._ground = GROUNDS.of(topology, None if keys is None else frozenset(keys))
-        self._rows = Rows(self._ground)
-        self._ledger = Ledger(self._rows)
-        self._board = board_of(self._rows)
-        self._tables = Tables(self._rows, self._board)
-        self._seen: dict[int, tuple[Gang, Table, int, Limit]] = {}
+        self._baseline = BASELINES.of(topology, None if keys is None else frozenset(keys))
+        self._rows = Rows(self._baseline)
+        self._allocations = Allocations(self._rows)
+        self._cluster_counts = board_of(self._rows)
+        self._tables = ShapeTables(self._rows, self._cluster_counts)
+        self._seen: dict[int, tuple[Gang, ShapeTable, int, Limit]] = {}
         self._small = is_small(self._rows)
-        self._memo = Memo()
-        self._plain = self._memo.plain
+        self._answers = AnswerCache()
+        self._plain = self._answers.plain
         self._last_version = 0
-        self._marks: dict[int, tuple[int, Memo]] = {}
+        self._marks: dict[int, tuple[int, AnswerCache]] = {}
         self._free: tuple[int, Resources] | None = None
-        self._renewal: Renewal | None = None
+        self._node_updates: NodeUpdates | None = None
 
     def place(
         self,
@@ -137,15 +137,15 @@ class Space:
                 return hit[1]
             return self._plain_answer(gang)
         ask = (id(gang), amounts, minimum, prefer, bound, binding, joins, nearby)
-        found = self._memo.asked.get(ask)
+        found = self._answers.asked.get(ask)
         if found is None:
             answer = self._answer(gang, ask)
-            found = self._memo.asked[ask] = (gang, answer)
+            found = self._answers.asked[ask] = (gang, answer)
         return found[1]
 
     def _plain_answer(self, gang: Gang) -> Answer:
         """An answer that this version does not know yet; untouched room answers for all Spaces."""
-        shared = self._ground.answers
+        shared = self._baseline.answers
         known = shared.get(id(gang)) if self.version == 0 else None
         if known is None:
             ask: Ask = (id(gang), None, None, None, (), None, (), False)
@@ -162,11 +162,11 @@ class Space:
         task = self._task(gang, None, None)
         if isinstance(task, Verdict) or not task.lone or not self._small:
             return None
-        return place_lone(self._rows, self._tables.of_task(task)[0], task)
+        return place_in_single_domain(self._rows, self._tables.of_task(task)[0], task)
 
     def _is_shareable(self, answer: Answer) -> bool:
         """Whether an answer is final and names only rows that every Space of this topology has."""
-        rows = len(self._ground.count)
+        rows = len(self._baseline.count)
         if isinstance(answer, NotPlaced):
             return answer.proven
         return answer.exact and all(take.leaf < rows for take in answer.takes)
@@ -230,7 +230,9 @@ class Space:
         solver = Solver(self._rows, self._tables.of_task(task), task, self._search_limit)
         draft = solver.solve(preferred, around, nearby=where.nearby, within=tree)
         if isinstance(draft, Draft):
-            placed = placed_of(self._rows, self._ledger, draft, gang, around, exact=solver.exact)
+            placed = placed_of(
+                self._rows, self._allocations, draft, gang, around, exact=solver.exact
+            )
             draft.undo()
             return placed
         within = index.root if tree is None else tree
@@ -250,7 +252,7 @@ class Space:
     ) -> Task | Verdict:
         """The compiled gang, or a verdict that no change of room can mend."""
         plain = amounts is None and minimum is None and binding is None and not joins
-        kept = self._ground.tasks
+        kept = self._baseline.tasks
         known = kept.get(id(gang)) if plain else None
         if known is not None and known[0] is gang:
             return known[1]
@@ -263,7 +265,7 @@ class Space:
             joins,
         )
         if isinstance(task, Task):
-            task = static_refusal(self._ground, task) or task
+            task = static_refusal(self._baseline, task) or task
         if plain:
             if len(kept) >= _MOST_GANGS:
                 kept.clear()
@@ -272,12 +274,12 @@ class Space:
 
     def take(self, placed: Placed) -> None:
         """Use the room. Raises InvariantError when it is not there (a Placed of another state)."""
-        self._ledger.take(placed)
+        self._allocations.take(placed)
         self._changed()
 
     def give_back(self, placed: Placed) -> None:
         """Free the room of a take, whatever was taken since. InvariantError if it is not taken."""
-        self._ledger.give_back(placed)
+        self._allocations.give_back(placed)
         self._changed()
 
     def vacate(self, freed: Mapping[tuple[Occupant, ...], Resources]) -> None:
@@ -285,7 +287,7 @@ class Space:
 
         Every node with these occupants gets so much back. Only `rollback` undoes it.
         """
-        self._ledger.vacate(per_tenant(self._ground, freed))
+        self._allocations.vacate(per_tenant(self._baseline, freed))
         self._changed()
 
     def all_free(
@@ -296,16 +298,16 @@ class Space:
         beyond: DomainId | None = None,
     ) -> Placed:
         """All free room of nodes with these occupants, under a domain, beyond one: to be taken."""
-        takes = all_free(self._rows, self._ledger, occupants, domain, beyond)
+        takes = all_free(self._rows, self._allocations, occupants, domain, beyond)
         return Placed(Amounts(), domain, None, "", takes)
 
     def nodes_of(self, freed: Mapping[tuple[Occupant, ...], Resources]) -> tuple[Leaf, ...]:
         """The nodes with these occupants as they are now, alike ones together; without names."""
-        return self._ledger.counted(per_tenant(self._ground, freed))
+        return self._allocations.counted(per_tenant(self._baseline, freed))
 
     def shut(self, nodes: Collection[str]) -> Placed:
         """Everything that is free on named nodes: to be taken, so that nothing else goes there."""
-        takes = node_takes(self._rows, self._ledger, nodes) if nodes else ()
+        takes = node_takes(self._rows, self._allocations, nodes) if nodes else ()
         return Placed(Amounts(), None, None, "", takes)
 
     def renew(
@@ -317,11 +319,11 @@ class Space:
 
         The Space then answers as one made anew. False where it has to be: nothing is changed then.
         """
-        self._ledger.rollback(0)
+        self._allocations.rollback(0)
         self._marks = {}
-        if self._renewal is None:
-            self._renewal = Renewal(self._rows, self._ledger)
-        done = self._ground.named and self._renewal.apply(changes)
+        if self._node_updates is None:
+            self._node_updates = NodeUpdates(self._rows, self._allocations)
+        done = self._baseline.named and self._node_updates.apply(changes)
         if done and demand is not None:
             self._rows.weigh(demand)
         self._changed()
@@ -330,35 +332,35 @@ class Space:
     def _changed(self) -> None:
         self._last_version += 1
         self.version = self._last_version
-        self._memo = Memo()
-        self._plain = self._memo.plain
+        self._answers = AnswerCache()
+        self._plain = self._answers.plain
 
     def mark(self) -> int:
         """A point to roll back to."""
-        point = self._ledger.mark()
+        point = self._allocations.mark()
         if len(self._marks) >= _MOST_MARKS:
             del self._marks[next(iter(self._marks))]
-        self._marks[point] = (self.version, self._memo)
+        self._marks[point] = (self.version, self._answers)
         return point
 
     def rollback(self, mark: int) -> None:
         """Undo all takes and give_backs since a mark; the version of then is back, too."""
-        if mark >= self._ledger.mark():
+        if mark >= self._allocations.mark():
             return
-        self._ledger.rollback(mark)
+        self._allocations.rollback(mark)
         self._marks = {point: kept for point, kept in self._marks.items() if point <= mark}
         if mark not in self._marks:
             self._changed()
             return
-        self.version, self._memo = self._marks[mark]
-        self._plain = self._memo.plain
+        self.version, self._answers = self._marks[mark]
+        self._plain = self._answers.plain
 
     def glance(self, gang: Gang) -> Glance | None:
         """Whether `place(gang)` would find room, and how close, for a fraction of its cost.
 
         None for gangs of several shapes or groups: those have to be placed to know.
         """
-        shared = self._ground.glances if self.version == 0 else None
+        shared = self._baseline.glances if self.version == 0 else None
         known = shared.get(id(gang)) if shared is not None else None
         if known is not None and known[0] is gang:
             return known[1]
@@ -380,7 +382,7 @@ class Space:
         table = self._tables.of(unit.key)
         found = glance(self._rows.index, table, unit.least, task.limit)
         if self.version == 0:
-            kept = self._ground.glances
+            kept = self._baseline.glances
             if len(kept) >= _MOST_GANGS:
                 kept.clear()
             kept[id(gang)] = (gang, found)
@@ -394,7 +396,7 @@ class Space:
 
     def count(self) -> None:
         """Bring the counts of all shapes up to date, for those who share them."""
-        self._board.follow()
+        self._cluster_counts.follow()
 
     def holds(self, gang: Gang, domain: DomainId | None) -> int:
         """Pods of the gang's shapes that a domain has room for, each shape counted alone.
@@ -429,7 +431,7 @@ class Space:
 
     def remaining(self) -> Topology:
         """The topology as it is now. Counted leaves are split and merged in canonical order."""
-        return self._ledger.remaining(self.topology)
+        return self._allocations.remaining(self.topology)
 
     def explain(self, gang: Gang, *, minimum: Amounts | None = None) -> tuple[DomainVerdict, ...]:
         """For every domain of the allowed tiers how much of the minimum it holds, nearest first.

@@ -16,7 +16,7 @@ from global_sched.shared.model.gang import (
 )
 from global_sched.shared.model.pods import Effect, Operator, PodShape, Requirement, Toleration
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.placement import read_demand
+from global_sched.shared.placement import decode_demand
 from tests.builders import workload
 from tests.global_sched.cache.worlds import feed, state_of
 from tests.wire import binding as wire_binding
@@ -102,7 +102,7 @@ def test_the_mix_that_the_leader_placed_by_is_told_back():
     assert msgspec.json.decode(msgspec.json.encode(spec.demand)) == told
 
     many = [workload(f"w{i}", pods=4, gpus=8, on="m1", bound=0) for i in range(1500)]
-    mix = read_demand(spec.demand)
+    mix = decode_demand(spec.demand)
     first, *others = directive_specs("m1", many, label_keys=(), epoch=1, demand=mix)
     assert first.demand == spec.demand
     assert not any(one.demand for one in others)

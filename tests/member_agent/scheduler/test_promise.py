@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
-from global_sched.shared.placement import NotPlaced, Space, demand_of, histogram, tell_demand
+from global_sched.shared.placement import NotPlaced, Space, demand_of, encode_demand, histogram
 from member_agent.cache import room_of, units_of
 from tests.builders import gang, hard, pod_set, soft
 from tests.member_agent.directives import directive, entry
@@ -153,7 +153,7 @@ def test_every_admitted_gang_is_placed_in_any_order(base, needs, mix, data):
     cache = member(base)
     demand = demand_of(mix)
     entries, admitted = admit(cache, {f"g{at}": one for at, one in enumerate(needs)}, demand)
-    told = msgspec.to_builtins(tell_demand(demand) or [])
+    told = msgspec.to_builtins(encode_demand(demand) or [])
     feed(cache, [directive(*entries, demand=told)])
     situation = bind(cache, round_of(cache))
 
@@ -205,7 +205,7 @@ def test_places_are_chosen_by_the_mix_that_the_leader_chose_by():
     cache = member(base)
     entries, admitted = admit(cache, {"a": free, "b": bound}, demand)
     assert len(admitted) == 2
-    told = msgspec.to_builtins(tell_demand(demand))
+    told = msgspec.to_builtins(encode_demand(demand))
     feed(cache, [directive(*entries, demand=told, label_keys=["zone"])])
     feed(cache, objects_of("a", free))
 

@@ -44,17 +44,17 @@ class _Entry:
     """For a give_back: the take that it undid."""
 
 
-class Ledger:
+class Allocations:
     """Nodes by number: leaves where they have names, else numbers given when nodes are taken."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._ground = rows.ground
-        self._row_of: dict[int, int] = dict(self._ground.row_of) if self._ground.named else {}
+        self._baseline = rows.baseline
+        self._row_of: dict[int, int] = dict(self._baseline.row_of) if self._baseline.named else {}
         self._members: dict[int, list[int]] = {}
-        self._next = len(self._ground.topology.leaves)
-        rank = self._ground.rank
-        in_order = not self._ground.named or all(at == place for at, place in rank.items())
+        self._next = len(self._baseline.topology.leaves)
+        rank = self._baseline.rank
+        in_order = not self._baseline.named or all(at == place for at, place in rank.items())
         self._order = None if in_order else rank.__getitem__
         self._entries: list[_Entry] = []
         self._open: dict[int, list[_Entry]] = {}
@@ -67,7 +67,7 @@ class Ledger:
         """The nodes of a row that can be told apart, in order. Not to be changed by the caller."""
         known = self._members.get(row)
         if known is None:
-            initial = self._ground.members[row] if row < len(self._ground.members) else []
+            initial = self._baseline.members[row] if row < len(self._baseline.members) else []
             known = self._members[row] = list(initial)
         return known
 
@@ -83,7 +83,7 @@ class Ledger:
         """Requests on the topology's axis."""
         known = self._requests.get(requests)
         if known is None:
-            axis = {name: at for at, name in enumerate(self._ground.topology.axis)}
+            axis = {name: at for at, name in enumerate(self._baseline.topology.axis)}
             known = tuple((axis[name], amount) for name, amount in requests)
             self._requests[requests] = known
         return known
@@ -106,7 +106,7 @@ class Ledger:
                 for nodes, row, target, requests, pods in expected[1]:
                     request = self.request(requests)
                     self._move(entry, _Move(nodes, row, target, False, request, pods))
-            elif self._ground.named:
+            elif self._baseline.named:
                 self._take_named(entry)
             else:
                 for take in placed.takes:
@@ -281,8 +281,8 @@ class Ledger:
 
     def remaining(self, topology: Topology) -> Topology:
         """The topology with what is left: named leaves in place, counted ones split and merged."""
-        rows, ground = self._rows, self._ground
-        if ground.named:
+        rows, baseline = self._rows, self._baseline
+        if baseline.named:
             leaves = tuple(
                 replace(leaf, free=rows.free[self._row_of[at]]) if at in self._row_of else leaf
                 for at, leaf in enumerate(topology.leaves)
@@ -292,19 +292,19 @@ class Ledger:
 
     def counted(self, tenants: Collection[int] | None = None) -> tuple[Leaf, ...]:
         """Nodes as they are now, alike ones together: all, or those with these occupants."""
-        rows, ground = self._rows, self._ground
+        rows, baseline = self._rows, self._baseline
         counts: dict[LeafKey, int] = {}
         for row, count in enumerate(rows.count):
             if count and (tenants is None or rows.tenant[row] in tenants):
                 at = rows.domain[row]
                 name: DomainId | None = (
-                    None if at == ground.index.root else ground.index.domains[at].name
+                    None if at == baseline.index.root else baseline.index.domains[at].name
                 )
                 key = (
                     name,
-                    ground.classes[rows.kind[row]],
+                    baseline.classes[rows.kind[row]],
                     rows.free[row],
-                    ground.occupants[rows.tenant[row]],
+                    baseline.occupants[rows.tenant[row]],
                 )
                 counts[key] = counts.get(key, 0) + count
         return counted_leaves(counts)

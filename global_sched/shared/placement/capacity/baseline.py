@@ -14,7 +14,7 @@ from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import NodeClass, Occupant, Topology
 from global_sched.shared.placement.capacity.histogram import class_order
 from global_sched.shared.placement.request.compile import TableKey
-from global_sched.shared.placement.request.node_match import Shapes
+from global_sched.shared.placement.request.node_match import ShapesOnAxis
 from global_sched.shared.placement.sentinels import LARGEST_AMOUNT
 from global_sched.shared.placement.tree.domain_index import TreeIndex, tree_index
 
@@ -36,13 +36,13 @@ class BaseTable:
 
     caps: list[int]
     sums: NDArray[np.int64]
-    lean: NDArray[np.int64]
+    device_free: NDArray[np.int64]
     slack: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, kw_only=True)
-class Kin:
-    """What grounds have in common that refuse the same gangs for good; equal ones are one object.
+class NodeClassSet:
+    """What baselines have in common that refuse the same gangs for good; equal ones are one object.
 
     `tiers` are the (tier, tier name) pairs of the domains, in their order.
     """
@@ -54,14 +54,16 @@ class Kin:
     tiers: tuple[tuple[int, str], ...]
     faults: str
     """What a refusal says of the tree."""
-    shapes: Shapes
+    shapes: ShapesOnAxis
     """What pods ask of nodes on this axis."""
 
 
-_KINS: "WeakValueDictionary[tuple[object, ...], Kin]" = WeakValueDictionary()
+_CLASS_SETS: "WeakValueDictionary[tuple[object, ...], NodeClassSet]" = WeakValueDictionary()
 
 
-def _kin(topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]) -> Kin:
+def _class_set(
+    topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]
+) -> NodeClassSet:
     tiers = tuple(dict.fromkeys((domain.tier, domain.tier_name) for domain in index.domains))
     key = (
         topology.axis,
@@ -72,22 +74,22 @@ def _kin(topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]) -
         index.faults,
         tuple(sorted(index.ambiguous)),
     )
-    found = _KINS.get(key)
+    found = _CLASS_SETS.get(key)
     if found is None:
-        found = _KINS[key] = Kin(
+        found = _CLASS_SETS[key] = NodeClassSet(
             axis=topology.axis,
             classes=classes,
             label_keys=topology.label_keys,
             empty=not topology.leaves,
             tiers=tiers,
             faults=index.faults,
-            shapes=Shapes(topology.axis, classes),
+            shapes=ShapesOnAxis(topology.axis, classes),
         )
     return found
 
 
 @dataclass(slots=True, kw_only=True)
-class Ground:
+class Baseline:
     """Rows of alike nodes (domain, class, free, occupants), their counts, and the tree.
 
     Nodes that differ in name only are one row. Classes and occupants are numbered in their order,
@@ -95,9 +97,9 @@ class Ground:
     """
 
     topology: Topology
-    """An equal one, so that the ground does not keep alive what it is kept for."""
+    """An equal one, so that the baseline does not keep alive what it is kept for."""
     index: TreeIndex
-    kin: Kin
+    class_set: NodeClassSet
     order_keys: frozenset[str] | None
     classes: tuple[NodeClass, ...]
     occupants: tuple[tuple[Occupant, ...], ...]
@@ -120,8 +122,8 @@ class Ground:
     rank: dict[int, int]
     """The place of each named leaf in the order of names."""
     tables: dict[TableKey, BaseTable] = field(default_factory=dict)
-    tallies: dict[object, NDArray[np.int64]] = field(default_factory=dict)
-    """Per shape (as the tally keys it) the three counts of each domain at the start."""
+    base_counts: dict[object, NDArray[np.int64]] = field(default_factory=dict)
+    """Per shape (as `FitCounts` keys it) the three counts of each domain at the start."""
     tasks: dict[int, tuple[Gang, "Task | Verdict"]] = field(default_factory=dict)
     """What gangs compile to here, by identity."""
     glances: dict[int, tuple[Gang, "Glance"]] = field(default_factory=dict)
@@ -175,7 +177,7 @@ class Ground:
         return self._nodes[domain]
 
 
-def build_ground(topology: Topology, order_keys: frozenset[str] | None) -> Ground:
+def build_baseline(topology: Topology, order_keys: frozenset[str] | None) -> Baseline:
     """Group a topology's leaves into rows, by value."""
     index = tree_index(topology.domains, topology.problems)
     classes = tuple(
@@ -186,10 +188,10 @@ def build_ground(topology: Topology, order_keys: frozenset[str] | None) -> Groun
     occupants = tuple(sorted({leaf.occupants for leaf in topology.leaves}))
     class_at = {kind: at for at, kind in enumerate(classes)}
     occupants_at = {item: at for at, item in enumerate(occupants)}
-    ground = Ground(
+    baseline = Baseline(
         topology=replace(topology),
         index=index,
-        kin=_kin(topology, index, classes),
+        class_set=_class_set(topology, index, classes),
         order_keys=order_keys,
         classes=classes,
         occupants=occupants,
@@ -207,7 +209,7 @@ def build_ground(topology: Topology, order_keys: frozenset[str] | None) -> Groun
     rows: dict[tuple[int, int, tuple[int, ...], int], int] = {}
     for place, at in enumerate(_leaf_order(topology)):
         leaf = topology.leaves[at]
-        ground.rank[at] = place
+        baseline.rank[at] = place
         if leaf.count <= 0:
             continue
         key = (
@@ -218,15 +220,15 @@ def build_ground(topology: Topology, order_keys: frozenset[str] | None) -> Groun
         )
         row = rows.get(key)
         if row is None:
-            row = rows[key] = _add_row(ground, key)
-        ground.count[row] += leaf.count
-        ground.row_of[at] = row
-        if ground.named:
-            ground.members[row].append(at)
-    for own in ground.ordered:
+            row = rows[key] = _add_row(baseline, key)
+        baseline.count[row] += leaf.count
+        baseline.row_of[at] = row
+        if baseline.named:
+            baseline.members[row].append(at)
+    for own in baseline.ordered:
         own.sort()
-    ground.freeze()
-    return ground
+    baseline.freeze()
+    return baseline
 
 
 def _leaf_order(topology: Topology) -> list[int]:
@@ -237,29 +239,29 @@ def _leaf_order(topology: Topology) -> list[int]:
     return positions
 
 
-def _add_row(ground: Ground, key: tuple[int, int, tuple[int, ...], int]) -> int:
+def _add_row(baseline: Baseline, key: tuple[int, int, tuple[int, ...], int]) -> int:
     domain, kind, free, tenant = key
-    row = len(ground.count)
-    ground.domain.append(domain)
-    ground.kind.append(kind)
-    ground.free.append(free)
-    ground.tenant.append(tenant)
-    ground.count.append(0)
-    ground.members.append([])
-    ground.ordered[domain].append(((free, tenant, kind, ()), row))
+    row = len(baseline.count)
+    baseline.domain.append(domain)
+    baseline.kind.append(kind)
+    baseline.free.append(free)
+    baseline.tenant.append(tenant)
+    baseline.count.append(0)
+    baseline.members.append([])
+    baseline.ordered[domain].append(((free, tenant, kind, ()), row))
     return row
 
 
 @dataclass(slots=True)
-class GroundCache:
-    """The ground of each topology that lives: a snapshot shares unchanged topologies."""
+class BaselineCache:
+    """The baseline of each topology that lives: a snapshot shares unchanged topologies."""
 
-    build: Callable[[Topology, frozenset[str] | None], Ground]
-    _kept: WhileAlive[Ground] = field(default_factory=WhileAlive)
+    build: Callable[[Topology, frozenset[str] | None], Baseline]
+    _kept: WhileAlive[Baseline] = field(default_factory=WhileAlive)
 
-    def of(self, topology: Topology, order_keys: frozenset[str] | None) -> Ground:
-        """The ground of a topology, built at most once."""
+    def of(self, topology: Topology, order_keys: frozenset[str] | None) -> Baseline:
+        """The baseline of a topology, built at most once."""
         return self._kept.of((topology,), lambda: self.build(topology, order_keys), order_keys)
 
 
-GROUNDS = GroundCache(build_ground)
+BASELINES = BaselineCache(build_baseline)

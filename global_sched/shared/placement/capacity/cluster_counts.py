@@ -1,6 +1,6 @@
 """One cluster's counts of many shapes, kept in step with its rows.
 
-The numbers stand in a `Tally`, which may hold those of other clusters too. What a change of rows
+The numbers stand in a `FitCounts`, which may hold other clusters, too. What a change of rows
 means is worked out once for all shapes, as vectors; per shape it would cost more than the placement
 itself when a federation's jobs come in many shapes.
 """
@@ -8,53 +8,62 @@ itself when a federation's jobs come in many shapes.
 from heapq import heapify, heappop, heappush
 
 from global_sched.shared.model.pods import PodShape
-from global_sched.shared.placement.capacity.fit_counts import LEAN, SLACK, SUMS, Free, Ints, Tally
+from global_sched.shared.placement.capacity.fit_counts import (
+    DEVICE_FREE,
+    SLACK,
+    SUMS,
+    FitCounts,
+    Free,
+    Ints,
+)
 from global_sched.shared.placement.capacity.node_groups import Rows
 
 _MOST_KEPT = 4096
 
 
-class Board:
-    """Sums per shape (by their place in the tally) and domain."""
+class ClusterFitCounts:
+    """Sums per shape (by their place in `FitCounts`) and domain."""
 
-    def __init__(self, rows: Rows, tally: Tally | None = None, at: int = 0) -> None:
+    def __init__(self, rows: Rows, fit_counts: FitCounts | None = None, at: int = 0) -> None:
         self._rows = rows
-        self._tally = Tally((rows.ground,)) if tally is None else tally
+        self._fit_counts = FitCounts((rows.baseline,)) if fit_counts is None else fit_counts
         self.at = at
-        self.shared = tally is not None
+        self.shared = fit_counts is not None
         """Whether other clusters are counted together with this one."""
-        self._first = self._tally.first[at]
-        self._after = self._tally.first[at + 1]
-        self._kinds = self._tally.kinds[at]
+        self._first = self._fit_counts.first[at]
+        self._after = self._fit_counts.first[at + 1]
+        self._kinds = self._fit_counts.kinds[at]
         self._seen = len(rows.log)
         self._joined = False
         self._kept: dict[int, Ints] = {}
-        self._kept_at = self._tally.counted
+        self._kept_at = self._fit_counts.counted
 
     @property
     def sums(self) -> Ints:
         """Pods, by shape and domain."""
-        return self._tally.table[self._first : self._after, SUMS].T
+        return self._fit_counts.table[self._first : self._after, SUMS].T
 
     @property
-    def lean(self) -> Ints:
+    def device_free(self) -> Ints:
         """Pods on nodes where no other device lies idle, by shape and domain."""
-        return self._tally.table[self._first : self._after, LEAN].T
+        return self._fit_counts.table[self._first : self._after, DEVICE_FREE].T
 
     @property
     def slack(self) -> Ints:
         """Free amounts in parts of a request, by shape and domain."""
-        return self._tally.table[self._first : self._after, SLACK].T
+        return self._fit_counts.table[self._first : self._after, SLACK].T
 
     def counts(self, place: int) -> list[list[int]]:
-        """Pods, those on lean nodes, and slack of one shape, each by domain."""
-        found: list[list[int]] = self._tally.table[self._first : self._after, :, place].T.tolist()
+        """Pods, those on device-free nodes, and slack of one shape, each by domain."""
+        found: list[list[int]] = self._fit_counts.table[
+            self._first : self._after, :, place
+        ].T.tolist()
         return found
 
     def add(self, shape: PodShape) -> int:
         """The shape's place, counted now where it is new."""
         self.follow()
-        return self._tally.place(shape)
+        return self._fit_counts.place(shape)
 
     def follow(self) -> None:
         """Bring all sums up to date with the rows."""
@@ -81,8 +90,8 @@ class Board:
         """So many more nodes of some rows, for all shapes."""
         if not self._joined:
             self._joined = True
-            self._tally.join(self)
-        rows, tally = self._rows, self._tally
+            self._fit_counts.join(self)
+        rows, fit_counts = self._rows, self._fit_counts
         lines_of = self._lines_of(changed)
         parents, chain = rows.index.parent, rows.index.chain
         by_domain: dict[int, Ints] = {}
@@ -94,7 +103,7 @@ class Board:
             else:
                 more = each if nodes == 1 else each * nodes
                 by_domain[domain] = more if held is None else held + more
-        lines, first = tally.lines, self._first
+        lines, first = fit_counts.lines, self._first
         if len(by_domain) == 1:
             for domain, more in by_domain.items():
                 for above in chain[domain]:
@@ -119,21 +128,23 @@ class Board:
 
     def _lines_of(self, changed: list[tuple[int, int]]) -> list[Ints]:
         """What one node of each of these rows counts for: kept, since rows never change."""
-        rows, tally, kept = self._rows, self._tally, self._kept
-        if self._kept_at != tally.counted:
+        rows, fit_counts, kept = self._rows, self._fit_counts, self._kept
+        if self._kept_at != fit_counts.counted:
             kept.clear()
-            self._kept_at = tally.counted
+            self._kept_at = fit_counts.counted
         if len(kept) > _MOST_KEPT:
             kept.clear()
         new = [row for row, _ in changed if row not in kept]
         if new:
-            nodes = [(tally.free(self.at, rows.free[r]), self._kinds[rows.kind[r]]) for r in new]
-            kept.update(zip(new, tally.measure(nodes), strict=True))
+            nodes = [
+                (fit_counts.free(self.at, rows.free[r]), self._kinds[rows.kind[r]]) for r in new
+            ]
+            kept.update(zip(new, fit_counts.measure(nodes), strict=True))
         return [kept[row] for row, _ in changed]
 
     def changed(self) -> list[tuple[int, Free, int, int]]:
-        """(domain, free vector, class, more nodes) of all rows, against the ground."""
-        rows, start = self._rows, self._rows.ground.count
+        """(domain, free vector, class, more nodes) of all rows, against the baseline."""
+        rows, start = self._rows, self._rows.baseline.count
         size = len(start)
         found = []
         for row, count in enumerate(rows.count):

@@ -20,7 +20,7 @@ class DemandError(ValueError):
     """A mix that is not believed; the text names the entry and the reason."""
 
 
-def tell_demand(demand: Sequence[Wanted]) -> list[WantedShape] | None:
+def encode_demand(demand: Sequence[Wanted]) -> list[WantedShape] | None:
     """The mix as JSON: fields of a shape that say nothing are left out."""
     found = []
     for wanted in demand:
@@ -30,7 +30,7 @@ def tell_demand(demand: Sequence[Wanted]) -> list[WantedShape] | None:
     return found or None
 
 
-def read_demand(wires: Sequence[WantedShape] | None) -> tuple[Wanted, ...]:
+def decode_demand(wires: Sequence[WantedShape] | None) -> tuple[Wanted, ...]:
     """The mix that was told. Raises DemandError."""
     if len(wires or ()) > MOST_WANTED:
         raise DemandError(f"demand: more than {MOST_WANTED} shapes")

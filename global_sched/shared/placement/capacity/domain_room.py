@@ -10,7 +10,7 @@ from global_sched.shared.placement.tree.domain_index import TreeIndex
 Ints = NDArray[np.int64]
 
 
-class Room(Protocol):
+class DomainRoom(Protocol):
     """Pods per domain, and in which numbers they leave it upwards."""
 
     @property
@@ -24,11 +24,11 @@ class Room(Protocol):
         """Only multiples of this are in a domain: 1 nearly everywhere."""
 
 
-class Measured(Room, Protocol):
+class RankedRoom(DomainRoom, Protocol):
     """A room that can say which of several domains is the tightest."""
 
     @property
-    def lean(self) -> Ints:
+    def device_free(self) -> Ints:
         """Pods per domain on nodes where no other device lies idle."""
 
     @property
@@ -36,19 +36,19 @@ class Measured(Room, Protocol):
         """Free amounts per domain, in parts of a request."""
 
 
-class Still:
+class FrozenRoom:
     """A room that does not change while a choice is made: its numbers lie side by side."""
 
-    def __init__(self, room: Measured) -> None:
+    def __init__(self, room: RankedRoom) -> None:
         self._room = room
         self.sums: Ints = np.ascontiguousarray(room.sums)
         self.own = room.own
         self.step = room.step
 
     @property
-    def lean(self) -> Ints:
+    def device_free(self) -> Ints:
         """Pods per domain on nodes where no other device lies idle."""
-        return self._room.lean
+        return self._room.device_free
 
     @property
     def slack(self) -> Ints:
@@ -64,7 +64,7 @@ class WholeGroups:
     """
 
     def __init__(
-        self, index: TreeIndex, room: Measured, *, tier: int, size: int, anchor: int | None = None
+        self, index: TreeIndex, room: RankedRoom, *, tier: int, size: int, anchor: int | None = None
     ) -> None:
         self._room = room
         self._size = size
@@ -90,9 +90,9 @@ class WholeGroups:
         return sums
 
     @property
-    def lean(self) -> Ints:
+    def device_free(self) -> Ints:
         """Pods per domain on nodes where no other device lies idle."""
-        return self._room.lean
+        return self._room.device_free
 
     @property
     def slack(self) -> Ints:
@@ -108,10 +108,10 @@ class WholeGroups:
         return self._size if domain in self._tops else 1
 
 
-class Together:
+class PooledRoom:
     """The room of several units at once, as if they did not compete: never less than there is."""
 
-    def __init__(self, rooms: list[Room], wanted: list[int]) -> None:
+    def __init__(self, rooms: list[DomainRoom], wanted: list[int]) -> None:
         parts = [np.minimum(r.sums, pods) for r, pods in zip(rooms, wanted, strict=True)]
         self.sums: Ints = np.sum(parts, axis=0)
         self._rooms = rooms

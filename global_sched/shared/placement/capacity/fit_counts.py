@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.topology import NodeClass
-from global_sched.shared.placement.capacity.baseline import Ground
-from global_sched.shared.placement.capacity.row_sums import Stock, stock_of
-from global_sched.shared.placement.request.node_match import class_takes, is_device
+from global_sched.shared.placement.capacity.baseline import Baseline
+from global_sched.shared.placement.capacity.row_sums import RowLayout, row_layout
+from global_sched.shared.placement.request.node_match import is_device, node_class_admits
 from global_sched.shared.placement.sentinels import LARGEST_AMOUNT, MOST_PODS_COUNTED
 
 
-class Asked:
+class ShapeRequests:
     """What one pod of each shape asks for, and where it may go; shapes on the last axis."""
 
     def __init__(self, axis: int, classes: int, size: int) -> None:
@@ -35,7 +35,7 @@ class Asked:
         self.takes = np.zeros((classes, size), dtype=np.int64)
         self.most = np.full(size, MOST_PODS_COUNTED, dtype=np.int64)
 
-    def copy_from(self, other: "Asked", size: int) -> None:
+    def copy_from(self, other: "ShapeRequests", size: int) -> None:
         """Take over the first shapes of another."""
         for mine, own in (
             (self.asked, other.asked),
@@ -47,9 +47,9 @@ class Asked:
         ):
             mine[..., :size] = own[..., :size]
 
-    def repeated(self, times: int) -> "Asked":
+    def repeated(self, times: int) -> "ShapeRequests":
         """The same shapes so many times in a row: several nodes are counted in one go then."""
-        found = Asked(0, 0, 0)
+        found = ShapeRequests(0, 0, 0)
         for name, own in vars(self).items():
             setattr(found, name, np.concatenate([own] * times, axis=-1))
         return found
@@ -61,7 +61,7 @@ MOST_SLACK_FREE = 2**56
 MOST_SLACK = 2**28
 """Parts of a request that slack is measured in, and bounds that keep its sums within 63 bits."""
 _LARGEST_ASKED = 2**34
-SUMS, LEAN, SLACK = range(3)
+SUMS, DEVICE_FREE, SLACK = range(3)
 """The three counts: pods; pods on nodes where no other device lies idle; free parts."""
 _FIRST_SIZE = 8
 _FEW_NODES = 4
@@ -76,57 +76,58 @@ Ints = NDArray[np.int64]
 Free = tuple[int, ...]
 
 
-class Follower(Protocol):
-    """A cluster whose rows change: what the tally has to know of it."""
+class CountedCluster(Protocol):
+    """A cluster whose rows change: what `FitCounts` has to know of it."""
 
     at: int
     """Its position."""
 
     def follow(self) -> None:
-        """Bring the tally up to date."""
+        """Bring the counts up to date."""
 
     def changed(self) -> list[tuple[int, Free, int, int]]:
         """(domain, free vector, class, more nodes) of all rows, against the start."""
 
 
-class Tally:
+class FitCounts:
     """Three counts per domain and shape; `table[domain, count, shape]`.
 
     The domains of one cluster follow each other, `first[at]` is where those of cluster `at` begin.
     """
 
-    def __init__(self, grounds: Sequence[Ground]) -> None:
-        self.grounds = tuple(grounds)
-        kins = dict.fromkeys(ground.kin for ground in grounds)
-        axes = dict.fromkeys(kin.axis for kin in kins)
+    def __init__(self, baselines: Sequence[Baseline]) -> None:
+        self.baselines = tuple(baselines)
+        class_sets = dict.fromkeys(baseline.class_set for baseline in baselines)
+        axes = dict.fromkeys(class_set.axis for class_set in class_sets)
         self.axis = (
             next(iter(axes)) if len(axes) == 1 else tuple(sorted({n for one in axes for n in one}))
         )
         classes: dict[NodeClass, int] = {}
         numbers = {
-            kin: [classes.setdefault(kind, len(classes)) for kind in kin.classes] for kin in kins
+            class_set: [classes.setdefault(kind, len(classes)) for kind in class_set.classes]
+            for class_set in class_sets
         }
-        onto = {kin: _onto(kin.axis, self.axis) for kin in kins}
-        self.kinds = [numbers[ground.kin] for ground in grounds]
+        onto = {class_set: _onto(class_set.axis, self.axis) for class_set in class_sets}
+        self.kinds = [numbers[baseline.class_set] for baseline in baselines]
         """By cluster: the number here of each of its node classes."""
         self._classes = tuple(classes)
-        self._onto = [onto[ground.kin] for ground in grounds]
+        self._onto = [onto[baseline.class_set] for baseline in baselines]
         self.first: list[int] = [0]
-        for ground in grounds:
-            self.first.append(self.first[-1] + ground.index.root + 1)
+        for baseline in baselines:
+            self.first.append(self.first[-1] + baseline.index.root + 1)
         self.shapes: dict[PodShape, int] = {}
-        self._limits = Asked(len(self.axis), max(1, len(classes)), _FIRST_SIZE)
+        self._limits = ShapeRequests(len(self.axis), max(1, len(classes)), _FIRST_SIZE)
         self.table, self.lines = _table(self.first[-1], _FIRST_SIZE)
         """And `lines[domain, number]`: the same numbers, those of a domain in a row."""
         self.counted = 0
         """Changes whenever lines that were measured before are no longer whole."""
-        self._followers: list[Follower] = []
+        self._followers: list[CountedCluster] = []
         self._known: dict[tuple[Free, int], Ints] = {}
         self._masks: dict[tuple[int, tuple[bool, ...]], Ints | None] = {}
-        self._repeated: dict[int, Asked] = {}
+        self._repeated: dict[int, ShapeRequests] = {}
         self._usual: list[int] | None = None
         """By resource: up to so much on a node, no slack has to be cut off."""
-        self._stock: Stock | None = None
+        self._layout: RowLayout | None = None
 
     def place(self, shape: PodShape) -> int:
         """The shape's place in the table, counted now where it is new."""
@@ -150,7 +151,7 @@ class Tally:
         for at, shape in enumerate(new, first):
             self.shapes[shape] = at
             self._limit(at, shape)
-        if self.grounds:
+        if self.baselines:
             self._count_new(first, [_Key(shape) for shape in new])
         for follower in self._followers:
             self._catch_up(slice(first, after), follower)
@@ -160,7 +161,7 @@ class Tally:
         self._usual = None
         self.counted += 1
 
-    def join(self, follower: "Follower") -> None:
+    def join(self, follower: "CountedCluster") -> None:
         """From now on new shapes count what has changed in that cluster."""
         self._followers.append(follower)
 
@@ -205,7 +206,7 @@ class Tally:
         result = np.empty((3, limits.most.size), dtype=np.int64)
         pods = np.minimum.reduce(fits, axis=0, out=result[SUMS])
         np.minimum(pods, limits.most, out=pods)
-        result[LEAN] = pods
+        result[DEVICE_FREE] = pods
         parts = np.add.reduce(slack, axis=0, out=result[SLACK])
         if not usual:
             np.minimum(parts, MOST_SLACK, out=parts)
@@ -218,7 +219,7 @@ class Tally:
             found.append(counts.reshape(-1))
         return found
 
-    def _in_a_row(self, times: int) -> Asked:
+    def _in_a_row(self, times: int) -> ShapeRequests:
         """What the shapes ask for, so many times in a row."""
         if times == 1:
             return self._limits
@@ -246,7 +247,7 @@ class Tally:
         if (kind, has) not in self._masks:
             limits = self._limits
             found = np.broadcast_to(limits.takes[kind], (3, limits.most.size)).copy()
-            found[LEAN] *= ~limits.devices[list(has)].any(axis=0)
+            found[DEVICE_FREE] *= ~limits.devices[list(has)].any(axis=0)
             self._masks[kind, has] = None if found.all() else found
         return self._masks[kind, has]
 
@@ -265,10 +266,10 @@ class Tally:
         np.add.reduce(slack, axis=1, out=result[:, SLACK])
         np.minimum(result[:, SUMS], limits.most[shapes], out=result[:, SUMS])
         np.minimum(result[:, SLACK], MOST_SLACK, out=result[:, SLACK])
-        result[:, LEAN] = result[:, SUMS]
+        result[:, DEVICE_FREE] = result[:, SUMS]
         result *= limits.takes[kinds, shapes][:, None]
         idle = (free > 0).astype(np.int64) @ limits.devices[:, shapes]
-        result[:, LEAN] *= idle == 0
+        result[:, DEVICE_FREE] *= idle == 0
         return result
 
     def _limit(self, at: int, shape: PodShape) -> None:
@@ -278,7 +279,7 @@ class Tally:
         limits.most[at] = shape.most_per_node() or MOST_PODS_COUNTED
         if asked <= position.keys():
             limits.takes[: len(self._classes), at] = [
-                class_takes(kind, shape) for kind in self._classes
+                node_class_admits(kind, shape) for kind in self._classes
             ]
         asking = [
             (position[name], amount)
@@ -294,48 +295,50 @@ class Tally:
             limits.devices[p, at] = is_device(name) and name not in asked
 
     def _count_new(self, first: int, keys: "list[_Key]") -> None:
-        """The counts at the start. They depend on the grounds only, which keep them."""
+        """The counts at the start. They depend on the baselines only, which keep them."""
         missing = [
-            i for i, one in enumerate(self.grounds) if any(key not in one.tallies for key in keys)
+            i
+            for i, one in enumerate(self.baselines)
+            if any(key not in one.base_counts for key in keys)
         ]
-        if len(missing) > _FEW_CLUSTERS and self._stock is None:
-            self._stock = stock_of(self.grounds, self.kinds, self._onto)
-        if len(missing) > _FEW_CLUSTERS and self._stock is not None:
-            self._count_all(first, keys, self._stock)
+        if len(missing) > _FEW_CLUSTERS and self._layout is None:
+            self._layout = row_layout(self.baselines, self.kinds, self._onto)
+        if len(missing) > _FEW_CLUSTERS and self._layout is not None:
+            self._count_all(first, keys, self._layout)
             return
         fresh: dict[tuple[int, int], Ints] = {}
         for i in missing:
-            stock = stock_of((self.grounds[i],), (self.kinds[i],), (self._onto[i],))
+            layout = row_layout((self.baselines[i],), (self.kinds[i],), (self._onto[i],))
             for at, key in enumerate(keys, first):
-                fresh[i, at] = self._sums(slice(at, at + 1), stock)[:, :, 0]
-                _keep(self.grounds[i], key, fresh[i, at])  # which may forget another one of these
+                fresh[i, at] = self._sums(slice(at, at + 1), layout)[:, :, 0]
+                _keep(self.baselines[i], key, fresh[i, at])  # which may forget another one of these
         for at, key in enumerate(keys, first):
             parts = [
-                fresh[i, at] if (i, at) in fresh else ground.tallies[key]
-                for i, ground in enumerate(self.grounds)
+                fresh[i, at] if (i, at) in fresh else baseline.base_counts[key]
+                for i, baseline in enumerate(self.baselines)
             ]
             np.concatenate(parts, out=self.table[:, :, at])
 
-    def _count_all(self, first: int, keys: "list[_Key]", stock: Stock) -> None:
+    def _count_all(self, first: int, keys: "list[_Key]", layout: RowLayout) -> None:
         """Count in all clusters at once."""
-        step = max(1, _MOST_CELLS // max(1, len(stock.free) * len(self.axis)))
+        step = max(1, _MOST_CELLS // max(1, len(layout.free) * len(self.axis)))
         for low in range(0, len(keys), step):
             block = keys[low : low + step]
             places = slice(first + low, first + low + len(block))
-            sums = self._sums(places, stock)
+            sums = self._sums(places, layout)
             self.table[:, :, places] = sums
-            for i, ground in enumerate(self.grounds):
+            for i, baseline in enumerate(self.baselines):
                 here = sums[self.first[i] : self.first[i + 1]]
                 for at, key in enumerate(block):
-                    _keep(ground, key, here[:, :, at].copy())
+                    _keep(baseline, key, here[:, :, at].copy())
 
-    def _sums(self, places: slice, stock: Stock) -> Ints:
-        counts = self._counts(places, stock.free, stock.kinds)
-        sums = stock.sums(counts.reshape(len(counts), counts.shape[1] * counts.shape[2]))
+    def _sums(self, places: slice, layout: RowLayout) -> Ints:
+        counts = self._counts(places, layout.free, layout.kinds)
+        sums = layout.sums(counts.reshape(len(counts), counts.shape[1] * counts.shape[2]))
         return sums.reshape(len(sums), 3, counts.shape[2])
 
-    def _catch_up(self, places: slice, follower: Follower) -> None:
-        """New shapes start from the ground: what changed since then is added for them alone."""
+    def _catch_up(self, places: slice, follower: CountedCluster) -> None:
+        """New shapes start from the baseline: what changed since then is added for them alone."""
         changed = follower.changed()
         if not changed:
             return
@@ -344,7 +347,7 @@ class Tally:
         kinds = np.array([own[kind] for _, _, kind, _ in changed], dtype=np.int64)
         vectors = np.array(free, dtype=np.int64).reshape(len(changed), len(self.axis))
         counts = self._counts(places, vectors, kinds)
-        chains = self.grounds[follower.at].index.chain
+        chains = self.baselines[follower.at].index.chain
         for (domain, _, _, nodes), each in zip(changed, counts, strict=True):
             for above in chains[domain]:
                 self.table[first + above, :, places] += each * nodes
@@ -354,7 +357,7 @@ class Tally:
         table, limits, before = self.table, self._limits, len(self.shapes)
         self.table, self.lines = _table(len(table), size)
         self.table[:, :, :before] = table[:, :, :before]
-        self._limits = Asked(len(self.axis), len(limits.takes), size)
+        self._limits = ShapeRequests(len(self.axis), len(limits.takes), size)
         self._limits.copy_from(limits, before)
 
 
@@ -387,7 +390,7 @@ def _onto(own: tuple[str, ...], axis: tuple[str, ...]) -> list[int] | None:
     return [position.get(name, -1) for name in axis]
 
 
-def _keep(ground: Ground, key: _Key, sums: Ints) -> None:
-    if len(ground.tallies) >= _MOST_KEPT and key not in ground.tallies:
-        del ground.tallies[next(iter(ground.tallies))]
-    ground.tallies[key] = sums
+def _keep(baseline: Baseline, key: _Key, sums: Ints) -> None:
+    if len(baseline.base_counts) >= _MOST_KEPT and key not in baseline.base_counts:
+        del baseline.base_counts[next(iter(baseline.base_counts))]
+    baseline.base_counts[key] = sums

@@ -7,7 +7,7 @@ import numpy as np
 
 from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.topology import Wanted
-from global_sched.shared.placement.capacity.baseline import Ground, SortKey
+from global_sched.shared.placement.capacity.baseline import Baseline, SortKey
 from global_sched.shared.placement.capacity.scarcity import Scarcity
 from global_sched.shared.placement.request.node_match import Request
 
@@ -21,33 +21,33 @@ class Rows:
     node; the row without marks is its `base`.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.index = ground.index
-        self.domain = list(ground.domain)
-        self.kind = list(ground.kind)
-        self.free = list(ground.free)
-        self.tenant = list(ground.tenant)
+    def __init__(self, baseline: Baseline) -> None:
+        self.baseline = baseline
+        self.index = baseline.index
+        self.domain = list(baseline.domain)
+        self.kind = list(baseline.kind)
+        self.free = list(baseline.free)
+        self.tenant = list(baseline.tenant)
         self.marks: list[tuple[str, ...]] = [()] * len(self.domain)
         self.base = list(range(len(self.domain)))
-        self.count = list(ground.count)
+        self.count = list(baseline.count)
         self.log: list[tuple[int, int]] = []
         """(row, change of its count), for tables to follow."""
         self.skips: dict[int, int] = {}
         """Stretches of the log that cancel out: first entry to the one after the last."""
-        self._ordered = list(ground.ordered)
+        self._ordered = list(baseline.ordered)
         self._owned: set[int] = set()
         self._by_key: dict[int, dict[SortKey, int]] = {}
         """Per domain, once it is needed: the row of each key."""
         self.renewals = 0
         """Changes that are no placement: see `renewed`."""
         self._renewed: dict[Free, int] = {}
-        """Free vectors of which there are so many more (or fewer) nodes than on the ground."""
+        """Free vectors of which there are so many more (or fewer) nodes than in the baseline."""
         self._renewals: list[tuple[Free, int, int]] = []
         """(free vector, class, more nodes) of every renewal, in order."""
         self._demand: tuple[Wanted, ...] = ()
         self._scarcity: Scarcity | None = None
-        self.weigh(ground.topology.demand)
+        self.weigh(baseline.topology.demand)
         self._balances: dict[tuple[int, int], list[float]] = {}
         self._steps: dict[tuple[int, Request, int, tuple[str, ...]], int] = {}
         self._known: dict[int, tuple[SortKey, int]] = {}
@@ -82,7 +82,7 @@ class Rows:
         """The row of a domain with that key, added where it is new."""
         known = self._by_key.get(domain)
         if known is None:
-            known = self._by_key[domain] = dict(self.ground.ordered[domain])
+            known = self._by_key[domain] = dict(self.baseline.ordered[domain])
         row = known.get(key)
         if row is not None:
             return row
@@ -148,7 +148,7 @@ class Rows:
         """From now on places cost what this mix of shapes says."""
         if demand != self._demand:
             self._demand = demand
-            self._scarcity = Scarcity(self.ground, demand) if demand else None
+            self._scarcity = Scarcity(self.baseline, demand) if demand else None
 
     @property
     def scarcity(self) -> Scarcity | None:
@@ -173,17 +173,17 @@ class Rows:
         """What is free of a device over the cluster at first, and of another resource with it."""
         found = self._balances.get((device, beside))
         if found is None:
-            ground = self.ground
-            having = ground.matrix[:, device] > 0
-            sizes = ground.sizes[having].astype(np.float64)
-            found = [float((ground.matrix[having, at] * sizes).sum()) for at in (device, beside)]
+            baseline = self.baseline
+            having = baseline.matrix[:, device] > 0
+            sizes = baseline.sizes[having].astype(np.float64)
+            found = [float((baseline.matrix[having, at] * sizes).sum()) for at in (device, beside)]
             for free, nodes in self._renewed.items():
                 _weigh(found, free, nodes, (device, beside))
             self._balances[device, beside] = found
         return found[0], found[1]
 
     def _own(self, domain: int) -> list[tuple[SortKey, int]]:
-        """The domain's list of rows, copied from the ground before its first change."""
+        """The domain's list of rows, copied from the baseline before its first change."""
         if domain not in self._owned:
             self._ordered[domain] = list(self._ordered[domain])
             self._owned.add(domain)

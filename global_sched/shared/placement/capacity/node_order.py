@@ -11,11 +11,11 @@ from global_sched.shared.placement.capacity.node_groups import Rows
 
 Rank = tuple[bool, int, int, int, int, SortKey]
 """(devices lie idle, cost, devices left, how ill the CPU suits, pods, key)."""
-Room = tuple[int, SortKey, int, int]
+RowRoom = tuple[int, SortKey, int, int]
 """(pods per node, key, row, nodes)."""
 
 
-class Line:
+class NodeOrder:
     """A domain's own rows that take a shape, by rank; `stamp` says what ranks depend on."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Line:
         self._at = 0
         self._stamp: object = None
 
-    def room(self, stamp: object) -> Iterator[Room]:
+    def room(self, stamp: object) -> Iterator[RowRoom]:
         """The rows that have nodes now, best first. To be read before anything changes."""
         if stamp != self._stamp:
             self._stamp = stamp

@@ -5,19 +5,19 @@ from collections.abc import Collection, Mapping
 from global_sched.shared.model.ids import MAIN, DomainId
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Occupant
-from global_sched.shared.placement.capacity.allocations import Ledger
-from global_sched.shared.placement.capacity.baseline import Ground, SortKey
+from global_sched.shared.placement.capacity.allocations import Allocations
+from global_sched.shared.placement.capacity.baseline import Baseline, SortKey
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.request.node_match import Request
 from global_sched.shared.placement.result import Take
 
 
 def per_tenant(
-    ground: Ground, freed: Mapping[tuple[Occupant, ...], Resources]
+    baseline: Baseline, freed: Mapping[tuple[Occupant, ...], Resources]
 ) -> dict[int, Request]:
     """What each node gets back, by the number of its occupants."""
-    position = {name: at for at, name in enumerate(ground.topology.axis)}
-    tenants = ground.tenants()
+    position = {name: at for at, name in enumerate(baseline.topology.axis)}
+    tenants = baseline.tenants()
     return {
         tenants[occupants]: tuple(
             (position[name], amount) for name, amount in amounts if name in position
@@ -29,14 +29,14 @@ def per_tenant(
 
 def all_free(
     rows: Rows,
-    ledger: Ledger,
+    allocations: Allocations,
     occupants: Collection[tuple[Occupant, ...]],
     domain: DomainId | None,
     beyond: DomainId | None = None,
 ) -> tuple[Take, ...]:
     """Takes of everything free on nodes with these occupants, under a domain, and beyond one."""
-    ground, index = rows.ground, rows.index
-    known = ground.tenants()
+    baseline, index = rows.baseline, rows.index
+    known = baseline.tenants()
     shut = {known[one] for one in occupants if one in known}
     under = index.position.get(domain) if domain is not None else None
     within = index.position.get(beyond) if beyond is not None else None
@@ -48,9 +48,9 @@ def all_free(
         wanted = under in chain or (beyond is not None and within not in chain)
         if not wanted and rows.tenant[row] not in shut:
             continue
-        free = Resources.of(dict(zip(ground.topology.axis, rows.free[row], strict=True)))
-        if ground.named:
-            takes += [Take(node, MAIN, 1, 1, free) for node in ledger.members(row)]
+        free = Resources.of(dict(zip(baseline.topology.axis, rows.free[row], strict=True)))
+        if baseline.named:
+            takes += [Take(node, MAIN, 1, 1, free) for node in allocations.members(row)]
         else:
             takes.append(Take(row, MAIN, count, 1, free))
     return tuple(takes)
@@ -63,17 +63,17 @@ _Place = tuple[int, SortKey]
 """(domain, what orders the node's row in it)."""
 
 
-class Renewal:
+class NodeUpdates:
     """Changes the nodes of a Space with named nodes, from which nothing is taken.
 
     Afterwards it answers as one made anew would. What would make that untrue is refused: a class or
     occupants that the Space does not know, and the last node of a class.
     """
 
-    def __init__(self, rows: Rows, ledger: Ledger) -> None:
+    def __init__(self, rows: Rows, allocations: Allocations) -> None:
         self._rows = rows
-        self._ledger = ledger
-        self._kinds = {kind: at for at, kind in enumerate(rows.ground.classes)}
+        self._allocations = allocations
+        self._kinds = {kind: at for at, kind in enumerate(rows.baseline.classes)}
         self._nodes = [0] * len(self._kinds)
         for row, count in enumerate(rows.count):
             self._nodes[rows.kind[row]] += count
@@ -88,7 +88,7 @@ class Renewal:
             return False
         nodes = list(self._nodes)
         for at, place in places.items():
-            row = self._ledger.row_of(at)
+            row = self._allocations.row_of(at)
             if row is not None:
                 nodes[self._rows.kind[row]] -= 1
             if place is not None:
@@ -101,15 +101,15 @@ class Renewal:
         return True
 
     def _place(self, leaf: Leaf) -> _Place | None:
-        ground = self._rows.ground
-        kind, tenant = self._kinds.get(leaf.node_class), ground.tenants().get(leaf.occupants)
+        baseline = self._rows.baseline
+        kind, tenant = self._kinds.get(leaf.node_class), baseline.tenants().get(leaf.occupants)
         if kind is None or tenant is None or leaf.count != 1:
             return None
-        return ground.index.at(leaf.domain), (leaf.free, tenant, kind, ())
+        return baseline.index.at(leaf.domain), (leaf.free, tenant, kind, ())
 
     def _put(self, node: int, place: _Place | None) -> None:
         rows = self._rows
-        source = self._ledger.row_of(node)
+        source = self._allocations.row_of(node)
         target = None if place is None else rows.row(*place)
         if source == target:
             return
@@ -117,5 +117,5 @@ class Renewal:
             rows.leave(source, 1)
         if target is not None:
             rows.enter(target, 1)
-        self._ledger.renew(node, source, target)
+        self._allocations.renew(node, source, target)
         rows.renewed(source, target)

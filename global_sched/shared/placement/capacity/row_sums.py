@@ -1,4 +1,4 @@
-"""The rows of some grounds side by side, in the order in which they are summed up into domains."""
+"""The rows of some baselines side by side, in the order in which domains sum them up."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.shared.placement.capacity.baseline import Ground
+from global_sched.shared.placement.capacity.baseline import Baseline
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class TreeReduction:
     """Numbers of domains that are summed up into others: `source`, grouped by where they go."""
 
     source: Ints
@@ -21,7 +21,7 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
+class RowLayout:
     """Rows grouped by domain, and the folds of domains into the domains around them."""
 
     free: Ints
@@ -29,7 +29,7 @@ class Stock:
     sizes: Ints
     starts: Ints
     places: Ints
-    folds: tuple[Fold, ...]
+    folds: tuple[TreeReduction, ...]
     domains: int
 
     def sums(self, each: Ints) -> Ints:
@@ -44,38 +44,38 @@ class Stock:
         return sums
 
 
-def stock_of(
-    grounds: Sequence[Ground],
+def row_layout(
+    baselines: Sequence[Baseline],
     kinds: Sequence[Sequence[int]],
     onto: Sequence[Sequence[int] | None],
-) -> Stock:
-    """The stock of all rows, with node classes numbered and axes joined as the caller says."""
-    firsts = _firsts(grounds)
+) -> RowLayout:
+    """The layout of all rows, with node classes numbered and axes joined as the caller says."""
+    firsts = _firsts(baselines)
     free = np.concatenate(
-        [_joined(g.matrix, columns) for g, columns in zip(grounds, onto, strict=True)]
+        [_joined(g.matrix, columns) for g, columns in zip(baselines, onto, strict=True)]
     )
     kind = np.concatenate(
         [
             np.array(own, dtype=np.int64)[g.kinds] if len(g.kinds) else g.kinds
-            for g, own in zip(grounds, kinds, strict=True)
+            for g, own in zip(baselines, kinds, strict=True)
         ]
     )
-    place = np.concatenate([g.places + first for g, first in zip(grounds, firsts, strict=True)])
-    sizes = np.concatenate([g.sizes for g in grounds])
+    place = np.concatenate([g.places + first for g, first in zip(baselines, firsts, strict=True)])
+    sizes = np.concatenate([g.sizes for g in baselines])
     order = np.argsort(place, kind="stable")
     places, starts = np.unique(place[order], return_index=True)
-    domains = firsts[-1] + grounds[-1].index.root + 1
-    return Stock(
-        free[order], kind[order], sizes[order], starts, places, tuple(_folds(grounds, firsts)),
+    domains = firsts[-1] + baselines[-1].index.root + 1
+    return RowLayout(
+        free[order], kind[order], sizes[order], starts, places, tuple(_folds(baselines, firsts)),
         domains,
     )  # fmt: skip
 
 
-def _firsts(grounds: Sequence[Ground]) -> list[int]:
+def _firsts(baselines: Sequence[Baseline]) -> list[int]:
     firsts, at = [], 0
-    for ground in grounds:
+    for baseline in baselines:
         firsts.append(at)
-        at += ground.index.root + 1
+        at += baseline.index.root + 1
     return firsts
 
 
@@ -90,11 +90,11 @@ def _joined(matrix: Ints, columns: Sequence[int] | None) -> Ints:
     return joined
 
 
-def _folds(grounds: Sequence[Ground], firsts: Sequence[int]) -> Iterator[Fold]:
+def _folds(baselines: Sequence[Baseline], firsts: Sequence[int]) -> Iterator[TreeReduction]:
     """Level by level: a domain is folded once all below it are."""
     levels: dict[int, list[tuple[int, int]]] = {}
-    for ground, first in zip(grounds, firsts, strict=True):
-        index = ground.index
+    for baseline, first in zip(baselines, firsts, strict=True):
+        index = baseline.index
         height = [0] * (index.root + 1)
         for at in range(index.root):
             above = index.parent[at]
@@ -104,4 +104,4 @@ def _folds(grounds: Sequence[Ground], firsts: Sequence[int]) -> Iterator[Fold]:
         pairs.sort()
         into = np.array([pair[0] for pair in pairs], dtype=np.int64)
         target, starts = np.unique(into, return_index=True)
-        yield Fold(np.array([pair[1] for pair in pairs], dtype=np.int64), starts, target)
+        yield TreeReduction(np.array([pair[1] for pair in pairs], dtype=np.int64), starts, target)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.topology import Wanted
-from global_sched.shared.placement.capacity.baseline import Ground
-from global_sched.shared.placement.request.node_match import class_takes, is_device
+from global_sched.shared.placement.capacity.baseline import Baseline
+from global_sched.shared.placement.request.node_match import is_device, node_class_admits
 from global_sched.shared.placement.sentinels import LARGEST_AMOUNT, MOST_PODS_COUNTED
 
 MOST_WANTED: Final = 128
@@ -112,10 +112,10 @@ class Scarcity:
     nodes have become since (`renewed`) does.
     """
 
-    def __init__(self, ground: Ground, demand: Sequence[Wanted]) -> None:
-        axis = ground.topology.axis
+    def __init__(self, baseline: Baseline, demand: Sequence[Wanted]) -> None:
+        axis = baseline.topology.axis
         known = [w for w in demand if all(name in axis for name in w.shape.requests.names())]
-        self._ground = ground
+        self._baseline = baseline
         self._shapes = tuple(wanted.shape for wanted in known)
         total = sum(wanted.pods for wanted in known)
         self._shares = np.array([w.pods * _SHARE // total for w in known], dtype=np.int64)
@@ -127,9 +127,12 @@ class Scarcity:
         ]
         """By position: the amounts that are asked for, ascending, and which each shape asks for."""
         self._takes = np.array(
-            [[class_takes(kind, shape) for shape in self._shapes] for kind in ground.classes],
+            [
+                [node_class_admits(kind, shape) for shape in self._shapes]
+                for kind in baseline.classes
+            ],
             dtype=np.int64,
-        ).reshape(len(ground.classes), len(self._shapes))
+        ).reshape(len(baseline.classes), len(self._shapes))
         self._room: Ints | None = None
         self._prices = np.zeros(len(known), dtype=np.int64)
         self._seen = 0
@@ -169,17 +172,17 @@ class Scarcity:
         return found
 
     def _at_first(self) -> Ints:
-        """Pods of each shape that the ground holds, each alone; the ground keeps it."""
-        ground = self._ground
-        room = ground.rooms.get(self._shapes)
+        """Pods of each shape that the baseline holds, each alone; the baseline keeps it."""
+        baseline = self._baseline
+        room = baseline.rooms.get(self._shapes)
         if room is None:
             room = np.zeros(len(self._shapes), dtype=np.int64)
-            for low in range(0, len(ground.sizes), _ROWS_AT_ONCE):
+            for low in range(0, len(baseline.sizes), _ROWS_AT_ONCE):
                 some = slice(low, low + _ROWS_AT_ONCE)
-                pods = self._count(ground.matrix[some], ground.kinds[some])
-                room += (pods * ground.sizes[some, None]).sum(axis=0)
-            ground.rooms.clear()
-            ground.rooms[self._shapes] = room
+                pods = self._count(baseline.matrix[some], baseline.kinds[some])
+                room += (pods * baseline.sizes[some, None]).sum(axis=0)
+            baseline.rooms.clear()
+            baseline.rooms[self._shapes] = room
         return room
 
     def _pods(self, nodes: Sequence[Node]) -> Ints:

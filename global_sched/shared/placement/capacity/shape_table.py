@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import Occupant
-from global_sched.shared.placement.capacity.baseline import BaseTable, Ground
-from global_sched.shared.placement.capacity.cluster_counts import Board
+from global_sched.shared.placement.capacity.baseline import Baseline, BaseTable
+from global_sched.shared.placement.capacity.cluster_counts import ClusterFitCounts
 from global_sched.shared.placement.capacity.fit_counts import (
     MOST_SLACK,
     MOST_SLACK_FREE,
@@ -17,7 +17,7 @@ from global_sched.shared.placement.capacity.fit_counts import (
     Ints,
 )
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.node_order import Line
+from global_sched.shared.placement.capacity.node_order import NodeOrder
 from global_sched.shared.placement.capacity.scarcity import Scarcity
 from global_sched.shared.placement.request.compile import TableKey, Task
 from global_sched.shared.placement.sentinels import MOST_PODS_COUNTED
@@ -32,19 +32,19 @@ _ASKED_OF_CPU = 0.7
 V = TypeVar("V")
 
 
-class Table:
+class ShapeTable:
     """Counts for one shape, kept in step with the rows: `caps` per row, `sums` per domain.
 
-    `lean` are the sums over nodes with no free device that the shape does not ask for; `slack` sums
-    the free amounts, each in parts of what a pod asks for: of two domains that hold equally many
-    pods, the one with less slack is the tighter.
+    `device_free` are the sums over nodes with no free device that the shape does not ask for;
+    `slack` sums the free amounts, each in parts of what a pod asks for: of two domains that hold
+    equally many pods, the one with less slack is the tighter.
     """
 
-    def __init__(self, rows: Rows, key: TableKey, board: Board) -> None:
+    def __init__(self, rows: Rows, key: TableKey, cluster_counts: ClusterFitCounts) -> None:
         self._rows = rows
         self.shape, self._mark, self._binding = key
-        ground = rows.ground
-        asked = ground.kin.shapes.of(self.shape)
+        baseline = rows.baseline
+        asked = baseline.class_set.shapes.of(self.shape)
         self.request, self._takes, self._limit = asked.request, asked.takes, asked.limit
         self._asking, self._scarce_first = asked.asking, asked.scarce_first
         self._scarce, self._devices = asked.scarce, asked.devices
@@ -55,33 +55,33 @@ class Table:
         self._costs: dict[int, int] = {}
         self._priced: tuple[Scarcity, int] | None = None
         """What a pod costs on a node of each row, by the prices of then."""
-        self.lines: dict[int, Line] = {}
+        self.lines: dict[int, NodeOrder] = {}
         """The nodes of large domains in the order in which scattered pods take them."""
         self.marks = marks(self.shape, self._mark)
         self._held = {
             at: sum(o.pods for o in occupants if self._is_own(o))
-            for at, occupants in enumerate(ground.occupants if self._binding else ())
+            for at, occupants in enumerate(baseline.occupants if self._binding else ())
             if any(self._is_own(o) for o in occupants)
         }
         """Pods of the pod set that run already, by occupants."""
         self._more: dict[int, int] = {}
         """Caps of rows that came later."""
-        self._board = board
+        self._cluster_counts = cluster_counts
         self._place: int | None = None
-        if not self._mark and (board.shared or len(ground.count) <= _FEW_ROWS):
+        if not self._mark and (cluster_counts.shared or len(baseline.count) <= _FEW_ROWS):
             self._caps: list[int] = []
-            self._place = board.add(self.shape)
+            self._place = cluster_counts.add(self.shape)
             return
-        base = ground.tables.get(key)
+        base = baseline.tables.get(key)
         if base is None:
-            base = self._build(ground)
+            base = self._build(baseline)
             if not self._binding:
-                keep(ground.tables, key, base)
+                keep(baseline.tables, key, base)
         self._caps = base.caps
         if not self._mark:
-            self._place = board.add(self.shape)
+            self._place = cluster_counts.add(self.shape)
             return
-        self._own_sums = (base.sums.copy(), base.lean.copy(), base.slack.copy())
+        self._own_sums = (base.sums.copy(), base.device_free.copy(), base.slack.copy())
         self._at = 0
         self.follow()
 
@@ -104,23 +104,27 @@ class Table:
     @property
     def sums(self) -> Ints:
         """Pods per domain."""
-        return self._own_sums[0] if self._place is None else self._board.sums[self._place]
+        return self._own_sums[0] if self._place is None else self._cluster_counts.sums[self._place]
 
     @property
-    def lean(self) -> Ints:
+    def device_free(self) -> Ints:
         """Pods per domain on nodes where no other device lies idle."""
-        return self._own_sums[1] if self._place is None else self._board.lean[self._place]
+        return (
+            self._own_sums[1]
+            if self._place is None
+            else self._cluster_counts.device_free[self._place]
+        )
 
     @property
     def slack(self) -> Ints:
         """Free amounts per domain, in parts of a request."""
-        return self._own_sums[2] if self._place is None else self._board.slack[self._place]
+        return self._own_sums[2] if self._place is None else self._cluster_counts.slack[self._place]
 
     def counts(self) -> list[list[int]]:
-        """`sums`, `lean` and `slack` as lists: fewer calls where there are few domains."""
+        """`sums`, `device_free` and `slack` as lists: fewer calls where there are few domains."""
         if self._place is None:
             return [one.tolist() for one in self._own_sums]
-        return self._board.counts(self._place)
+        return self._cluster_counts.counts(self._place)
 
     def cap(self, row: int) -> int:
         """Pods that each node of a row still holds."""
@@ -177,7 +181,7 @@ class Table:
     def follow(self) -> None:
         """Bring the sums up to date with the rows."""
         if self._place is not None:
-            self._board.follow()
+            self._cluster_counts.follow()
             return
         log, skips = self._rows.log, self._rows.skips
         at, end = self._at, len(log)
@@ -249,30 +253,33 @@ class Table:
         )
         return max(0, min(cap, room, self._limit - self._held.get(rows.tenant[row], 0)))
 
-    def _build(self, ground: Ground) -> BaseTable:
-        size = len(ground.count)
+    def _build(self, baseline: Baseline) -> BaseTable:
+        size = len(baseline.count)
         caps = np.zeros(size, dtype=np.int64)
         if self.request is not None and size:
             caps = np.full(size, self._limit, dtype=np.int64)
             for position, amount in self.request:
-                np.minimum(caps, ground.matrix[:, position] // min(amount, 2**62), out=caps)
-            caps *= np.array(self._takes, dtype=np.int64)[ground.kinds]
+                np.minimum(caps, baseline.matrix[:, position] // min(amount, 2**62), out=caps)
+            caps *= np.array(self._takes, dtype=np.int64)[baseline.kinds]
             if self._held:
-                held = [self._held.get(tenant, 0) for tenant in ground.tenant]
+                held = [self._held.get(tenant, 0) for tenant in baseline.tenant]
                 left = np.maximum(self._limit - np.array(held, dtype=np.int64), 0)
                 caps = np.minimum(caps, left)
-        pods = caps * ground.sizes
-        lean = pods
+        pods = caps * baseline.sizes
+        device_free = pods
         if self._devices and size:
-            lean = np.where(ground.matrix[:, self._devices].any(axis=1), 0, pods)
+            device_free = np.where(baseline.matrix[:, self._devices].any(axis=1), 0, pods)
         slack = np.zeros(size, dtype=np.int64)
         if size:
             for position, amount in self._weighed:
-                free = np.minimum(ground.matrix[:, position], MOST_SLACK_FREE)
+                free = np.minimum(baseline.matrix[:, position], MOST_SLACK_FREE)
                 slack = np.minimum(slack + free * PARTS // amount, MOST_SLACK)
-            slack *= np.array(self._takes, dtype=np.int64)[ground.kinds] * ground.sizes
+            slack *= np.array(self._takes, dtype=np.int64)[baseline.kinds] * baseline.sizes
         return BaseTable(
-            caps.tolist(), _sums(ground, pods), _sums(ground, lean), _sums(ground, slack)
+            caps.tolist(),
+            _sums(baseline, pods),
+            _sums(baseline, device_free),
+            _sums(baseline, slack),
         )
 
 
@@ -297,12 +304,12 @@ def keep(tables: dict[TableKey, V], key: TableKey, table: V) -> None:
     tables[key] = table
 
 
-def _sums(ground: Ground, pods: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sums(baseline: Baseline, pods: NDArray[np.int64]) -> NDArray[np.int64]:
     """Pods per domain: own rows, then children into parents (positions ascend with the tier)."""
-    sums = np.zeros(ground.index.root + 1, dtype=np.int64)
-    np.add.at(sums, ground.places, pods)
+    sums = np.zeros(baseline.index.root + 1, dtype=np.int64)
+    np.add.at(sums, baseline.places, pods)
     held = sums.tolist()
-    for at, above in enumerate(ground.index.parent[:-1]):
+    for at, above in enumerate(baseline.index.parent[:-1]):
         held[above] += held[at]
     return np.array(held, dtype=np.int64)
 
@@ -310,26 +317,26 @@ def _sums(ground: Ground, pods: NDArray[np.int64]) -> NDArray[np.int64]:
 _MOST_TASKS = 256
 
 
-class Tables:
+class ShapeTables:
     """By shape, and by task for those who ask the same again: shapes are dear to compare."""
 
-    def __init__(self, rows: Rows, board: Board) -> None:
-        self._rows, self._board = rows, board
-        self._by_key: dict[TableKey, Table] = {}
-        self._by_task: dict[int, tuple[Task, list[Table]]] = {}
+    def __init__(self, rows: Rows, cluster_counts: ClusterFitCounts) -> None:
+        self._rows, self._cluster_counts = rows, cluster_counts
+        self._by_key: dict[TableKey, ShapeTable] = {}
+        self._by_task: dict[int, tuple[Task, list[ShapeTable]]] = {}
         """By identity of the task, which is kept with them."""
 
-    def of(self, key: TableKey) -> Table:
+    def of(self, key: TableKey) -> ShapeTable:
         """The counts of one shape, in step with the rows."""
         table = self._by_key.get(key)
         if table is None:
-            table = Table(self._rows, key, self._board)
+            table = ShapeTable(self._rows, key, self._cluster_counts)
             keep(self._by_key, key, table)
         else:
             table.follow()
         return table
 
-    def of_task(self, task: Task) -> list[Table]:
+    def of_task(self, task: Task) -> list[ShapeTable]:
         """The counts of a task's shapes, in step with the rows."""
         known = self._by_task.get(id(task))
         if known is None:

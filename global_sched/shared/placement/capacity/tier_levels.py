@@ -1,6 +1,6 @@
 """The lowest tier that holds a gang in each of many clusters, worked out for all of them at once.
 
-A cluster's domains ascend by tier in the tally, the whole cluster last, so every tier of every
+A cluster's domains ascend by tier in `FitCounts`, the whole cluster last, so every tier of every
 cluster is one stretch of its rows: a few vector operations answer for the whole federation.
 """
 
@@ -36,8 +36,8 @@ class Nearby(NamedTuple):
     holds: Ints
 
 
-class Levels:
-    """Where the tiers of all clusters lie in the rows of a tally."""
+class TierLevels:
+    """Where the tiers of all clusters lie in the rows of `FitCounts`."""
 
     def __init__(self, indexes: Sequence[TreeIndex], first: Sequence[int]) -> None:
         self.roots: Ints = np.array([at - 1 for at in first[1:]], dtype=np.int64)

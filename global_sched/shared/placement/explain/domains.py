@@ -7,20 +7,22 @@ from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.quantity import format_quantity
 from global_sched.shared.model.verdict import DomainVerdict
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
-from global_sched.shared.placement.explain.refusals import Holding
-from global_sched.shared.placement.explain.shortfall import Freeing
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
+from global_sched.shared.placement.explain.refusals import ClosestFit
+from global_sched.shared.placement.explain.shortfall import Shortfall
 from global_sched.shared.placement.request.compile import Task
-from global_sched.shared.placement.request.node_match import class_problem
+from global_sched.shared.placement.request.node_match import node_class_problem
 
 
-def domain_verdicts(rows: Rows, task: Task, tables: Sequence[Table]) -> tuple[DomainVerdict, ...]:
+def domain_verdicts(
+    rows: Rows, task: Task, tables: Sequence[ShapeTable]
+) -> tuple[DomainVerdict, ...]:
     """Every domain of the allowed tiers, nearest miss first, then by tier and name.
 
     Where there is no tree, the cluster itself, without a name.
     """
     index, wants = rows.index, task.least
-    holding, freeing = Holding(rows, task, tables), Freeing(rows, task, tables)
+    holding, freeing = ClosestFit(rows, task, tables), Shortfall(rows, task, tables)
     ceiling = task.limit.tier
     allowed = [at for at, d in enumerate(index.domains) if ceiling is None or d.tier <= ceiling]
     found = [
@@ -40,7 +42,7 @@ def domain_verdicts(rows: Rows, task: Task, tables: Sequence[Table]) -> tuple[Do
     return tuple(result)
 
 
-def _why_not_more(rows: Rows, task: Task, tables: Sequence[Table], domain: int) -> str:
+def _why_not_more(rows: Rows, task: Task, tables: Sequence[ShapeTable], domain: int) -> str:
     """What keeps the nodes of a domain from taking more pods, by how many nodes."""
     scarcest = min(
         range(len(task.units)),
@@ -74,17 +76,17 @@ def _at_most(short: tuple[int, int, str] | None) -> str:
 
 
 def _why_row(
-    rows: Rows, table: Table, row: int, shape: PodShape
+    rows: Rows, table: ShapeTable, row: int, shape: PodShape
 ) -> tuple[str, tuple[int, int, str] | None]:
     """Why a node takes no more pods; of what it has too little: free, asked, and the name."""
-    kind = rows.ground.classes[rows.kind[row]]
-    problem = class_problem(kind, shape)
+    kind = rows.baseline.classes[rows.kind[row]]
+    problem = node_class_problem(kind, shape)
     if problem:
         return problem, None
     if not kind.schedulable:
         return "cordoned", None
     cap = table.cap(row)
-    axis = rows.ground.topology.axis
+    axis = rows.baseline.topology.axis
     if table.request is None:
         lacking = next(name for name, _ in shape.requests if name not in axis)
         return f"has no {lacking}", None

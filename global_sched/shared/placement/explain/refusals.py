@@ -10,12 +10,12 @@ from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import NodeClass, Topology
 from global_sched.shared.model.verdict import Code, Verdict
-from global_sched.shared.placement.capacity.baseline import Ground
-from global_sched.shared.placement.capacity.domain_room import Room, WholeGroups
+from global_sched.shared.placement.capacity.baseline import Baseline
+from global_sched.shared.placement.capacity.domain_room import DomainRoom, WholeGroups
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import NOWHERE, Task
-from global_sched.shared.placement.request.node_match import class_problem
+from global_sched.shared.placement.request.node_match import node_class_problem
 from global_sched.shared.placement.search.node_packing import Budget, Packer
 from global_sched.shared.placement.search.select_domain import Scope, top_of
 from global_sched.shared.placement.tree.domain_index import TreeIndex
@@ -26,21 +26,21 @@ _PASSING = "node.kubernetes.io/"
 """Taints that Kubernetes sets and takes away itself never rule a node out for good."""
 
 
-def static_refusal(ground: Ground, task: Task) -> Verdict | None:
+def static_refusal(baseline: Baseline, task: Task) -> Verdict | None:
     """What no change of free room can mend: an unreported label, or shapes that no node takes.
 
     Where nothing is required, one shape that some node takes is enough.
     """
     needed = [unit for unit in task.units if unit.least or task.any_number]
-    found = [_static(ground, unit.key[0]) for unit in needed]
+    found = [_static(baseline, unit.key[0]) for unit in needed]
     refused = [verdict for verdict in found if verdict is not None]
     if not refused or (task.any_number and len(refused) < len(found)):
         return None
     return next((one for one in refused if one.code == Code.WAIT), refused[0])
 
 
-def _static(ground: Ground, shape: PodShape) -> Verdict | None:
-    missing = unreported(ground.topology, shape)
+def _static(baseline: Baseline, shape: PodShape) -> Verdict | None:
+    missing = unreported(baseline.topology, shape)
     if missing:
         return Verdict(
             code=Code.WAIT,
@@ -48,7 +48,7 @@ def _static(ground: Ground, shape: PodShape) -> Verdict | None:
             detail=f"does not report label {missing} yet",
             missing=1,
         )
-    problem = _never(ground, shape)
+    problem = _never(baseline, shape)
     if not problem:
         return None
     return Verdict(code=Code.NEVER, reason=Reason.NO_NODE_MATCHES, detail=problem, missing=1)
@@ -62,17 +62,17 @@ def unreported(topology: Topology, shape: PodShape) -> str:
     return next((key for key in shape.label_keys() if key not in known), "")
 
 
-def _never(ground: Ground, shape: PodShape) -> str:
+def _never(baseline: Baseline, shape: PodShape) -> str:
     """Why no node of the cluster could ever take such a pod, where that is certain."""
-    topology = ground.topology
+    topology = baseline.topology
     if not topology.leaves:
         return ""
     for name, amount in shape.requests:
         if name not in topology.axis and amount:
             return f"no node has {name}"
     problems: dict[str, int] = {}
-    for kind in ground.classes:
-        problem = class_problem(_lasting(kind), shape)
+    for kind in baseline.classes:
+        problem = node_class_problem(_lasting(kind), shape)
         if not problem:
             return ""
         problems[problem] = problems.get(problem, 0) + 1
@@ -84,13 +84,13 @@ def _lasting(kind: NodeClass) -> NodeClass:
 
 
 def not_now(
-    rows: Rows, task: Task, tables: Sequence[Table], scope: Scope, *, proven: bool
+    rows: Rows, task: Task, tables: Sequence[ShapeTable], scope: Scope, *, proven: bool
 ) -> Verdict:
     """No room now: how many of the minimum the nearest domain holds."""
     index = rows.index
     wants = task.least or 1
     grouped = any(unit.tier is not None for unit in task.units)
-    holding = Holding(rows, task, tables)
+    holding = ClosestFit(rows, task, tables)
     hard = task.limit.tier is not None
     if hard:
         nearest, holds = _nearest(rows, task, holding, scope)
@@ -162,7 +162,7 @@ def _in_groups(task: Task) -> str:
 
 
 def _nearest(
-    rows: Rows, task: Task, holding: "Holding", scope: Scope
+    rows: Rows, task: Task, holding: "ClosestFit", scope: Scope
 ) -> tuple[DomainId | None, int]:
     """The allowed domain that holds most of the minimum; the lowest tier, then the name."""
     index = rows.index
@@ -188,15 +188,15 @@ def _nearest(
     return index.domains[best].name, most
 
 
-class Holding:
+class ClosestFit:
     """How many pods of the minimum domains hold, exactly as far as a budget goes."""
 
-    def __init__(self, rows: Rows, task: Task, tables: Sequence[Table]) -> None:
+    def __init__(self, rows: Rows, task: Task, tables: Sequence[ShapeTable]) -> None:
         self._least = tuple(unit.least for unit in task.units)
         self.upper = np.zeros(rows.index.root + 1, dtype=np.int64)
         """At most so many per domain: shape by shape, in whole groups."""
         for unit, table in zip(task.units, tables, strict=True):
-            room: Room = table
+            room: DomainRoom = table
             if unit.tier is not None:
                 anchor = None if unit.anchor in (None, NOWHERE) else unit.anchor
                 room = WholeGroups(rows.index, table, tier=unit.tier, size=unit.size, anchor=anchor)

@@ -7,9 +7,9 @@ from typing import Final
 from global_sched.shared.model.quantity import counted, format_quantity
 from global_sched.shared.model.resources import PODS
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Task, Unit
-from global_sched.shared.placement.request.node_match import class_takes, is_device
+from global_sched.shared.placement.request.node_match import is_device, node_class_admits
 
 _MOST_STEPS: Final = 2_000_000
 """Nodes looked at for one explanation; domains after that, the farthest ones, get no numbers."""
@@ -28,7 +28,7 @@ class _Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Short:
+class _Shortage:
     """What has to free for pods of one unit, on how many nodes; `homeless` have no node at all."""
 
     amounts: Mapping[int, int]
@@ -44,7 +44,7 @@ class _Short:
 class _Bench:
     """The nodes of some domains, filled on paper."""
 
-    def __init__(self, rows: Rows, tables: Sequence[Table], domain: int) -> None:
+    def __init__(self, rows: Rows, tables: Sequence[ShapeTable], domain: int) -> None:
         self._rows = rows
         self._tables = tables
         self._nodes = [
@@ -73,7 +73,7 @@ class _Bench:
                 left -= min(cap, left)
         return left
 
-    def short(self, unit: Unit, pods: int) -> _Short:
+    def short(self, unit: Unit, pods: int) -> _Shortage:
         """The least that has to free for so many more pods, one on a node."""
         lacks = sorted(
             (self._weight(unit, lack), at, lack)
@@ -90,7 +90,7 @@ class _Bench:
             self._take(unit, at, used, 1)
             if nodes == pods:
                 break
-        return _Short(amounts, nodes, pods - nodes)
+        return _Shortage(amounts, nodes, pods - nodes)
 
     def _take(self, unit: Unit, at: int, nodes: int, each: int) -> None:
         """Pods on some of equal nodes, which are no longer equal to the others then."""
@@ -124,25 +124,25 @@ class _Bench:
         return lack
 
     def _goes(self, unit: Unit, one: _Nodes) -> bool:
-        kind = self._rows.ground.classes[self._rows.kind[one.row]]
-        return class_takes(kind, self._tables[unit.at].shape)
+        kind = self._rows.baseline.classes[self._rows.kind[one.row]]
+        return node_class_admits(kind, self._tables[unit.at].shape)
 
     def _weight(self, unit: Unit, lack: _Lack) -> tuple[int, int]:
         """Devices first, then the parts of a request."""
-        axis = self._rows.ground.topology.axis
+        axis = self._rows.baseline.topology.axis
         request = dict(self._tables[unit.at].request or ())
         devices = sum(n for p, n in lack if is_device(axis[p]))
         return devices, sum(1000 * n // max(1, request[p]) for p, n in lack)
 
 
-class Freeing:
+class Shortfall:
     """What would have to free, domain by domain, for one task."""
 
-    def __init__(self, rows: Rows, task: Task, tables: Sequence[Table]) -> None:
+    def __init__(self, rows: Rows, task: Task, tables: Sequence[ShapeTable]) -> None:
         self._rows, self._task, self._tables = rows, task, tables
-        self._axis = rows.ground.topology.axis
+        self._axis = rows.baseline.topology.axis
         self._steps = 0
-        self._groups: dict[tuple[str, int], tuple[int, list[tuple[Unit, _Short]]]] = {}
+        self._groups: dict[tuple[str, int], tuple[int, list[tuple[Unit, _Shortage]]]] = {}
 
     def text(self, domain: int) -> str:
         """The least that would have to free for the pods, or for one more group, that it lacks."""
@@ -205,7 +205,7 @@ class Freeing:
 
     def _group_in(
         self, units: list[Unit], at: int, wanted: int
-    ) -> tuple[int, list[tuple[Unit, _Short]]]:
+    ) -> tuple[int, list[tuple[Unit, _Shortage]]]:
         """Whole groups on the nodes of one domain, and what one more lacks there."""
         key = (units[0].family or f"#{units[0].at}", at)
         if key not in self._groups:
@@ -221,10 +221,10 @@ class Freeing:
                 self._groups[key] = wanted, []
         return self._groups[key]
 
-    def _weight(self, shorts: Sequence[tuple[Unit, _Short]]) -> tuple[int, ...]:
+    def _weight(self, shorts: Sequence[tuple[Unit, _Shortage]]) -> tuple[int, ...]:
         return tuple(map(sum, zip(*(short.weight(self._axis) for _, short in shorts), strict=True)))
 
-    def _said(self, shorts: Sequence[_Short]) -> str:
+    def _said(self, shorts: Sequence[_Shortage]) -> str:
         """What has to free. Whoever frees anything else frees a pod's place with it."""
         amounts: dict[int, int] = {}
         for short in shorts:

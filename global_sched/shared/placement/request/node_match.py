@@ -11,12 +11,12 @@ from global_sched.shared.placement.sentinels import MOST_PODS_COUNTED
 _PLAIN = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
 
 
-def class_takes(kind: NodeClass, shape: PodShape) -> bool:
+def node_class_admits(kind: NodeClass, shape: PodShape) -> bool:
     """Whether pods of a shape may go to nodes of a class, apart from room."""
-    return kind.schedulable and class_problem(kind, shape) == ""
+    return kind.schedulable and node_class_problem(kind, shape) == ""
 
 
-def class_problem(kind: NodeClass, shape: PodShape) -> str:
+def node_class_problem(kind: NodeClass, shape: PodShape) -> str:
     """Why pods of a shape may not go to nodes of a class (a cordon left out); empty if they may."""
     labels = dict(kind.labels)
     for key, value in shape.selector:
@@ -38,7 +38,7 @@ def is_device(resource: str) -> bool:
     return resource not in _PLAIN and not resource.startswith("hugepages-")
 
 
-def least_choice(tier: int, gang: Gang, amounts: Amounts) -> tuple[int, int, int, int]:
+def scarcity_key(tier: int, gang: Gang, amounts: Amounts) -> tuple[int, int, int, int]:
     """Sorts room first that can be had in fewest places: in lower tiers, then for larger pods.
 
     Pods are compared by their devices, then CPU, then memory; the largest of the gang counts.
@@ -68,7 +68,7 @@ def request_on(axis: tuple[str, ...], shape: PodShape) -> Request | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShapeOn:
+class ShapeOnAxis:
     """A shape on one axis, before nodes of some classes.
 
     `request` is None when no node has one of the resources; `asking` leaves amounts of 0 out.
@@ -93,13 +93,13 @@ class ShapeOn:
     """The most of it on a node, whatever is free there."""
 
 
-def shape_on(axis: tuple[str, ...], classes: tuple[NodeClass, ...], shape: PodShape) -> ShapeOn:
+def shape_on(axis: tuple[str, ...], classes: tuple[NodeClass, ...], shape: PodShape) -> ShapeOnAxis:
     """The shape on that axis."""
     request, asked = request_on(axis, shape), set(shape.requests.names())
     asking = tuple([(p, amount) for p, amount in request or () if amount])
     scarce = tuple([(p, amount) for p, amount in asking if is_device(axis[p])])
     cpu_at = axis.index("cpu") if scarce and "cpu" in axis else None
-    return ShapeOn(
+    return ShapeOnAxis(
         request=request,
         asking=asking,
         scarce_first=tuple(sorted(asking, key=lambda item: not is_device(axis[item[0]]))),
@@ -110,21 +110,21 @@ def shape_on(axis: tuple[str, ...], classes: tuple[NodeClass, ...], shape: PodSh
         devices=tuple(
             [at for at, name in enumerate(axis) if is_device(name) and name not in asked]
         ),
-        takes=tuple([class_takes(kind, shape) for kind in classes]),
+        takes=tuple([node_class_admits(kind, shape) for kind in classes]),
         limit=shape.most_per_node() or MOST_PODS_COUNTED,
     )
 
 
-class Shapes:
+class ShapesOnAxis:
     """The shapes that were asked of clusters alike, each worked out once."""
 
     __slots__ = ("_axis", "_classes", "_known")
 
     def __init__(self, axis: tuple[str, ...], classes: tuple[NodeClass, ...]) -> None:
         self._axis, self._classes = axis, classes
-        self._known: dict[PodShape, ShapeOn] = {}
+        self._known: dict[PodShape, ShapeOnAxis] = {}
 
-    def of(self, shape: PodShape) -> ShapeOn:
+    def of(self, shape: PodShape) -> ShapeOnAxis:
         """The shape there. The oldest go when there are many, since shapes come from users."""
         found = self._known.get(shape)
         if found is None:

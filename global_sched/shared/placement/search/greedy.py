@@ -4,12 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from global_sched.shared.placement.capacity.domain_room import Measured, Room, Still, WholeGroups
+from global_sched.shared.placement.capacity.domain_room import (
+    DomainRoom,
+    FrozenRoom,
+    RankedRoom,
+    WholeGroups,
+)
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import NOWHERE, Task, Unit
 from global_sched.shared.placement.search.lagrangian_bound import Plan
-from global_sched.shared.placement.search.one_shape_exact import Closest
+from global_sched.shared.placement.search.one_shape_exact import OneShapeOptimum
 from global_sched.shared.placement.search.pair_costs import Part
 from global_sched.shared.placement.search.select_domain import Scope, choose, top_of
 from global_sched.shared.placement.search.select_nodes import fill
@@ -19,7 +24,7 @@ from global_sched.shared.placement.search.trial import Draft
 class Greedy:
     """Places the units of a task without looking back. Tables follow before they are read."""
 
-    def __init__(self, rows: Rows, task: Task, tables: Sequence[Table]) -> None:
+    def __init__(self, rows: Rows, task: Task, tables: Sequence[ShapeTable]) -> None:
         self.rows = rows
         self.index = rows.index
         self.task = task
@@ -28,7 +33,7 @@ class Greedy:
         """Rooms in whole groups, for the rows as they were after so many changes."""
         self._known_at = -1
 
-    def room(self, at: int) -> Measured:
+    def room(self, at: int) -> RankedRoom:
         """The room of a unit now: whole groups only, where they need a domain of their own."""
         unit, table = self.task.units[at], self.tables[at]
         if unit.tier is None:
@@ -90,7 +95,7 @@ class Greedy:
                 elif held:
                     parts = self._beside(room, domain, pods, held)
                 else:
-                    parts = Closest(self.index, room, pods).split(domain, pods)
+                    parts = OneShapeOptimum(self.index, room, pods).split(domain, pods)
                 self.put(draft, unit, table, parts, scatter=False)
             if draft.count(unit) < wanted[at]:
                 draft.undo()
@@ -165,7 +170,7 @@ class Greedy:
                 table.follow()
                 if int(table.sums[top]) < pods:
                     break
-                parts = Closest(self.index, table, pods).split(top, pods)
+                parts = OneShapeOptimum(self.index, table, pods).split(top, pods)
                 self.put(draft, one, table, parts, scatter=False)
             else:
                 return groups
@@ -174,7 +179,7 @@ class Greedy:
             groups -= 1
         return 0
 
-    def _beside(self, room: Room, domain: int, pods: int, held: dict[int, int]) -> list[Part]:
+    def _beside(self, room: DomainRoom, domain: int, pods: int, held: dict[int, int]) -> list[Part]:
         """Where most pods of the other units are, first."""
         parts: list[Part] = []
         stack = [(domain, pods)]
@@ -199,7 +204,7 @@ class Greedy:
         return parts
 
     def put(
-        self, draft: Draft, unit: Unit, table: Table, parts: Sequence[Part], *, scatter: bool
+        self, draft: Draft, unit: Unit, table: ShapeTable, parts: Sequence[Part], *, scatter: bool
     ) -> None:
         """Put pods on the own nodes of each domain. The tables follow when they are read next."""
         for domain, pods in parts:
@@ -215,7 +220,7 @@ class Greedy:
         for at in self.orders(self.index.root, wanted)[-1]:
             unit, table = self.task.units[at], self.tables[at]
             self.follow()
-            parts = choose(self.index, Still(table), unit.least, unit.least, scope)
+            parts = choose(self.index, FrozenRoom(table), unit.least, unit.least, scope)
             if parts is None:
                 draft.undo()
                 self.follow()
@@ -225,15 +230,15 @@ class Greedy:
         return draft
 
     def whole_groups(
-        self, unit: Unit, room: Measured, least: int, most: int, scope: Scope
+        self, unit: Unit, room: RankedRoom, least: int, most: int, scope: Scope
     ) -> list[Part] | None:
         """Domains for pods of one unit: surplus in whole groups."""
-        still = Still(room)
+        still = FrozenRoom(room)
         parts = choose(self.index, still, least, most, scope)
         pods = sum(part[1] for part in parts or ())
         odd = pods % unit.size if unit.size > 1 else 0
         if odd and least < pods < most:
-            still = Still(room)
+            still = FrozenRoom(room)
             parts = choose(self.index, still, least, max(least, pods - odd), scope)
         return parts
 
@@ -276,7 +281,7 @@ class Greedy:
             for one in members:
                 self.follow()
                 table, pods = self.tables[one.at], groups * one.size
-                parts = choose(self.index, Still(table), pods, pods, scope)
+                parts = choose(self.index, FrozenRoom(table), pods, pods, scope)
                 if parts is None:
                     draft.back_to(start)
                     groups //= 2
@@ -297,7 +302,7 @@ class Greedy:
             pods = min(left, int(room.sums[domain])) // unit.size * unit.size
             if not pods:
                 continue
-            parts = Closest(self.index, room, pods).split(domain, pods)
+            parts = OneShapeOptimum(self.index, room, pods).split(domain, pods)
             self.put(draft, unit, table, parts, scatter=False)
             left -= pods
             if left < unit.size:

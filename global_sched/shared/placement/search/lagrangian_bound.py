@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.shared.placement.capacity.domain_room import Ints, Room
+from global_sched.shared.placement.capacity.domain_room import DomainRoom, Ints
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Unit
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
@@ -33,7 +33,7 @@ Plan = list[tuple[int, tuple[int, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sharper:
+class LagrangianBound:
     """Bounds by domain, in the domains' order, and for each what the leaves took at its prices."""
 
     costs: Ints
@@ -45,10 +45,12 @@ class Totals:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = ref(rows)
-        ground = rows.ground
-        self.sums = np.zeros((ground.index.root + 1, len(ground.topology.axis)), dtype=np.float64)
+        baseline = rows.baseline
+        self.sums = np.zeros(
+            (baseline.index.root + 1, len(baseline.topology.axis)), dtype=np.float64
+        )
         np.add.at(
-            self.sums, ground.places, ground.matrix * ground.sizes[:, None].astype(np.float64)
+            self.sums, baseline.places, baseline.matrix * baseline.sizes[:, None].astype(np.float64)
         )
         self._at = 0
 
@@ -81,16 +83,16 @@ def totals_of(rows: Rows) -> Floats:
     return known.follow()
 
 
-def sharper_costs(
+def lagrangian_costs(
     index: TreeIndex,
     units: Sequence[Unit],
-    tables: Sequence[Table],
-    rooms: Sequence[Room],
+    tables: Sequence[ShapeTable],
+    rooms: Sequence[DomainRoom],
     wanted: Sequence[int],
     free: Floats,
     domains: Ints,
     target: int,
-) -> Sharper | None:
+) -> LagrangianBound | None:
     """At least so much is the sum over pairs in each of several domains of one tier.
 
     None where their children are not leaves, or where it would take too long. The prices aim at
@@ -129,7 +131,7 @@ def sharper_costs(
             for leaf in order.tolist()
             if chosen[at, leaf]
         ]
-    return Sharper(costs, plans)
+    return LagrangianBound(costs, plans)
 
 
 def _grid(units: Sequence[Unit], wanted: Sequence[int], leaf_tier: int) -> Ints | None:
@@ -151,7 +153,11 @@ def _grid(units: Sequence[Unit], wanted: Sequence[int], leaf_tier: int) -> Ints 
 
 
 def _usable(
-    grid: Ints, tables: Sequence[Table], rooms: Sequence[Room], free: Floats, leaves: Ints
+    grid: Ints,
+    tables: Sequence[ShapeTable],
+    rooms: Sequence[DomainRoom],
+    free: Floats,
+    leaves: Ints,
 ) -> NDArray[np.bool_]:
     """Which vectors may fit on each leaf: unit by unit, and in all they ask for together."""
     usable = np.ones((len(leaves), len(grid)), dtype=np.bool_)

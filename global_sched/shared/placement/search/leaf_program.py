@@ -16,9 +16,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.shared.placement.capacity.domain_room import Ints, Room
+from global_sched.shared.placement.capacity.domain_room import DomainRoom, Ints
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import NOWHERE, Task
 from global_sched.shared.placement.search.greedy import Greedy
 from global_sched.shared.placement.search.lagrangian_bound import Floats, Plan, totals_of
@@ -89,15 +89,15 @@ class _Counted:
 
 
 @dataclass(slots=True)
-class Flat:
+class LeafProgram:
     """The program for some units and numbers of pods in domains of one tier, for the rows now."""
 
     rows: Rows
     fan: Fan
     tier: int
     task: Task
-    tables: Sequence[Table]
-    rooms: Sequence[Room]
+    tables: Sequence[ShapeTable]
+    rooms: Sequence[DomainRoom]
     wanted: Vector
     grid: Grid
     free: Floats
@@ -283,14 +283,14 @@ class Flat:
         return found
 
 
-def flat_of(
+def leaf_program_of(
     rows: Rows,
     task: Task,
-    tables: Sequence[Table],
-    rooms: Sequence[Room],
+    tables: Sequence[ShapeTable],
+    rooms: Sequence[DomainRoom],
     wanted: tuple[int, ...],
     domains: Ints,
-) -> Flat | None:
+) -> LeafProgram | None:
     """The program for these domains of one tier; None where it cannot say or would take too long.
 
     That is where their children are not leaves, vectors are many, or sums would be too large.
@@ -313,7 +313,7 @@ def flat_of(
     grid = _grid(wanted, steps)
     if grid is None or len(grid.vectors) < 2:
         return None
-    return Flat(rows, fan, tier, task, tables, rooms, wanted, grid, totals_of(rows))
+    return LeafProgram(rows, fan, tier, task, tables, rooms, wanted, grid, totals_of(rows))
 
 
 def _first_of(usable: Usable, most: int) -> tuple[Ints, Usable]:
@@ -356,10 +356,10 @@ Rank = tuple[int, int, int, int]
 
 
 @dataclass(slots=True)
-class ByLeaves:
-    """Finds the placement of least rank with the program of `Flat`."""
+class LeafProgramSearch:
+    """Finds the placement of least rank with the program of `LeafProgram`."""
 
-    flat: Flat
+    flat: LeafProgram
     plain: Greedy
     budget: Budget
     stuck: bool = False

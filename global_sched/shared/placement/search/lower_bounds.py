@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from global_sched.shared.placement.capacity.domain_room import Ints, Room, Together
-from global_sched.shared.placement.search.one_shape_exact import Closest
+from global_sched.shared.placement.capacity.domain_room import DomainRoom, Ints, PooledRoom
+from global_sched.shared.placement.search.one_shape_exact import OneShapeOptimum
 from global_sched.shared.placement.sentinels import MOST_PODS_EXACT
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
 
 def least_costs(
-    index: TreeIndex, rooms: Sequence[Room], wanted: Sequence[int], domains: Ints
+    index: TreeIndex, rooms: Sequence[DomainRoom], wanted: Sequence[int], domains: Ints
 ) -> Ints:
     """At least so much is the sum over pairs in each of several domains of one tier.
 
@@ -31,7 +31,7 @@ def least_costs(
         return np.zeros(len(domains), dtype=np.int64)
     if not any(index.children[at] for at in domains.tolist()):
         return np.full(len(domains), tier * (pods * (pods - 1) // 2), dtype=np.int64)
-    alone = [Closest(index, room, number).costs(domains, number) for room, number in asked]
+    alone = [OneShapeOptimum(index, room, number).costs(domains, number) for room, number in asked]
     if len(asked) == 1:
         return alone[0]
     apart: Ints = np.sum(alone, axis=0)
@@ -45,11 +45,11 @@ def least_costs(
                 + tier * first * second
                 - np.minimum(beside, (tier - index.height[0]) * first * second)
             )
-    together = Together([room for room, _ in asked], [number for _, number in asked])
-    return np.maximum(apart, Closest(index, together, pods).costs(domains, pods))
+    together = PooledRoom([room for room, _ in asked], [number for _, number in asked])
+    return np.maximum(apart, OneShapeOptimum(index, together, pods).costs(domains, pods))
 
 
-def _most_beside(index: TreeIndex, room: Room, pods: int) -> Ints:
+def _most_beside(index: TreeIndex, room: DomainRoom, pods: int) -> Ints:
     """Per domain how many tiers one more pod in it can save at best, over pairs with these pods."""
     tiers = index.heights_of
     saved = np.zeros(index.root + 1, dtype=np.int64)

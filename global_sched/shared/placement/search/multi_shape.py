@@ -10,18 +10,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from global_sched.shared.placement.capacity.domain_room import Ints, Room
+from global_sched.shared.placement.capacity.domain_room import DomainRoom, Ints
 from global_sched.shared.placement.request.compile import NOWHERE
 from global_sched.shared.placement.search.greedy import Greedy
 from global_sched.shared.placement.search.lagrangian_bound import (
+    LagrangianBound,
     Plan,
-    Sharper,
-    sharper_costs,
+    lagrangian_costs,
     totals_of,
 )
-from global_sched.shared.placement.search.leaf_program import ByLeaves, Flat, flat_of
+from global_sched.shared.placement.search.leaf_program import (
+    LeafProgram,
+    LeafProgramSearch,
+    leaf_program_of,
+)
 from global_sched.shared.placement.search.lower_bounds import least_costs
-from global_sched.shared.placement.search.multi_shape_exact import Nearest, Share
+from global_sched.shared.placement.search.multi_shape_exact import MultiShapeOptimum, Share
 from global_sched.shared.placement.search.node_packing import Budget
 from global_sched.shared.placement.search.pair_costs import sum_of_pairs
 from global_sched.shared.placement.search.select_domain import Scope, top_of
@@ -67,7 +71,7 @@ class _Tight:
         return int(self.room[place]), int(self.slack[place])
 
 
-class Several:
+class MultiShapeSearch:
     """Places the units of a task together."""
 
     def __init__(self, plain: Greedy, limit: int) -> None:
@@ -146,7 +150,7 @@ class Several:
             np.sum([table.sums[candidates] for table in self.tables], axis=0),
             np.sum([table.slack[candidates] for table in self.tables], axis=0),
         )
-        flat = flat_of(self.rows, self.task, self.tables, rooms, wanted, candidates)
+        flat = leaf_program_of(self.rows, self.task, self.tables, rooms, wanted, candidates)
         if flat is not None and flat.quick:
             unknown = np.zeros(len(candidates), dtype=np.int64)
             if len(candidates) > _FEW_CANDIDATES:
@@ -161,14 +165,14 @@ class Several:
         self,
         candidates: Ints,
         wanted: _Vector,
-        rooms: Sequence[Room],
+        rooms: Sequence[DomainRoom],
         tight: _Tight,
-        flat: Flat | None,
+        flat: LeafProgram | None,
     ) -> Search:
         """Domain by domain, from the lowest bound: plainly, then, where that is dearer, exactly."""
         search = Search()
         bounds = least_costs(self.index, rooms, wanted, candidates)
-        sharp: Sharper | None = None
+        sharp: LagrangianBound | None = None
         asked = False
         left = np.lexsort((candidates, tight.slack, tight.room, bounds)).tolist()
         while left:
@@ -207,11 +211,11 @@ class Several:
         return search
 
     def _by_leaves(
-        self, flat: Flat, bounds: Ints, tight: _Tight, candidates: Ints
+        self, flat: LeafProgram, bounds: Ints, tight: _Tight, candidates: Ints
     ) -> Search | None:
         """The closest by the program over leaves; None where that cannot say."""
         numbers = (bounds, tight.room, tight.slack, candidates)
-        by_leaves = ByLeaves(flat, self.plain, self._to_find)
+        by_leaves = LeafProgramSearch(flat, self.plain, self._to_find)
         closest = by_leaves.closest(list(zip(*(x.tolist() for x in numbers), strict=True)))
         if by_leaves.stuck:
             return None
@@ -221,14 +225,14 @@ class Several:
         return Search(Found(rank, rank[3], draft))
 
     def _sharper(
-        self, candidates: Ints, wanted: _Vector, rooms: Sequence[Room], target: int
-    ) -> Sharper | None:
+        self, candidates: Ints, wanted: _Vector, rooms: Sequence[DomainRoom], target: int
+    ) -> LagrangianBound | None:
         """Better bounds, and what to try, once the quick ones are found too low."""
         if any(unit.family for unit in self.task.units):
             return None
         units = self.task.units
         free = totals_of(self.rows)
-        return sharper_costs(
+        return lagrangian_costs(
             self.index, units, self.tables, rooms, wanted, free, candidates, target
         )
 
@@ -256,7 +260,7 @@ class Several:
         budget = self._to_improve if known else self._to_find
         if not budget.left:
             return plain, False
-        exact = Nearest(self.rows, self.task.units, self.tables, wanted, budget)
+        exact = MultiShapeOptimum(self.rows, self.task.units, self.tables, wanted, budget)
         shares = exact.solve(domain, min(known, default=None))
         if not exact.complete:
             budget.left = 0
@@ -271,7 +275,7 @@ class Several:
         parts = [(self.rows.domain[step.row], step.nodes * step.pods) for step in draft.steps]
         return sum_of_pairs(self.index, parts)
 
-    def _apply(self, exact: Nearest, shares: Sequence[Share]) -> Draft:
+    def _apply(self, exact: MultiShapeOptimum, shares: Sequence[Share]) -> Draft:
         draft = Draft(self.rows)
         for node in exact.assign(shares):
             row = node.row

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Unit
 from global_sched.shared.placement.search.math.max_plus import Front
 from global_sched.shared.placement.search.node_packing import Budget, NodePods, Packer, Vector
@@ -54,14 +54,14 @@ class _Grid:
     pairs: NDArray[np.int64]
 
 
-class Nearest:
+class MultiShapeOptimum:
     """Exact answers for some units and numbers of pods, for the rows as they are now."""
 
     def __init__(
         self,
         rows: Rows,
         units: Sequence[Unit],
-        tables: Sequence[Table],
+        tables: Sequence[ShapeTable],
         wanted: Vector,
         budget: Budget,
     ) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from global_sched.shared.placement.capacity.baseline import SortKey
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import NOWHERE, Unit
 from global_sched.shared.placement.search.math.max_plus import (
     Front,
@@ -75,7 +75,7 @@ class Packer:
 
     rows: Rows
     units: Sequence[Unit]
-    tables: Sequence[Table]
+    tables: Sequence[ShapeTable]
     wanted: Vector
     budget: Budget
     last: int = field(init=False)

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from global_sched.shared.placement.capacity.domain_room import Ints, Room
-from global_sched.shared.placement.search.math.lagrangian_split import Child, cheapest
+from global_sched.shared.placement.capacity.domain_room import DomainRoom, Ints
+from global_sched.shared.placement.search.math.lagrangian_split import Child, min_plus_entry
 from global_sched.shared.placement.search.math.min_plus import less, merge, share_of
+from global_sched.shared.placement.search.math.min_plus import max_pairs as max_pairs_of
 from global_sched.shared.placement.search.math.min_plus import pairs as pairs_of
-from global_sched.shared.placement.search.math.min_plus import together as together_of
 from global_sched.shared.placement.search.pair_costs import (
     Part,
     fill_largest,
@@ -35,7 +35,7 @@ class _Stage:
 
 
 @dataclass(slots=True)
-class Closest:
+class OneShapeOptimum:
     """Least sums of tiers over all pairs of pods, and the splits that reach them.
 
     A pair counts the tier of the smallest domain around both pods. All answers are for the table as
@@ -43,7 +43,7 @@ class Closest:
     """
 
     index: TreeIndex
-    room: Room
+    room: DomainRoom
     most: int
     _full: Ints | None = None
     _costs: dict[int, Ints] = field(default_factory=dict)
@@ -215,8 +215,10 @@ class Closest:
             return self._whole(domain, height * pairs)
         if self._flat(domain):
             inner = self.index.height[children[0][0]]
-            together = together_of(np.array([room for _, room in children], dtype=np.int64), limit)
-            return self._whole(domain, height * pairs - (height - inner) * together)
+            max_pairs = max_pairs_of(
+                np.array([room for _, room in children], dtype=np.int64), limit
+            )
+            return self._whole(domain, height * pairs - (height - inner) * max_pairs)
         gain: Ints = np.zeros(1, dtype=np.int64)
         stages: list[_Stage] = []
         for child, _ in children:
@@ -292,7 +294,7 @@ class Closest:
         groups = self._groups(domain)
         asked = [self._child(domain, group, pods) for group in groups]
         asked.append(Child(np.zeros(min(self.room.own(domain), pods) + 1, dtype=np.int64)))
-        shares = cheapest(asked, pods, known)
+        shares = min_plus_entry(asked, pods, known)
         if shares is None:
             return fill_largest(self._children(domain), pods)
         return [
@@ -318,8 +320,8 @@ class Closest:
         apart = self.index.height[domain] * pairs_of(most)
         if len(group) > 1:
             saved = self.index.height[domain] - self.index.height[child]
-            together = together_of(np.array([room for _, room in group], dtype=np.int64), most)
-            return Child(self._whole(child, -saved * together))
+            max_pairs = max_pairs_of(np.array([room for _, room in group], dtype=np.int64), most)
+            return Child(self._whole(child, -saved * max_pairs))
 
         def exactly() -> Ints:
             return less(self._vector(child)[: most + 1], apart)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from global_sched.shared.placement.capacity.domain_room import Ints
-from global_sched.shared.placement.search.math.min_plus import pairs, together
+from global_sched.shared.placement.search.math.min_plus import max_pairs, pairs
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
 
@@ -26,7 +26,7 @@ def least_costs(index: TreeIndex, sums: Ints, domain: int, most: int) -> Ints:
     """The same for 0 to `most` pods."""
     costs: Ints = index.height[domain] * pairs(most)
     for saved, rooms in _tiers(index, sums, domain, most):
-        costs = costs - saved * together(rooms, most)
+        costs = costs - saved * max_pairs(rooms, most)
     return costs
 
 

@@ -4,10 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from global_sched.shared.placement.capacity.domain_room import Ints, Measured, Room, Still
+from global_sched.shared.placement.capacity.domain_room import (
+    DomainRoom,
+    FrozenRoom,
+    Ints,
+    RankedRoom,
+)
 from global_sched.shared.placement.request.compile import Limit
 from global_sched.shared.placement.result import Glance
-from global_sched.shared.placement.search.one_shape_exact import Closest
+from global_sched.shared.placement.search.one_shape_exact import OneShapeOptimum
 from global_sched.shared.placement.search.pair_costs import Part
 from global_sched.shared.placement.sentinels import MOST_PODS_EXACT
 from global_sched.shared.placement.tree.domain_index import TreeIndex
@@ -33,7 +38,7 @@ def top_of(index: TreeIndex, at: int, limit: Limit) -> int | None:
     return allowed[-1] if allowed else None
 
 
-def room_in(index: TreeIndex, table: Room, scope: Scope) -> int:
+def room_in(index: TreeIndex, table: DomainRoom, scope: Scope) -> int:
     """The most pods that any allowed domain holds."""
     if scope.around is not None:
         top = top_of(index, scope.around, scope.limit)
@@ -49,7 +54,7 @@ def room_in(index: TreeIndex, table: Room, scope: Scope) -> int:
     return best
 
 
-def glance(index: TreeIndex, table: Room, least: int, limit: Limit) -> Glance:
+def glance(index: TreeIndex, table: DomainRoom, least: int, limit: Limit) -> Glance:
     """The lowest tier with a domain for so many pods, as `choose` would find it."""
     sums = table.sums
     whole = int(sums[index.root])
@@ -68,7 +73,7 @@ def glance(index: TreeIndex, table: Room, least: int, limit: Limit) -> Glance:
 
 
 def choose(
-    index: TreeIndex, table: Still, least: int, most: int, scope: Scope
+    index: TreeIndex, table: FrozenRoom, least: int, most: int, scope: Scope
 ) -> list[Part] | None:
     """Pods per domain, for nodes that hang directly on it; None when `least` fits nowhere.
 
@@ -89,7 +94,7 @@ def choose(
     return _spread(index, table, domain, most, domain if top is None else top)
 
 
-def _domain(index: TreeIndex, table: Still, least: int, most: int, scope: Scope) -> int | None:
+def _domain(index: TreeIndex, table: FrozenRoom, least: int, most: int, scope: Scope) -> int | None:
     inside = None if scope.within == index.root else index.under(scope.within)
     for tier, first, after in index.slices:
         if scope.limit.tier is not None and tier > scope.limit.tier:
@@ -105,7 +110,7 @@ def _domain(index: TreeIndex, table: Still, least: int, most: int, scope: Scope)
     return None
 
 
-def _best(index: TreeIndex, table: Still, candidates: Ints, least: int, most: int) -> int:
+def _best(index: TreeIndex, table: FrozenRoom, candidates: Ints, least: int, most: int) -> int:
     """The best of several domains of one tier, which ascend by name and hold the least."""
     if len(candidates) == 1:
         return int(candidates[0])
@@ -119,27 +124,27 @@ def _best(index: TreeIndex, table: Still, candidates: Ints, least: int, most: in
         and target <= MOST_PODS_EXACT
         and not index.childless(int(kept[0]), int(kept[-1]))
     ):
-        closest = Closest(index, table, target)
+        closest = OneShapeOptimum(index, table, target)
         costs = closest.costs(kept, target, least_only=True)
         first = int(costs.argmin())
         equal = costs == costs[first]
         if np.count_nonzero(equal) == 1:
             return int(kept[first])
         kept = kept[equal]
-    lean = table.lean[kept] >= target
-    if lean.any():
-        kept = kept[lean]
+    device_free = table.device_free[kept] >= target
+    if device_free.any():
+        kept = kept[device_free]
     room = table.sums[kept]
     kept = kept[room == room.min()]
     return int(kept[table.slack[kept].argmin()])
 
 
-def _spread(index: TreeIndex, table: Still, domain: int, most: int, top: int) -> list[Part]:
+def _spread(index: TreeIndex, table: FrozenRoom, domain: int, most: int, top: int) -> list[Part]:
     """Fill a domain, then the domains around it, up to the top."""
     chain = index.chain[domain]
     # Where groups stay whole a domain may hold fewer pods than one within it.
     here = min(most, *(int(table.sums[at]) for at in chain[: chain.index(top) + 1]))
-    closest = Closest(index, table, most)
+    closest = OneShapeOptimum(index, table, most)
     parts = closest.split(domain, here)
     left = most - here
     at = domain
@@ -154,7 +159,7 @@ def _spread(index: TreeIndex, table: Still, domain: int, most: int, top: int) ->
 
 
 def _scatter(
-    index: TreeIndex, table: Measured, least: int, most: int, within: int
+    index: TreeIndex, table: RankedRoom, least: int, most: int, within: int
 ) -> list[Part] | None:
     """Nodes outside any domain first, then the fullest domains, so that large ones stay free.
 
@@ -164,7 +169,7 @@ def _scatter(
     if held < least:
         return None
     here = min(most, held)
-    sums = table.lean if int(table.lean[within]) >= here else table.sums
+    sums = table.device_free if int(table.device_free[within]) >= here else table.sums
     parts: list[Part] = []
     _collect(index, sums, table.slack, within, here, parts)
     if most > held and within != index.root:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.node_order import Line, Rank, Room
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.node_order import NodeOrder, Rank, RowRoom
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 
 _FEW_ROWS = 64
 """So many rows are put in order anew for every pod."""
@@ -14,7 +14,7 @@ Chosen = tuple[int, int, int]
 """(row, nodes, pods on each)."""
 
 
-def fill(rows: Rows, table: Table, domain: int, pods: int, *, scatter: bool) -> list[Chosen]:
+def fill(rows: Rows, table: ShapeTable, domain: int, pods: int, *, scatter: bool) -> list[Chosen]:
     """Nodes for pods that fit on the domain's own nodes.
 
     Packed: as few nodes as possible, and for the last pods the tightest node that takes them.
@@ -31,13 +31,13 @@ def fill(rows: Rows, table: Table, domain: int, pods: int, *, scatter: bool) -> 
         if (cap := table.cap(row)) > 0
     ]
     if not table.always_lean:
-        lean = [item for item in room if table.is_lean(item[2])]
-        if sum([cap * nodes for cap, _, _, nodes in lean]) >= pods:
-            room = lean
+        device_free = [item for item in room if table.is_lean(item[2])]
+        if sum([cap * nodes for cap, _, _, nodes in device_free]) >= pods:
+            room = device_free
     return _packed(room, pods)
 
 
-def _line(rows: Rows, table: Table, domain: int) -> Iterable[Room]:
+def _line(rows: Rows, table: ShapeTable, domain: int) -> Iterable[RowRoom]:
     """A domain's own rows in the order in which scattered pods take them.
 
     Nodes where no device that the shape does not ask for lies idle; then where it costs other pods
@@ -51,31 +51,31 @@ def _line(rows: Rows, table: Table, domain: int) -> Iterable[Room]:
         return [(rank[4], rank[5], row, rows.count[row]) for rank, row in order]
     line = table.lines.get(domain)
     if line is None:
-        line = table.lines[domain] = Line(rows, domain, partial(_ranks, rows, table))
+        line = table.lines[domain] = NodeOrder(rows, domain, partial(_ranks, rows, table))
     scarcity = rows.scarcity
     return line.room((scarcity, rows.renewals if scarcity is None else scarcity.stamp))
 
 
-def _ranks(rows: Rows, table: Table, numbers: Sequence[int]) -> list[Rank | None]:
+def _ranks(rows: Rows, table: ShapeTable, numbers: Sequence[int]) -> list[Rank | None]:
     """What orders rows; None for one that takes no pod."""
     caps = [table.cap(row) for row in numbers]
     priced = rows.scarcity is not None
     taking = [row for row, cap in zip(numbers, caps, strict=True) if cap > 0] if priced else []
     costs = table.costs(taking)
-    lean = table.always_lean
+    device_free = table.always_lean
     found: list[Rank | None] = []
     for row, cap in zip(numbers, caps, strict=True):
         if cap <= 0:
             found.append(None)
             continue
         left, ill = (0, 0) if priced else table.leftover(row)
-        idle = not (lean or table.is_lean(row))
+        idle = not (device_free or table.is_lean(row))
         cost = costs.get(row, 0)
         found.append((idle, cost, left, ill, cap, rows.key(row)))
     return found
 
 
-def _scattered(room: Iterable[Room], pods: int) -> list[Chosen]:
+def _scattered(room: Iterable[RowRoom], pods: int) -> list[Chosen]:
     chosen: list[Chosen] = []
     left = pods
     for cap, _, row, nodes in room:
@@ -90,7 +90,7 @@ def _scattered(room: Iterable[Room], pods: int) -> list[Chosen]:
     return chosen
 
 
-def _packed(room: Sequence[Room], pods: int) -> list[Chosen]:
+def _packed(room: Sequence[RowRoom], pods: int) -> list[Chosen]:
     chosen: list[Chosen] = []
     left = pods
     if len(room) == 1:
@@ -111,7 +111,7 @@ def _packed(room: Sequence[Room], pods: int) -> list[Chosen]:
 
 
 def _choose_last(
-    chosen: list[Chosen], descending: Sequence[Room], position: int, left: int
+    chosen: list[Chosen], descending: Sequence[RowRoom], position: int, left: int
 ) -> None:
     """The tightest of the nodes that are left, from `position` on."""
     tightest = min(

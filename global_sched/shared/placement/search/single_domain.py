@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Limit, Task
 from global_sched.shared.placement.result import Placed, Take
 from global_sched.shared.placement.search.select_nodes import fill
@@ -22,20 +22,20 @@ _MOST_PODS = 4096
 
 def is_small(rows: Rows) -> bool:
     """Whether gangs may be placed in this way here: in few domains, on nodes without names."""
-    return not rows.ground.named and rows.index.root <= _FEW_DOMAINS
+    return not rows.baseline.named and rows.index.root <= _FEW_DOMAINS
 
 
-def place_lone(rows: Rows, table: Table, task: Task) -> Placed | None:
+def place_in_single_domain(rows: Rows, table: ShapeTable, task: Task) -> Placed | None:
     """Where it goes; None where no domain without others below it takes all of it."""
     unit, index = task.units[0], rows.index
-    pods, (sums, lean, slack) = unit.most, table.counts()
+    pods, (sums, device_free, slack) = unit.most, table.counts()
     if pods > min(sums[-1], _MOST_PODS):
         return None
     scatter = task.limit.scatter
     if scatter:
-        at = _fullest(index, lean if lean[-1] >= pods else sums, slack, pods)
+        at = _fullest(index, device_free if device_free[-1] >= pods else sums, slack, pods)
     else:
-        at = _tightest(index, (sums, lean, slack), pods, task.limit)
+        at = _tightest(index, (sums, device_free, slack), pods, task.limit)
     if at is None:
         return None
     name, requests = unit.sets[0][0], unit.key[0].requests
@@ -72,7 +72,7 @@ def _tightest(
     limit: Limit,
 ) -> int | None:
     """The tightest domain of the lowest tier that holds them; None where it has others below."""
-    sums, lean, slack = room
+    sums, device_free, slack = room
     for tier, first, after in index.slices:
         if limit.tier is not None and tier > limit.tier:
             return None
@@ -81,6 +81,6 @@ def _tightest(
             continue
         if any(index.children[at] for at in found):
             return None
-        kept = [at for at in found if lean[at] >= pods] or found
+        kept = [at for at in found if device_free[at] >= pods] or found
         return min([(sums[at], slack[at], at) for at in kept])[2]
     return None

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Limit, Task, Unit
 from global_sched.shared.placement.search.greedy import Greedy
-from global_sched.shared.placement.search.multi_shape import Several
+from global_sched.shared.placement.search.multi_shape import MultiShapeSearch
 from global_sched.shared.placement.search.select_domain import Scope, room_in, top_of
 from global_sched.shared.placement.search.trial import Draft
 from global_sched.shared.placement.sentinels import MOST_PODS_EXACT
 
 
 @dataclass(frozen=True, slots=True)
-class Unsolved:
+class Unplaced:
     """Nothing was found; `proven` when there is nothing to find."""
 
     proven: bool
@@ -24,7 +24,7 @@ class Unsolved:
 class Solver:
     """Solves one task; its tables are in step with the rows."""
 
-    def __init__(self, rows: Rows, tables: Sequence[Table], task: Task, limit: int) -> None:
+    def __init__(self, rows: Rows, tables: Sequence[ShapeTable], task: Task, limit: int) -> None:
         """`limit` is how many additions exact searches may take together."""
         self.rows = rows
         self.index = rows.index
@@ -36,13 +36,13 @@ class Solver:
         """Whether the answer is the closest, or a proven refusal."""
 
     @cached_property
-    def _several(self) -> Several:
+    def _several(self) -> MultiShapeSearch:
         """For several units or groups; what it may spend is for all scopes together."""
-        return Several(self.plain, self._limit)
+        return MultiShapeSearch(self.plain, self._limit)
 
     def solve(
         self, prefer: int | None, around: int | None, *, nearby: bool, within: int | None = None
-    ) -> Draft | Unsolved:
+    ) -> Draft | Unplaced:
         """The placement, applied to the rows as a draft.
 
         `prefer` is tried first; then, when it is to be `nearby`, the domains around that, upwards.
@@ -63,9 +63,9 @@ class Solver:
             if isinstance(found, Draft):
                 return found
             proven = found.proven
-        return Unsolved(proven)
+        return Unplaced(proven)
 
-    def _in_scope(self, scope: Scope) -> Draft | Unsolved:
+    def _in_scope(self, scope: Scope) -> Draft | Unplaced:
         units = self.task.units
         if len(units) == 1 and units[0].anchor is None:
             if units[0].tier is not None and scope.limit.scatter:
@@ -80,35 +80,35 @@ class Solver:
                 return found
         placed, proven = self._several.place(scope)
         self.exact = proven
-        return Unsolved(proven) if placed is None else placed
+        return Unplaced(proven) if placed is None else placed
 
-    def _one_shape(self, unit: Unit, scope: Scope) -> Draft | Unsolved:
+    def _one_shape(self, unit: Unit, scope: Scope) -> Draft | Unplaced:
         least, room = unit.least, self.plain.room(unit.at)
         if self.task.any_number:
             least = min(unit.most, room_in(self.index, room, scope))
             if unit.size > 1 and least < unit.most:
                 least -= least % unit.size
             if least == 0:
-                return Unsolved(proven=True)
+                return Unplaced(proven=True)
         draft = Draft(self.rows, applied=False)
         parts = self.plain.whole_groups(unit, room, least, unit.most, scope)
         if parts is None:
-            return Unsolved(proven=True)
+            return Unplaced(proven=True)
         self.exact = sum(pods for _, pods in parts) <= MOST_PODS_EXACT
         table = self.tables[unit.at]
         self.plain.put(draft, unit, table, parts, scatter=scope.limit.scatter)
         return draft
 
-    def _any_number(self, scope: Scope) -> Draft | Unsolved:
+    def _any_number(self, scope: Scope) -> Draft | Unplaced:
         """As many as fit, pod set by pod set, in the allowed domain that has most room."""
         within = self._roomiest(scope)
         if within is None:
-            return Unsolved(proven=True)
+            return Unplaced(proven=True)
         draft = Draft(self.rows)
         self.plain.surplus(draft, scope, within)
         if not draft.steps:
             draft.undo()
-            return Unsolved(proven=True)
+            return Unplaced(proven=True)
         return draft
 
     def _roomiest(self, scope: Scope) -> int | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.placement.capacity.node_groups import Rows
-from global_sched.shared.placement.capacity.shape_table import Table
+from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Unit
 
 
@@ -77,7 +77,7 @@ class Draft:
             return 0
         return sum([self._placed.get((unit.at, name), 0) for name, _, _ in unit.sets])
 
-    def put(self, unit: Unit, table: Table, row: int, nodes: int, pods: int) -> int:
+    def put(self, unit: Unit, table: ShapeTable, row: int, nodes: int, pods: int) -> int:
         """Put `pods` of a unit on each of some nodes; the unit's pod sets follow each other.
 
         Each pod set gets its least first, in the template's order, then the surplus likewise.
@@ -96,7 +96,7 @@ class Draft:
             left -= 1
         return target
 
-    def _mixed(self, unit: Unit, table: Table, row: int, pods: int) -> int:
+    def _mixed(self, unit: Unit, table: ShapeTable, row: int, pods: int) -> int:
         """One node with pods of several pod sets of the unit."""
         at, left = row, pods
         while left:
@@ -120,7 +120,7 @@ class Draft:
         return name, 2**62
 
     def _step(
-        self, unit: Unit, table: Table, name: PodSetName, row: int, nodes: int, pods: int
+        self, unit: Unit, table: ShapeTable, name: PodSetName, row: int, nodes: int, pods: int
     ) -> int:
         added = table.marks_of(pods) if unit.key[1] else ()
         target = self.rows.after(row, table.request or (), pods, added)

@@ -16,7 +16,7 @@ _MOST_FAULTS = 2
 _HIGHEST = 2**17
 """Sums over the pairs of two million pods are exact with tiers up to this one."""
 
-Levels = tuple[tuple[int, NDArray[np.int64]], ...]
+TierSlices = tuple[tuple[int, NDArray[np.int64]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class TreeIndex:
     _below: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     _cuts: dict[int, "Cut"] = field(default_factory=dict)
     _parents_before: NDArray[np.int64] | None = None
-    _levels: dict[int, "Levels"] = field(default_factory=dict)
+    _levels: dict[int, "TierSlices"] = field(default_factory=dict)
     _flats: dict[int, bool] = field(default_factory=dict)
     _fans: dict[int, "Fan | None"] = field(default_factory=dict)
 
@@ -109,7 +109,7 @@ class TreeIndex:
             found.extend(self.children[item])
         return found
 
-    def levels(self, position: int) -> "Levels":
+    def levels(self, position: int) -> "TierSlices":
         """What lies in a domain, tier by tier: what a pair saves there at best, and the positions.
 
         All that is kept together is as long as all chains are.

@@ -19,7 +19,7 @@ from global_sched.shared.placement.tree.build import (
     read,
     smallest,
 )
-from global_sched.shared.placement.tree.node_index import Holders, Labels
+from global_sched.shared.placement.tree.node_index import Labels, NodeIndex
 
 
 class LiveTree:
@@ -57,7 +57,7 @@ class LiveTree:
             for name, listed in draft.listed.items()
             if listed.missing_nodes
         }
-        self._holders = Holders(draft)
+        self._node_index = NodeIndex(draft)
         self._order = [str(domain.name) for domain in tree.domains]
         self._domains: dict[str, Domain] = dict(zip(self._order, tree.domains, strict=True))
         self._tree = tree
@@ -99,7 +99,7 @@ class LiveTree:
             return
         if name not in self._leaf_of:
             self._exists(name, present=True)
-        self._holders.put_node(name, labels)
+        self._node_index.put_node(name, labels)
         self._resolver.put_node(name, labels)
         self._hang(name)
 
@@ -111,7 +111,7 @@ class LiveTree:
             self._outdated = True
             return
         del self._leaf_of[name]
-        self._holders.drop_node(name)
+        self._node_index.drop_node(name)
         self._resolver.drop_node(name)
         self._exists(name, present=False)
         self._overlap(name, ())
@@ -119,7 +119,7 @@ class LiveTree:
     def _hang(self, node: str) -> bool:
         """Find the smallest HyperNode of a node; whether it is another one than before."""
         faults = self._forest.faults
-        names = [name for name in self._holders.of(node) if name not in faults]
+        names = [name for name in self._node_index.of(node) if name not in faults]
         strangers = False
         leaf: DomainId | None = None
         if names:
@@ -130,7 +130,7 @@ class LiveTree:
         return changed
 
     def _exists(self, name: str, *, present: bool) -> None:
-        for hyper_node in self._holders.naming(name):
+        for hyper_node in self._node_index.naming(name):
             missing = self._missing.setdefault(hyper_node, set())
             if present:
                 missing.discard(name)
@@ -193,7 +193,7 @@ class LiveTree:
 
     def _change(self, name: str, now: HyperNode | None) -> list[str]:
         """Look again at everything below a HyperNode, before and after."""
-        forest, holders = self._forest, self._holders
+        forest, holders = self._forest, self._node_index
         touched = dict.fromkeys([name, *forest.below(name)])
         nodes = {node for one in touched for node in holders.nodes(one)}
         holders.drop(name)

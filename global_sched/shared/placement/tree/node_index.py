@@ -31,7 +31,7 @@ class _Selector:
         )
 
 
-class Holders:
+class NodeIndex:
     """Nodes and the HyperNodes that list them, good or set aside, kept in step with both."""
 
     def __init__(self, draft: Draft) -> None:

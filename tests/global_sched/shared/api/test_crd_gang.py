@@ -27,7 +27,7 @@ from global_sched.shared.model.pods import (
 )
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Wanted
-from global_sched.shared.placement import read_demand, tell_demand
+from global_sched.shared.placement import decode_demand, encode_demand
 from tests.flows.control_plane import control_plane
 
 
@@ -83,7 +83,7 @@ async def test_a_full_gang_passes_the_server_unchanged(tmp_path):
         "spec": {"cluster": "m1", "entries": [{"binding": "b", "gang": msgspec.to_builtins(gang)}]},
     }
     mix = (Wanted(shape=shape, pods=4),)
-    told = {"cluster": "m1", "demand": msgspec.to_builtins(tell_demand(mix))}
+    told = {"cluster": "m1", "demand": msgspec.to_builtins(encode_demand(mix))}
     report = body | {"kind": CAPACITY_REPORTS.kind, "metadata": {"name": "m1-0"}, "spec": told}
     async with control_plane(tmp_path) as plane:
         await plane.namespace("karmada-es-m1")
@@ -97,4 +97,4 @@ async def test_a_full_gang_passes_the_server_unchanged(tmp_path):
     stored = stored["spec"]["entries"][0]["gang"]
     assert msgspec.convert(stored, Gang, strict=True) == gang
     demand = msgspec.convert(reported["spec"]["demand"], list[WantedShape])
-    assert read_demand(demand) == mix
+    assert decode_demand(demand) == mix

@@ -9,7 +9,7 @@ from global_sched.core.make_room.occupancy import Occupancies
 from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Running
-from global_sched.shared.placement.capacity.baseline import GroundCache, build_ground
+from global_sched.shared.placement.capacity.baseline import BaselineCache, build_baseline
 from tests.builders import NOW, cluster, queue, snapshot, workload
 
 MANY = 1500
@@ -46,14 +46,14 @@ def test_there_is_no_number_of_clusters_at_which_a_cycle_makes_all_anew():
 
     def build(topology, keys):
         built.append(topology.axis)
-        return build_ground(topology, keys)
+        return build_baseline(topology, keys)
 
-    grounds, occupancies = GroundCache(build), Occupancies()
+    baselines, occupancies = BaselineCache(build), Occupancies()
     reader = ByCluster(lambda running: read.append(running.cluster))
     for _ in range(3):
         seen = []
         for one, running in zip(clusters, runnings, strict=True):
-            grounds.of(one.capacity.topology, None)
+            baselines.of(one.capacity.topology, None)
             seen.append(id(occupancies.of(one, running)))
             reader.of(running)
     assert (len(built), len(read)) == (MANY, MANY)
@@ -61,7 +61,7 @@ def test_there_is_no_number_of_clusters_at_which_a_cycle_makes_all_anew():
 
     del clusters, runnings, one, running
     gc.collect()
-    assert not len(grounds._kept)
+    assert not len(baselines._kept)
     assert not len(occupancies._kept)
     assert not len(reader._kept)
 

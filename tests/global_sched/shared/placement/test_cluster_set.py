@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from global_sched.shared.placement import NO_TIER, Field, NotPlaced, Space
+from global_sched.shared.placement import NO_TIER, ClusterSet, NotPlaced, Space
 from tests.global_sched.shared.placement.drawing import gangs, topologies
 from tests.global_sched.shared.placement.worlds import (
     domain,
@@ -65,7 +65,7 @@ def check_arrays(question, answers):
 )
 def test_all_at_once(worlds, wanted, data):
     """Room that is taken, taken back and counted later makes no difference."""
-    field = Field(worlds, search_limit=LIMIT)
+    field = ClusterSet(worlds, search_limit=LIMIT)
     field.expect(data.draw(st.sampled_from((wanted, wanted[:1], []))))
     taken = [[] for _ in worlds]
     for gang in wanted:
@@ -89,9 +89,9 @@ def test_all_at_once(worlds, wanted, data):
 @given(worlds=st.lists(topologies(), min_size=6, max_size=8), wanted=gangs(most_sets=1))
 def test_counted_together_or_alone(worlds, wanted):
     """Counting all rows at once gives what each cluster's own count gives, and is kept."""
-    together = Field(worlds, search_limit=LIMIT)
+    together = ClusterSet(worlds, search_limit=LIMIT)
     check(together, worlds, [[] for _ in worlds], wanted)
-    again = Field([*worlds[:2], *worlds], search_limit=LIMIT)
+    again = ClusterSet([*worlds[:2], *worlds], search_limit=LIMIT)
     check(again, [*worlds[:2], *worlds], [[] for _ in range(len(worlds) + 2)], wanted)
 
 
@@ -102,7 +102,7 @@ def test_clusters_with_other_resources(wanted):
     plain = topology([domain("rack", 1)], [leaf("rack", free(4, 2, 0, 4), node="n")])
     other = topology([], [leaf(None, (3, 4), node="m")], axis=("cpu", "pods"))
     worlds = [plain, other]
-    check(Field(worlds, search_limit=LIMIT), worlds, [[], []], wanted)
+    check(ClusterSet(worlds, search_limit=LIMIT), worlds, [[], []], wanted)
 
 
 def test_many_domains():
@@ -110,7 +110,7 @@ def test_many_domains():
     racks = [domain(f"rack{at:03d}", 1) for at in range(90)]
     leaves = [leaf(f"rack{at:03d}", free(4, at % 3, 0, 4), node=f"n{at:03d}") for at in range(90)]
     world = topology(racks, leaves)
-    field = Field([world], search_limit=LIMIT)
+    field = ClusterSet([world], search_limit=LIMIT)
 
     for pods, gpus in ((2, 1), (4, 1), (9, 2)):
         check(field, [world], [[]], workers(pods, constraint=hard(1), cpu=1, gpu=gpus))
@@ -122,12 +122,12 @@ def test_nodes_are_counted_together_as_alone():
     nodes = [((8, 2, 0, 9), 0), ((0, 0, 0, 9), 0), ((2**50, 0, 1, 9), 0), ((3, 1, 5, 9), 0)]
     asked = [workers(2, cpu=3), workers(2, gpu=1), workers(1, cpu=1, memory=1)]
 
-    def tally():
-        field = Field([world], search_limit=LIMIT)
+    def fit_counts():
+        field = ClusterSet([world], search_limit=LIMIT)
         field.expect(asked)
-        return field.tally
+        return field.fit_counts
 
-    alone = [tally().measure([node])[0].tolist() for node in nodes]
+    alone = [fit_counts().measure([node])[0].tolist() for node in nodes]
     for few in range(2, len(nodes) + 1):
-        found = tally().measure(nodes[:few])
+        found = fit_counts().measure(nodes[:few])
         assert [one.tolist() for one in found] == alone[:few]

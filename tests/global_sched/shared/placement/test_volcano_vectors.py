@@ -16,7 +16,7 @@ from global_sched.shared.placement import NotPlaced, Placed, Space
 from tests.global_sched.shared.placement.volcano_scores import (
     PARENTS,
     TIERS,
-    Room,
+    DomainRoom,
     chain,
     near,
     near_with_tasks,
@@ -101,7 +101,7 @@ def room_of(name, nodes, foo=None, used=()):
             "foo": sum(sum((foo or {}).get(leaf, (0, 0))) for leaf in leaves),
         }
 
-    return Room(has=total(below), used=total([leaf for leaf in below if leaf in used]))
+    return DomainRoom(has=total(below), used=total([leaf for leaf in below if leaf in used]))
 
 
 # --- closeness to what runs -----------------------------------------------------------------------

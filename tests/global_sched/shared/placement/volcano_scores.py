@@ -62,14 +62,14 @@ def near_with_tasks(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class DomainRoom:
     """What a HyperNode has and what of it is used."""
 
     has: Amounts
     used: Amounts
 
 
-def packed(room: Room, asked: Amounts, weights: Mapping[str, float]) -> float:
+def packed(room: DomainRoom, asked: Amounts, weights: Mapping[str, float]) -> float:
     """How full a HyperNode would be: 0 when something is short, 1 when nothing is left."""
     total = 0.0
     for name, amount in asked.items():
@@ -81,7 +81,7 @@ def packed(room: Room, asked: Amounts, weights: Mapping[str, float]) -> float:
 
 
 def spared(
-    rooms: Sequence[Room], asked: Amounts, weights: Mapping[str, float], fading: float
+    rooms: Sequence[DomainRoom], asked: Amounts, weights: Mapping[str, float], fading: float
 ) -> float:
     """The score of a node for a pod without topology, over its HyperNodes from the smallest up.
 

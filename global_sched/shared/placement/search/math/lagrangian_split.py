@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from global_sched.shared.placement.capacity.domain_room import Ints
-from global_sched.shared.placement.search.math.min_plus import bends, merge, share_of
+from global_sched.shared.placement.search.math.min_plus import merge, non_concave_points, share_of
 from global_sched.shared.placement.sentinels import FAR
 
 _FIRST_PARTS = (64, 8, 1)
@@ -32,7 +32,7 @@ class Child:
     exactly: Callable[[], Ints] | None = None
 
 
-def cheapest(children: Sequence[Child], pods: int, known: int) -> list[int] | None:
+def min_plus_entry(children: Sequence[Child], pods: int, known: int) -> list[int] | None:
     """The pods of every child. `known` is what some split costs; None where a bound is as high.
 
     Of equally good splits the one that gives the last child the most, then the one before, and so
@@ -54,7 +54,7 @@ def cheapest(children: Sequence[Child], pods: int, known: int) -> list[int] | No
 
 def _price(children: Sequence[Child], pods: int) -> tuple[int, int]:
     """The price per pod at which the bound is highest, and the bound."""
-    numbers = [bends(child.costs) for child in children]
+    numbers = [non_concave_points(child.costs) for child in children]
     costs = np.concatenate([c.costs[at] for c, at in zip(children, numbers, strict=True)])
     starts = np.cumsum([0, *(len(at) for at in numbers[:-1])])
     number = np.concatenate(numbers)

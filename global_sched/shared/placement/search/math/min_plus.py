@@ -2,7 +2,7 @@
 
 (min, +) convolution, and all of it: of every sum the least, over all ways to make it from two. What
 makes it fast is that a child whose pods are cheaper the more of them there are is best filled to
-one of a few numbers (`bends`), by all children but one.
+one of a few numbers (`non_concave_points`), by all children but one.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def pairs(most: int) -> Ints:
     return k * (k - 1) // 2
 
 
-def together(rooms: Ints, limit: int) -> Ints:
+def max_pairs(rooms: Ints, limit: int) -> Ints:
     """The most pairs that share a child, for 0 to `limit` pods over rooms, largest first."""
     sizes = np.minimum(rooms, limit)
     filled = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
@@ -39,7 +39,7 @@ def less(costs: Ints, amounts: Ints) -> Ints:
     return np.where(costs < FAR, costs - amounts, FAR)
 
 
-def bends(costs: Ints) -> Ints:
+def non_concave_points(costs: Ints) -> Ints:
     """The numbers that all children but one may be limited to, ascending.
 
     Let two children be at numbers that both are no bends: possible, with possible neighbours, and
@@ -72,7 +72,7 @@ def merge(left: Ints, right: Ints, limit: int) -> Ints:
 
 def _over_few(left: Ints, right: Ints, here: Ints, there: Ints, size: int) -> Ints:
     """Over the possible numbers of one side, or over the bends of both: what is least work."""
-    bent_here, bent_there = bends(left), bends(right)
+    bent_here, bent_there = non_concave_points(left), non_concave_points(right)
     by_left, by_right = _PASS_ADDITIONS + len(right), _PASS_ADDITIONS + len(left)
     works = (
         len(here) * by_left,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from global_sched.shared.model.pods import Operator, PodShape, Requirement, Toleration
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import NodeClass
-from global_sched.shared.placement import MOST_WANTED, Placed, Space, class_takes, demand_of
+from global_sched.shared.placement import MOST_WANTED, Placed, Space, demand_of, node_class_admits
 from tests.global_sched.shared.placement.drawing import shapes, topologies
 from tests.global_sched.shared.placement.worlds import free, leaf, nodes_used, shape, topology
 from tests.global_sched.shared.placement.worlds import workers as gang_of
@@ -99,7 +99,7 @@ def room(world, one: PodShape, frees):
     """Pods of a shape, by itself, on all nodes."""
     found = 0
     for node, amounts in zip(world.leaves, frees, strict=True):
-        if class_takes(node.node_class, one):
+        if node_class_admits(node.node_class, one):
             have = dict(zip(world.axis, amounts, strict=True))
             found += min(have[name] // amount for name, amount in one.requests)
     return found
@@ -127,7 +127,7 @@ def test_a_pod_goes_where_least_room_of_the_mix_is_lost(world, mix, one):
         asks = dict(gang.pod_sets[0].shape.requests)
         names = zip(flat.axis, after[at], strict=True)
         after[at] = tuple(have - asks.get(name, 0) for name, have in names)
-        if min(after[at]) < 0 or not class_takes(flat.leaves[at].node_class, one):
+        if min(after[at]) < 0 or not node_class_admits(flat.leaves[at].node_class, one):
             return None
         lost = 0.0
         for wanted in flat.demand:
@@ -140,8 +140,8 @@ def test_a_pod_goes_where_least_room_of_the_mix_is_lost(world, mix, one):
         at for at, node in enumerate(flat.leaves) if node.free[1] and not one.requests.get("gpu")
     ]
     costs = {at: c for at in range(len(flat.leaves)) if (c := cost(at)) is not None}
-    lean = {at: c for at, c in costs.items() if at not in idle} or costs
-    assert lean[placed.takes[0].leaf] <= min(lean.values()) + 1e-4
+    device_free = {at: c for at, c in costs.items() if at not in idle} or costs
+    assert device_free[placed.takes[0].leaf] <= min(device_free.values()) + 1e-4
 
 
 def test_absurd_amounts_cost_something_finite():

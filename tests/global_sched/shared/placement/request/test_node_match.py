@@ -3,14 +3,14 @@
 import pytest
 
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.placement import NO_TIER, least_choice
+from global_sched.shared.placement import NO_TIER, scarcity_key
 from tests.builders import gang, pod_set
 
 
 def choice(tier=1, **asked):
     """That of a gang with one pod."""
     small = pod_set("main", pods=1, **{"gpus": 0, "cpu": 1, "memory": 1} | asked)
-    return least_choice(tier, gang(small), Amounts.of({"main": 1}))
+    return scarcity_key(tier, gang(small), Amounts.of({"main": 1}))
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,6 @@ def test_who_comes_first(first, then):
 def test_the_largest_pod_that_is_asked_for_counts():
     """Not a larger one of the gang for which no room is held."""
     mixed = gang(pod_set("a", cpu=1), pod_set("b", cpu=2), pod_set("c", cpu=4))
-    held = least_choice(1, mixed, Amounts.of({"a": 5, "b": 1}))
-    assert held == least_choice(1, gang(pod_set("b", cpu=2)), Amounts.of({"b": 1}))
-    assert least_choice(1, mixed, Amounts()) == (1, 0, 0, 0)
+    held = scarcity_key(1, mixed, Amounts.of({"a": 5, "b": 1}))
+    assert held == scarcity_key(1, gang(pod_set("b", cpu=2)), Amounts.of({"b": 1}))
+    assert scarcity_key(1, mixed, Amounts()) == (1, 0, 0, 0)

@@ -6,7 +6,7 @@ import pytest
 
 from global_sched.shared.model.topology import NodeClass
 from global_sched.shared.placement.request import node_match as module
-from global_sched.shared.placement.request.node_match import Shapes, shape_on
+from global_sched.shared.placement.request.node_match import ShapesOnAxis, shape_on
 from global_sched.shared.placement.tree.domain_index import tree_index
 from tests.global_sched.shared.placement.worlds import AXIS, PLAIN, domain, shape
 
@@ -38,7 +38,7 @@ def test_what_no_node_has():
 
 def test_each_is_worked_out_once():
     """Equal shapes share it, and the oldest goes where there are too many."""
-    shapes = Shapes(AXIS, (PLAIN,))
+    shapes = ShapesOnAxis(AXIS, (PLAIN,))
     first = shapes.of(shape(cpu=1))
     assert shapes.of(shape(cpu=1)) is first
     with patch.object(module, "_MOST_KEPT", 1):

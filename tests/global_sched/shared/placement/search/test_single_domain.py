@@ -4,7 +4,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from global_sched.shared.placement import Placed, Space
-from global_sched.shared.placement.search.single_domain import place_lone
+from global_sched.shared.placement.search.single_domain import place_in_single_domain
 from tests.global_sched.shared.placement.drawing import gangs, topologies
 from tests.global_sched.shared.placement.worlds import domain, free, hard, leaf, topology, workers
 
@@ -46,10 +46,10 @@ def test_one_domain_is_found_without_a_search(monkeypatch):
     seen = []
 
     def watched(*asked):
-        seen.append(place_lone(*asked))
+        seen.append(place_in_single_domain(*asked))
         return seen[-1]
 
-    monkeypatch.setattr("global_sched.shared.placement.space.place_lone", watched)
+    monkeypatch.setattr("global_sched.shared.placement.space.place_in_single_domain", watched)
     space = Space(world, search_limit=LIMIT)
     for constraint in (None, hard(1)):
         one = workers(3, constraint=constraint, cpu=4)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from global_sched.shared.placement.search.math.lagrangian_split import Child, cheapest
+from global_sched.shared.placement.search.math.lagrangian_split import Child, min_plus_entry
 from global_sched.shared.placement.search.math.min_plus import merge, pairs, share_of
 from global_sched.shared.placement.sentinels import FAR
 
@@ -87,10 +87,10 @@ def test_one_number_of_pods_costs_the_least(seed):
             guess = np.minimum(guess, 0)
             yield Child(guess, lambda one=one: one) if at % 2 else Child(one)
 
-    shares = cheapest(list(asked()), pods, least + draw.randint(1, 40))
+    shares = min_plus_entry(list(asked()), pods, least + draw.randint(1, 40))
 
     assert shares is not None
     assert sum(shares) == pods
     assert sum(int(one[n]) for one, n in zip(costs, shares, strict=True)) == least
-    again = cheapest(list(asked()), pods, least)
+    again = min_plus_entry(list(asked()), pods, least)
     assert again in (None, shares)
