@@ -38,9 +38,9 @@ from member_agent.quiet import Quiet
 from member_agent.report.build import Limits, Observation
 from member_agent.report.observe import Facts, Placing, label_keys, observe
 from member_agent.report.publish import OwnReports, Publisher
-from member_agent.scheduler.bind import Binder
 from member_agent.scheduler.loop import Scheduler, Tuning
-from member_agent.scheduler.tell import Teller
+from member_agent.scheduler.write.binder import Binder
+from member_agent.scheduler.write.conditions import Teller
 from member_agent.settings import Settings
 from member_agent.tree_status import TreeStatus
 from member_agent.version import agent_version

@@ -21,8 +21,8 @@ from global_sched.shared.model.workload import Demand, Division, Progress, Workl
 from member_agent.cache import ClusterCache, Unit, units_of
 from member_agent.report.build import Observation
 from member_agent.report.observe import Facts, Placing, observe
-from member_agent.scheduler.place import plan_round
-from member_agent.scheduler.round import Round, Situation
+from member_agent.scheduler.plan.outcome import Round, Situation
+from member_agent.scheduler.plan.round import plan_round
 from tests.builders import KINDS
 from tests.member_agent.member import AGENT, feed, hyper_node, node, owner, pod, pod_group
 from tests.wire import Object, decode

@@ -21,11 +21,7 @@ from global_sched.shared.telemetry.metrics import (
 from global_sched.shared.telemetry.registry import Metrics
 from member_agent.cache import ClusterCache, PodUid, Unit, units_of
 from member_agent.quiet import Quiet
-from member_agent.scheduler.bind import Binder, Outcome
-from member_agent.scheduler.lasting import Lasting
-from member_agent.scheduler.noting import Noter
-from member_agent.scheduler.place import plan_round
-from member_agent.scheduler.round import (
+from member_agent.scheduler.plan.outcome import (
     GivingUp,
     Placement,
     Reservation,
@@ -34,7 +30,11 @@ from member_agent.scheduler.round import (
     Situation,
     Where,
 )
-from member_agent.scheduler.tell import Teller, holder_reference, pod_reference
+from member_agent.scheduler.plan.round import plan_round
+from member_agent.scheduler.write.annotations import Noter
+from member_agent.scheduler.write.binder import Binder, Outcome
+from member_agent.scheduler.write.conditions import Teller, holder_reference, pod_reference
+from member_agent.scheduler.write.debounce import Lasting
 
 UNIT_BACKOFF: Final = 1.0
 """Seconds that a unit waits after a failed bind; doubles up to 32 of them."""

@@ -8,7 +8,7 @@ from deploy.local.servers import CONTROL_PLANE
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import PLAN, SYSTEM_NAMESPACE
 from global_sched.shared.kube.errors import ApiError, ServerError, Unreachable
-from member_agent.scheduler.plan import parse_plan
+from member_agent.scheduler.gang.bind_plan import parse_plan
 from tests.e2e.faults import ADMINISTRATOR, SHORT, Refusal, settled
 from tests.e2e.requests import GLOBAL_SCHED
 from tests.e2e.world import gang, policy

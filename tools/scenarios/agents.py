@@ -18,8 +18,8 @@ from global_sched.shared.api import names
 from global_sched.shared.api.core import Node, Pod
 from global_sched.shared.api.volcano import HyperNode, PodGroup
 from member_agent.cache import ClusterCache, units_of
-from member_agent.scheduler.place import plan_round
-from member_agent.scheduler.round import Situation
+from member_agent.scheduler.plan.outcome import Situation
+from member_agent.scheduler.plan.round import plan_round
 
 _ROUNDS: Final = 50
 """An agent that still finds something to bind after so many rounds never stops."""

@@ -1,8 +1,8 @@
 """One round over a cache, and what it would do to the world, without any API server."""
 
 from member_agent.cache import ClusterCache, units_of
-from member_agent.scheduler.place import plan_round
-from member_agent.scheduler.round import Round, Situation
+from member_agent.scheduler.plan.outcome import Round, Situation
+from member_agent.scheduler.plan.round import plan_round
 from tests.member_agent.member import AGENT
 
 OURS = frozenset({AGENT})

@@ -6,8 +6,8 @@ from global_sched.shared.api import names
 from global_sched.shared.model.ids import BindingId, DecisionId
 from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.cache import PodUid
-from member_agent.scheduler.plan import BindPlan, render_plan
-from member_agent.scheduler.round import Situation
+from member_agent.scheduler.gang.bind_plan import BindPlan, render_plan
+from member_agent.scheduler.plan.outcome import Situation
 from tests.builders import gang, hard
 from tests.builders import pod_set as model_pod_set
 from tests.member_agent.directives import directive, entry, hold

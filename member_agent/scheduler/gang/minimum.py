@@ -8,7 +8,7 @@ from typing import Final
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.pods import PodShape
 from member_agent.cache import PodRecord, Unit, count_pods
-from member_agent.scheduler.subgroups import (
+from member_agent.scheduler.gang.subgroups import (
     Key,
     Subgroup,
     by_index,

@@ -10,7 +10,7 @@ from global_sched.shared.model.ids import BindingId, DecisionId, DomainId, PodSe
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
 from member_agent.cache import Directed, PodRecord, Unit
-from member_agent.scheduler.plan import BindPlan
+from member_agent.scheduler.gang.bind_plan import BindPlan
 
 
 class Where(StrEnum):

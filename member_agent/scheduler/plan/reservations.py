@@ -13,8 +13,8 @@ from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.placement import node_class_admits
 from member_agent.cache import ClusterCache, Directed, PodRecord, Unit
-from member_agent.scheduler.demand import Demand
-from member_agent.scheduler.giving import pods_to_give_up
+from member_agent.scheduler.gang.demand import Demand
+from member_agent.scheduler.plan.surplus_release import pods_to_give_up
 
 Entries = Mapping[BindingId, Directed]
 Turn = tuple[Instant, int, BindingId]

@@ -8,9 +8,9 @@ from global_sched.shared.api import names
 from global_sched.shared.model.ids import DecisionId, DomainId
 from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.cache import Key, Kind
-from member_agent.scheduler.books import UNMANAGED
-from member_agent.scheduler.memory import AVOIDED, Memory, render_memory
-from member_agent.scheduler.round import Situation
+from member_agent.scheduler.gang.placement_history import AVOIDED, Memory, render_memory
+from member_agent.scheduler.plan.outcome import Situation
+from member_agent.scheduler.plan.round_state import UNMANAGED
 from tests.member_agent.member import feed, gang_objects, member, node, pod, racks
 from tests.member_agent.scheduler.rounds import nodes_of, round_of
 

@@ -5,7 +5,7 @@ import pytest
 from global_sched.shared.api import names
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, PodSetName
-from member_agent.scheduler.round import Situation, Where
+from member_agent.scheduler.plan.outcome import Situation, Where
 from tests.builders import gang, hard
 from tests.builders import pod_set as model_pod_set
 from tests.member_agent.directives import directive, entry

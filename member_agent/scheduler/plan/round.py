@@ -19,8 +19,7 @@ from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.placement import NO_TIER, scarcity_key
 from member_agent.cache import ClusterCache, Directed, Unit
-from member_agent.scheduler.books import Books
-from member_agent.scheduler.directed import (
+from member_agent.scheduler.plan.managed import (
     held_before,
     hold_room,
     hold_until_its_turn,
@@ -28,9 +27,10 @@ from member_agent.scheduler.directed import (
     keep_reservation,
     place_directed,
 )
-from member_agent.scheduler.free import free_order, place_free
-from member_agent.scheduler.giving import pods_to_give_up
-from member_agent.scheduler.round import Round, Situation
+from member_agent.scheduler.plan.outcome import Round, Situation
+from member_agent.scheduler.plan.round_state import Books
+from member_agent.scheduler.plan.surplus_release import pods_to_give_up
+from member_agent.scheduler.plan.unmanaged import free_order, place_free
 
 _MOST_ORDERS: Final = 4
 """So many further orders are tried in one round when somebody who was admitted finds no room."""

@@ -22,8 +22,8 @@ from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import BINDS, ROLLBACKS
 from global_sched.shared.telemetry.registry import Metrics
 from member_agent.cache import ClusterCache, Holder, PodRecord, owner_type
-from member_agent.scheduler.plan import render_plan
-from member_agent.scheduler.round import Placement, Rollback
+from member_agent.scheduler.gang.bind_plan import render_plan
+from member_agent.scheduler.plan.outcome import Placement, Rollback
 
 FIELD_MANAGER: Final = "member-agent"
 

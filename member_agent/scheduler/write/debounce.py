@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from member_agent.scheduler.round import Wait
+from member_agent.scheduler.plan.outcome import Wait
 
 MOMENT: Final = 2.0
 """Seconds that a unit waits before anybody is told. While its pods are still being made it waits

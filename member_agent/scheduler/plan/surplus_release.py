@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from member_agent.cache import Directed, PodRecord, Unit, last_first
-from member_agent.scheduler.round import GivingUp
-from member_agent.scheduler.subgroups import Key, by_index, key_of, policy_of, size_of
+from member_agent.scheduler.gang.subgroups import Key, by_index, key_of, policy_of, size_of
+from member_agent.scheduler.plan.outcome import GivingUp
 
 GIVEN_UP = "it was surplus, and its room was reclaimed for another workload"
 

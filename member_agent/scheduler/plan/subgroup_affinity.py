@@ -9,7 +9,7 @@ from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Domain
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.placement import Join, Space
-from member_agent.scheduler.demand import Demand, Lot
+from member_agent.scheduler.gang.demand import Demand, Lot
 
 _ANY_TIER: Final = 2**31
 _MOST_AT_ONCE: Final = 64

@@ -11,11 +11,11 @@ from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.placement import NotPlaced, Placed, Space
 from member_agent.cache import Asked, ClusterCache, Unit, live_room
-from member_agent.scheduler.beside import all_at_once, gang_beside
-from member_agent.scheduler.demand import Demand
-from member_agent.scheduler.round import Slot
-from member_agent.scheduler.seats import Seats, Wish
-from member_agent.scheduler.tree import Tree
+from member_agent.scheduler.gang.demand import Demand
+from member_agent.scheduler.plan.assignment import Seats, Wish
+from member_agent.scheduler.plan.domain_lookup import Tree
+from member_agent.scheduler.plan.outcome import Slot
+from member_agent.scheduler.plan.subgroup_affinity import all_at_once, gang_beside
 
 _MOST_RETRIES: Final = 256
 """So many further ways to make up a minimum are tried in one round, for all units together."""

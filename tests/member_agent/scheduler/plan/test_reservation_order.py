@@ -1,7 +1,7 @@
 """Room that is kept for workloads which are not admitted yet, and whose turn is before whose."""
 
 from global_sched.shared.model.instant import SECOND, Instant
-from member_agent.scheduler.round import Situation
+from member_agent.scheduler.plan.outcome import Situation
 from tests.builders import gang
 from tests.builders import pod_set as model_pod_set
 from tests.member_agent.directives import directive, entry, hold

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.pods import PodShape
 from member_agent.cache import PodRecord
-from member_agent.scheduler.round import Slot
+from member_agent.scheduler.plan.outcome import Slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

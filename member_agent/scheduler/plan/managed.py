@@ -8,14 +8,14 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.growth import growth_of
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
 from member_agent.cache import Directed, PodRecord, Unit
-from member_agent.scheduler.beside import near_enough
-from member_agent.scheduler.books import Books, Origin
-from member_agent.scheduler.demand import Demand, Lot, allowed_pods
-from member_agent.scheduler.holding import kept_elsewhere, leaving_pods
-from member_agent.scheduler.minimum import have_of, lacking, reached
-from member_agent.scheduler.plan import plan_of
-from member_agent.scheduler.round import Reservation, Slot, Where
-from member_agent.scheduler.seats import Seats, Wish, seat
+from member_agent.scheduler.gang.bind_plan import plan_of
+from member_agent.scheduler.gang.demand import Demand, Lot, allowed_pods
+from member_agent.scheduler.gang.minimum import have_of, lacking, reached
+from member_agent.scheduler.plan.assignment import Seats, Wish, seat
+from member_agent.scheduler.plan.outcome import Reservation, Slot, Where
+from member_agent.scheduler.plan.reservations import kept_elsewhere, leaving_pods
+from member_agent.scheduler.plan.round_state import Books, Origin
+from member_agent.scheduler.plan.subgroup_affinity import near_enough
 
 
 def keep_reservation(books: Books, entry: Directed) -> None:

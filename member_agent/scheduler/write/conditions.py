@@ -17,7 +17,7 @@ from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.printable import printable
 from global_sched.shared.telemetry.logs import get_logger
 from member_agent.cache import ClusterCache, Holder, PodRecord, PodUid
-from member_agent.scheduler.round import Wait
+from member_agent.scheduler.plan.outcome import Wait
 
 MESSAGE_LIMIT: Final = 1000
 """Characters of a condition's message."""

@@ -6,17 +6,17 @@ from typing import Final
 
 from global_sched.shared.placement import SpecError
 from member_agent.cache import PodRecord, Unit, owner_of
-from member_agent.scheduler.books import Books, Origin
-from member_agent.scheduler.demand import (
+from member_agent.scheduler.gang.demand import (
     Demand,
     Lot,
     least_of,
     lots_of,
     unit_constraint,
 )
-from member_agent.scheduler.minimum import by_kind, choices, in_whole_groups, reached
-from member_agent.scheduler.seats import Seats, Wish, seat
-from member_agent.scheduler.subgroups import constraint_of_policy, cut, oversized, policy_of
+from member_agent.scheduler.gang.minimum import by_kind, choices, in_whole_groups, reached
+from member_agent.scheduler.gang.subgroups import constraint_of_policy, cut, oversized, policy_of
+from member_agent.scheduler.plan.assignment import Seats, Wish, seat
+from member_agent.scheduler.plan.round_state import Books, Origin
 
 _TRIES: Final = 8
 """So many sizes are tried of a subgroup that no domain holds whole."""

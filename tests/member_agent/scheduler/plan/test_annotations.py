@@ -4,8 +4,8 @@ import pytest
 
 from global_sched.shared.api import names
 from global_sched.shared.model.ids import BindingId, DecisionId
-from member_agent.scheduler.memory import Memory, render_memory
-from member_agent.scheduler.round import Situation
+from member_agent.scheduler.gang.placement_history import Memory, render_memory
+from member_agent.scheduler.plan.outcome import Situation
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import gang_objects, member, racks
 from tests.member_agent.scheduler.rounds import round_of

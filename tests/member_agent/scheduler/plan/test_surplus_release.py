@@ -2,7 +2,7 @@
 
 import pytest
 
-from member_agent.scheduler.round import Situation
+from member_agent.scheduler.plan.outcome import Situation
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import gang_objects, member, racks
 from tests.member_agent.scheduler.rounds import nodes_of, reasons_of, round_of

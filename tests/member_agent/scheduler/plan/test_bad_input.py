@@ -14,8 +14,8 @@ from global_sched.shared.api.volcano import (
     RegexMatch,
 )
 from member_agent.cache import Kind, units_of
-from member_agent.scheduler.place import plan_round
-from member_agent.scheduler.round import Situation
+from member_agent.scheduler.plan.outcome import Situation
+from member_agent.scheduler.plan.round import plan_round
 from tests.deep import DEEP
 from tests.member_agent.member import AGENT, feed, member, pod, pod_group, racks
 from tests.wire import decode

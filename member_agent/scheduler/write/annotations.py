@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 from global_sched.shared.model.ids import DecisionId
 from member_agent.cache import Unit
-from member_agent.scheduler.bind import Binder
-from member_agent.scheduler.round import Round
+from member_agent.scheduler.plan.outcome import Round
+from member_agent.scheduler.write.binder import Binder
 
 
 class Noter:

@@ -4,7 +4,7 @@ import pytest
 
 from global_sched.shared.model.ids import DecisionId
 from member_agent.cache import PodUid
-from member_agent.scheduler.plan import (
+from member_agent.scheduler.gang.bind_plan import (
     TEXT_LIMIT,
     BindPlan,
     PlanError,

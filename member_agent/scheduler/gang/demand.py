@@ -11,8 +11,8 @@ from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.placement import annotations_constraint, constraint_of
 from member_agent.cache import Directed, PodRecord, Unit
-from member_agent.scheduler.minimum import have_of, lacking
-from member_agent.scheduler.subgroups import (
+from member_agent.scheduler.gang.minimum import have_of, lacking
+from member_agent.scheduler.gang.subgroups import (
     Key,
     by_index,
     constraint_of_policy,

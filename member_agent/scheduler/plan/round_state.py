@@ -7,10 +7,10 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId
 from global_sched.shared.placement import SpecError
 from member_agent.cache import ClusterCache, Directed, PodRecord, Unit, count_pods
-from member_agent.scheduler.demand import Begun, Demand, allowed_pods, directed_demand
-from member_agent.scheduler.ground import Ground
-from member_agent.scheduler.holding import closed_nodes, draining_for, holds_of
-from member_agent.scheduler.memory import (
+from member_agent.scheduler.gang.bind_plan import BindPlan, begun, plan_of
+from member_agent.scheduler.gang.demand import Begun, Demand, allowed_pods, directed_demand
+from member_agent.scheduler.gang.minimum import reached
+from member_agent.scheduler.gang.placement_history import (
     Place,
     failed_nodes,
     has_room,
@@ -19,9 +19,8 @@ from member_agent.scheduler.memory import (
     remembers,
     renewed,
 )
-from member_agent.scheduler.minimum import reached
-from member_agent.scheduler.plan import BindPlan, begun, plan_of
-from member_agent.scheduler.round import (
+from member_agent.scheduler.gang.subgroups import Key, key_of
+from member_agent.scheduler.plan.outcome import (
     GivingUp,
     Placement,
     Reservation,
@@ -31,7 +30,8 @@ from member_agent.scheduler.round import (
     Wait,
     Where,
 )
-from member_agent.scheduler.subgroups import Key, key_of
+from member_agent.scheduler.plan.reservations import closed_nodes, draining_for, holds_of
+from member_agent.scheduler.plan.round_capacity import Ground
 
 UNMANAGED = DecisionId("-")
 """Stands for the decision on units that did not come through Karmada."""
