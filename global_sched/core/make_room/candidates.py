@@ -50,7 +50,7 @@ class Candidates:
         for at in ranked if rights.takes_surplus else ():
             yield from self._surplus(at, field.holders[at])
         ranked.sort(key=lambda at: not field.broken[at])
-        for at in ranked if rights.takes_gangs else ():
+        for at in ranked:
             if rights.too_early[at]:
                 continue
             holder = field.holders[at]

@@ -1,16 +1,20 @@
-"""Surplus that a gang's queue deserves while others hold more than theirs: surplus leaves for it.
+"""Surplus that a gang's queue deserves while other queues hold more than theirs.
 
 A gang that came when others held everything has its minimum only. Where its queue lacks some of
-what it deserves, surplus pods of queues that are over theirs leave, one by one in their turns, for
-as many pods of the gang as stay within that. No gang leaves, nor anything of its own queue. So the
-excess of those that give falls and nobody's rises: it ends, and nobody has a right to take it back.
+what it deserves, surplus pods of queues that are over theirs leave, and gangs without which their
+queue still has what it deserves, for as many pods of the gang as stay within that. Nothing of its
+own queue leaves. So the excess of the queues that give falls and no other rises: it ends, and
+nothing that left has a right to take it back.
 """
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.grown_search import GrownSearch
+from global_sched.core.make_room.leaving import Unit
 from global_sched.core.make_room.rights import Rights
 from global_sched.core.make_room.search import PLACES, Found, Nothing
 from global_sched.core.make_room.spots import spot_at
@@ -28,7 +32,7 @@ TRIES = 4
 def find_surplus(
     workload: Workload, wanted: Amounts, claims: Claims, statement: Statement
 ) -> tuple[Found | Nothing, Amounts]:
-    """Whose surplus leaves for so many pods of the gang (`deserved_part`), or for fewer of them."""
+    """What leaves for so many pods of the gang (`deserved_part`), or for fewer of them."""
     search = _SurplusSearch(workload, wanted, claims, statement)
     found = search.run()
     for _ in range(TRIES):
@@ -68,24 +72,28 @@ def _limit(node: Node, names: Iterable[str], statement: Statement) -> QuotaLimit
 
 
 class _SurplusRights(Rights):
-    """Nothing but surplus of other queues."""
-
-    takes_gangs = False
+    """Other queues only, and of these no gang without which they lack some of their deserved."""
 
     def holders(self, field: AllRows, gone: Mask) -> Mask:
-        """Of those that may leave, gangs of other queues with surplus."""
-        found = super().holders(field, gone)
-        for at in found.nonzero()[0].tolist():
-            holder = field.holders[at]
-            found[at] = bool(holder.surplus) and self.reclaims(holder)
+        """Of those that may leave, what belongs to other queues."""
+        others = np.array([queue != self.claimant.queue for queue in field.queues], dtype=np.bool_)
+        found: Mask = super().holders(field, gone) & others[field.queue]
         return found
+
+    def permits(self, unit: Unit) -> bool:
+        """Pods can be counted out exactly; a gang of which one would be needed stays whole."""
+        if unit.whole and not self._entitlement.keeps_deserved(
+            unit.holder.workload.queue, unit.amount, self.claimant.queue, self.amount
+        ):
+            return False
+        return super().permits(unit)
 
 
 class _SurplusSearch(GrownSearch):
     rights_of = _SurplusRights
 
     def fewer(self) -> Amounts:
-        """Fewer of the pods: as many as the surplus makes room for by count, else half."""
+        """Fewer of the pods: as many as its victims make room for by count, else half."""
         gang, asked = self._gang, self._gang.minimum_amounts()
         singles = [gang.only(Amounts.of({one.name: 1})) for one in gang.pod_sets]
         places = [place for one in singles for place in self.around(one)[:PLACES]]

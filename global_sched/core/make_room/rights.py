@@ -28,8 +28,6 @@ class Rights:
 
     takes_surplus = True
     """Whether pods beyond a gang's minimum may leave without it."""
-    takes_gangs = True
-    """Whether anything else may leave."""
 
     def __init__(self, claimant: Workload, amount: Resources, statement: Statement) -> None:
         self.claimant, self.amount = claimant, amount

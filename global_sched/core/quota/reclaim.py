@@ -203,6 +203,22 @@ class Reclaim(Entitlements):
         speaks = any(self.counts(node, name) for name, _ in amount.entries)
         return bool(common) and not speaks
 
+    def keeps_deserved(
+        self, victim: QueueName, amount: Resources, claimant: QueueName, asked: Resources
+    ) -> bool:
+        """Whether the victim's queue, up to the fork, still has its deserved without that amount.
+
+        In what is asked for; what its deserved does not name is not looked at.
+        """
+        _, other = self.part(claimant, victim)
+        common = [name for name, _ in asked.entries if amount.get(name)]
+        node: Node | None = self._tree.node(victim)
+        while node is not None and self._stays_over(node, amount, common):
+            if node is other:
+                return True
+            node = node.parent
+        return False
+
     def _stays_over(self, node: Node, amount: Resources, common: list[str]) -> bool:
         """Whether it has its deserved of all that both have without that amount, too."""
         deserved = self.deserved_of(node)

@@ -1,4 +1,4 @@
-"""Surplus that a queue deserves: others' surplus leaves for it, and nothing else does."""
+"""Surplus that a queue deserves: what other queues hold over theirs leaves for it."""
 
 from dataclasses import replace
 
@@ -109,14 +109,50 @@ def test_a_gang_larger_than_its_queue_may_be_gets_the_part_that_is_deserved():
     assert pods(found) == {"early": 1, "late": 2}
 
 
-def test_no_gang_leaves_for_surplus():
-    """What others need stays, however far they are over; their surplus goes to the last pod."""
+def test_no_gang_leaves_that_its_queue_deserves():
+    """A gang is not cut: it stays whole where its queue deserves a part, and its surplus goes."""
     found = town(elastic("early", "b", minimum=6))
     found.add(elastic("late", "a"))
 
     settle(found)
 
     assert pods(found) == {"early": 6, "late": 2}
+
+
+@pytest.mark.parametrize(
+    ("b", "want"),
+    [
+        pytest.param(0, 4, id="a queue that deserves nothing keeps nothing"),
+        pytest.param(1, 3, id="one that deserves one pod keeps one"),
+        pytest.param(4, 0, id="one that deserves all keeps all"),
+    ],
+)
+def test_gangs_leave_that_their_queue_does_not_deserve(b, want):
+    """An elastic gang gets what its queue deserves, also from jobs that have no surplus."""
+    jobs = [elastic(f"one{at}", "b", pods=1) for at in range(4)]
+    found = town(*jobs, racks=(4,), a=deserves(4 - b), b=deserves(b))
+    found.add(elastic("late", "a", pods=4))
+
+    settle(found)
+
+    assert pods(found).pop("late", 0) == want
+    assert sum(pods(found).values()) == 4
+
+
+def test_surplus_leaves_before_gangs():
+    """A pod that its gang can do without goes first."""
+    found = town(
+        elastic("one", "b", pods=1),
+        elastic("two", "b", pods=3),
+        racks=(4,),
+        a=deserves(3),
+        b=deserves(0),
+    )
+    found.add(elastic("late", "a", pods=2))
+
+    settle(found)
+
+    assert pods(found) == {"one": 1, "two": 1, "late": 2}
 
 
 def test_nothing_of_its_own_queue_leaves():
