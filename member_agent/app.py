@@ -34,17 +34,17 @@ from member_agent.gauges import refresh_gauges
 from member_agent.jobs.controller import JobController
 from member_agent.jobs.store import GroupHandler, JobStore, PodHandler
 from member_agent.preflight import check_servers
-from member_agent.quiet import Quiet
 from member_agent.report.build import Limits, Observation
 from member_agent.report.observe import Facts, Placing, label_keys, observe
 from member_agent.report.publish import OwnReports, Publisher
 from member_agent.scheduler.loop import Scheduler, Tuning
 from member_agent.scheduler.write.binder import Binder
-from member_agent.scheduler.write.conditions import Teller
+from member_agent.scheduler.write.conditions import ConditionWriter
 from member_agent.settings import Settings
 from member_agent.tree_status import TreeStatus
 from member_agent.version import agent_version
 from member_agent.volcano import Volcano, find_volcano
+from member_agent.write_gate import BackgroundWriteGate
 
 COMPONENT: Final = "member-agent"
 LOOK_PERIOD: Final = 60.0
@@ -76,13 +76,13 @@ class Agent:
         self._control = control
         self.clock = clock
         self._term: Term | None = None
-        self._quiet = Quiet(clock)
+        self._write_gate = BackgroundWriteGate(clock)
         self._recorder = EventRecorder(
             member,
             component=COMPONENT,
             instance=settings.replica,
             clock=clock,
-            give_way=self._quiet.give_way,
+            give_way=self._write_gate.give_way,
         )
         self._tree_status = TreeStatus(member, cache=self.cache, clock=clock)
         self.feeds = Feeds(member, control, cache=self.cache, watcher=self, clock=clock)
@@ -159,17 +159,17 @@ class Agent:
 
     async def _act(self, term: Term) -> None:
         """Everything that only one replica may do."""
-        self._quiet.reset()
+        self._write_gate.reset()
         publisher = self._make_publisher()
         reported = await self._resume(publisher)
-        teller = Teller(
+        conditions = ConditionWriter(
             self._member,
             cache=self.cache,
             recorder=self._recorder,
             clock=self.clock,
             interval=self.settings.condition_interval_seconds,
         )
-        scheduler = self._make_scheduler(term, teller, publisher.poke)
+        scheduler = self._make_scheduler(term, conditions, publisher.poke)
         scheduler.reached.update(
             (BindingId(w.binding), DecisionId(w.decision)) for w in reported if w.minimum_reached
         )
@@ -177,7 +177,7 @@ class Agent:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="events")
             tasks.create_task(scheduler.run(), name="scheduler")
-            tasks.create_task(teller.run(), name="conditions")
+            tasks.create_task(conditions.run(), name="conditions")
             tasks.create_task(publisher.run(), name="report")
             tasks.create_task(self._own_reports(publisher).run(), name="own reports")
             tasks.create_task(self._tree_status.run(), name="tree")
@@ -189,7 +189,7 @@ class Agent:
                     clock=self.clock,
                     recorder=self._recorder,
                     store=self._job_store,
-                    quiet=self._quiet,
+                    write_gate=self._write_gate,
                     default_scheduler=self.settings.job_scheduler_name,
                     refused=self._refused,
                 )
@@ -232,7 +232,9 @@ class Agent:
             namespace=execution_namespace(self.settings.cluster),
         )
 
-    def _make_scheduler(self, term: Term, teller: Teller, view: Callable[[], None]) -> Scheduler:
+    def _make_scheduler(
+        self, term: Term, conditions: ConditionWriter, view: Callable[[], None]
+    ) -> Scheduler:
         settings = self.settings
         binder = Binder(
             self._member,
@@ -246,9 +248,9 @@ class Agent:
         return Scheduler(
             cache=self.cache,
             binder=binder,
-            teller=teller,
+            conditions=conditions,
             recorder=self._recorder,
-            quiet=self._quiet,
+            write_gate=self._write_gate,
             clock=self.clock,
             metrics=self.metrics,
             tuning=Tuning(

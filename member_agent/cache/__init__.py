@@ -13,10 +13,10 @@ from member_agent.cache.pods import Kind
 from member_agent.cache.read_owners import owner_type
 from member_agent.cache.reading import ReadError
 from member_agent.cache.records import (
-    Directed,
     GroupRecord,
     Holder,
     Key,
+    ManagedWorkload,
     Notes,
     OwnerRecord,
     OwnerRef,
@@ -33,12 +33,12 @@ from member_agent.cache.units import Root, find_root, gang_minimum, units_of
 __all__ = [
     "Asked",
     "ClusterCache",
-    "Directed",
     "GroupRecord",
     "Holder",
     "Key",
     "Kind",
     "LiveRoom",
+    "ManagedWorkload",
     "NodeRecord",
     "Notes",
     "OwnerRecord",

@@ -33,7 +33,7 @@ from member_agent.cache.reading import (
     notes_of,
     owner_ref,
 )
-from member_agent.cache.records import Directed, GroupRecord, PodRecord, PodUid
+from member_agent.cache.records import GroupRecord, ManagedWorkload, PodRecord, PodUid
 
 _DAEMONS = "DaemonSet"
 """Its pods name their nodes: they are never placed."""
@@ -164,7 +164,7 @@ def _amounts(counts: Mapping[str, int]) -> Amounts:
     return Amounts.of({PodSetName(name): pods for name, pods in counts.items()})
 
 
-def read_entry(entry: DirectiveEntry) -> Directed:
+def read_entry(entry: DirectiveEntry) -> ManagedWorkload:
     """One entry of a Directive.
 
     Raises:  ReadError.
@@ -177,7 +177,7 @@ def read_entry(entry: DirectiveEntry) -> Directed:
         gang = _gang(entry)
     except (InstantError, msgspec.ValidationError) as error:
         raise ReadError(f"entry {entry.workload or entry.binding}: {error}") from error
-    return Directed(
+    return ManagedWorkload(
         at=at,
         order=entry.order,
         binding=BindingId(entry.binding),

@@ -159,7 +159,7 @@ class OwnerRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Directed:
+class ManagedWorkload:
     """One entry of the Directive: what may be placed here, and where."""
 
     at: Instant

@@ -23,7 +23,7 @@ from member_agent.cache.pods import Kind, PodTable
 from member_agent.cache.read import read_entry, read_group
 from member_agent.cache.read_owners import read_owner
 from member_agent.cache.reading import ReadError
-from member_agent.cache.records import Directed, GroupRecord, Key, OwnerRecord
+from member_agent.cache.records import GroupRecord, Key, ManagedWorkload, OwnerRecord
 
 
 class NodeRecord(NamedTuple):
@@ -50,12 +50,12 @@ class ClusterCache(PodTable):
         self.groups: dict[Key, GroupRecord] = {}
         self.hyper_nodes: dict[str, HyperNode] = {}
         self.owners: dict[str, OwnerRecord] = {}
-        self._directives: dict[Key, tuple[Directed, ...]] = {}
+        self._directives: dict[Key, tuple[ManagedWorkload, ...]] = {}
         self._label_keys: dict[Key, tuple[str, ...]] = {}
         self._demands: dict[Key, tuple[Wanted, ...]] = {}
         self._left: dict[Key, tuple[LeftBinding, ...]] = {}
         self._owner_uids: dict[Key, str] = {}
-        self._entries: dict[BindingId, Directed] | None = None
+        self._entries: dict[BindingId, ManagedWorkload] | None = None
         self._tree: LiveTree | None = None
 
     # --- nodes and HyperNodes ---------------------------------------------------------------
@@ -166,7 +166,7 @@ class ClusterCache(PodTable):
                 f"spec.cluster is {spec.cluster[:80]!r}, and this member is {self.cluster!r}"
             )
             return
-        entries: list[Directed] = []
+        entries: list[ManagedWorkload] = []
         errors: list[str] = []
         for entry in spec.entries or ():
             try:
@@ -194,7 +194,7 @@ class ClusterCache(PodTable):
         self._left.pop(key, None)
         self.problems.pop((Kind.DIRECTIVE, key), None)
 
-    def entries(self) -> Mapping[BindingId, Directed]:
+    def entries(self) -> Mapping[BindingId, ManagedWorkload]:
         """What is directed here, by binding; while a slice moves, its newest entry counts."""
         if self._entries is None:
             self._entries = {}

@@ -39,7 +39,7 @@ from member_agent.jobs.store import GroupHandler, JobHandler, JobStore, PodHandl
 from member_agent.jobs.volcano import VolcanoRunsError, volcano_controller_lease
 from member_agent.jobs.wire import RunJob
 from member_agent.jobs.writes import JobWriter, WriteRefusedError
-from member_agent.quiet import Quiet
+from member_agent.write_gate import BackgroundWriteGate
 
 WORKERS: Final = 8
 """Jobs that are worked on at once."""
@@ -72,7 +72,7 @@ class JobController:
         clock: Clock,
         recorder: EventRecorder,
         store: JobStore | None = None,
-        quiet: Quiet | None = None,
+        write_gate: BackgroundWriteGate | None = None,
         default_scheduler: str = AGENT_SCHEDULER,
         group_status: bool = True,
         workers: int = WORKERS,
@@ -81,7 +81,7 @@ class JobController:
         self._client = client
         self._clock = clock
         self._recorder = recorder
-        self._quiet = quiet or Quiet(clock)
+        self._write_gate = write_gate or BackgroundWriteGate(clock)
         self._default_scheduler = default_scheduler
         self._workers = workers
         self._refused = refused
@@ -179,7 +179,7 @@ class JobController:
             return
         made = replace(outcome, status=None, group_status=None)
         try:
-            with self._quiet.urgent():
+            with self._write_gate.urgent():
                 await self._carry_out(key, job, view, made)
         except (ApiError, WriteRefusedError):
             # What was made counts all the same. Never on cancellation: a write then could fail,

@@ -9,7 +9,7 @@ from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import demand_of, histogram
-from member_agent.cache import ClusterCache, Directed, Unit, gone, room_of
+from member_agent.cache import ClusterCache, ManagedWorkload, Unit, gone, room_of
 from member_agent.report.build import AMOUNT_LIMIT, AXIS_LIMIT, Observation
 
 NOT_MADE = "its pods have not been made yet"
@@ -117,7 +117,7 @@ def _workloads(
         )
 
 
-def counted(units: Iterable[Unit], entry: Directed | None) -> Amounts:
+def counted(units: Iterable[Unit], entry: ManagedWorkload | None) -> Amounts:
     """The pods of one binding that count as bound, by pod set; never more than admitted.
 
     Pods that succeeded count, but for those that are being replaced: a Job with more completions

@@ -20,21 +20,25 @@ from global_sched.shared.telemetry.metrics import (
 )
 from global_sched.shared.telemetry.registry import Metrics
 from member_agent.cache import ClusterCache, PodUid, Unit, units_of
-from member_agent.quiet import Quiet
 from member_agent.scheduler.plan.outcome import (
-    GivingUp,
     Placement,
     Reservation,
     Rollback,
     Round,
     Situation,
+    SurplusEviction,
     Where,
 )
 from member_agent.scheduler.plan.round import plan_round
-from member_agent.scheduler.write.annotations import Noter
+from member_agent.scheduler.write.annotations import AnnotationWriter
 from member_agent.scheduler.write.binder import Binder, Outcome
-from member_agent.scheduler.write.conditions import Teller, holder_reference, pod_reference
-from member_agent.scheduler.write.debounce import Lasting
+from member_agent.scheduler.write.conditions import (
+    ConditionWriter,
+    Lasting,
+    holder_reference,
+    pod_reference,
+)
+from member_agent.write_gate import BackgroundWriteGate
 
 UNIT_BACKOFF: Final = 1.0
 """Seconds that a unit waits after a failed bind; doubles up to 32 of them."""
@@ -74,9 +78,9 @@ class Scheduler:
         *,
         cache: ClusterCache,
         binder: Binder,
-        teller: Teller,
+        conditions: ConditionWriter,
         recorder: EventRecorder,
-        quiet: Quiet,
+        write_gate: BackgroundWriteGate,
         clock: Clock,
         metrics: Metrics,
         tuning: Tuning,
@@ -87,9 +91,9 @@ class Scheduler:
     ) -> None:
         self._cache = cache
         self._binder = binder
-        self._noter = Noter(binder)
-        self._quiet = quiet
-        self._teller = teller
+        self._annotations = AnnotationWriter(binder)
+        self._write_gate = write_gate
+        self._conditions = conditions
         self._recorder = recorder
         self._clock = clock
         self._metrics = metrics
@@ -186,7 +190,7 @@ class Scheduler:
         assert self._tasks is not None
         for placement in self.last.placements:
             self._flying[placement.unit.key] = placement
-            self._quiet.begin()
+            self._write_gate.begin()
             self._tasks.create_task(self._carry_out(placement))
         for rollback in self.last.rollbacks:
             self._rolling.add(rollback.unit.key)
@@ -194,8 +198,8 @@ class Scheduler:
         for giving in self.last.given:
             self._rolling.add(giving.unit.key)
             self._tasks.create_task(self._give_up(giving))
-        if not self._quiet.left():
-            self._noter.write(self.last, self._tasks, self._flying)
+        if not self._write_gate.left():
+            self._annotations.write(self.last, self._tasks, self._flying)
         self._tell(self.last, now)
         return self._next_due(now)
 
@@ -215,7 +219,7 @@ class Scheduler:
         times += [since + self._tuning.rollback for since in self._broken_since.values()]
         times += [now + (at - self._clock.now()) / SECOND for at in self.last.held_until]
         times += self._lasting.dues()
-        times.append(now + self._quiet.left())
+        times.append(now + self._write_gate.left())
         ahead = [at - now for at in times if at > now]
         return min(ahead) + 0.001 if ahead else None
 
@@ -251,7 +255,7 @@ class Scheduler:
             log.exception("bind_crashed", unit=key)
             outcome = Outcome(stopped=repr(error))
         finally:
-            self._quiet.end()
+            self._write_gate.end()
             self._flying.pop(key, None)
             self.poke()
         self._note_refusal(key, outcome)
@@ -316,7 +320,7 @@ class Scheduler:
                 note=f"{deleted} bound pods were deleted, since {rollback.reason}",
             )
 
-    async def _give_up(self, giving: GivingUp) -> None:
+    async def _give_up(self, giving: SurplusEviction) -> None:
         key, outcome = giving.unit.key, Outcome()
         try:
             deleted = await self._binder.delete_pods(giving.pods, outcome)
@@ -340,7 +344,7 @@ class Scheduler:
 
     def _tell(self, round_: Round, now: float) -> None:
         waits = self._lasting.of(round_.waits, now)
-        self._teller.wanted(waits)
+        self._conditions.wanted(waits)
         for wait in waits:
             unit = wait.unit
             if unit.holder is None or self._said.get(unit.key) == wait.reason:

@@ -10,7 +10,7 @@ from global_sched.shared.model.gang import Amounts, Gang, Partition, PodSet, Top
 from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.placement import annotations_constraint, constraint_of
-from member_agent.cache import Directed, PodRecord, Unit
+from member_agent.cache import ManagedWorkload, PodRecord, Unit
 from member_agent.scheduler.gang.minimum import have_of, lacking
 from member_agent.scheduler.gang.subgroups import (
     Key,
@@ -29,10 +29,10 @@ Begun = frozenset[tuple[str, Key]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lot:
+class ShapeDemand:
     """Equal pods of one pod set: those that wait (lower index first), and those still to come.
 
-    Pods of one pod set usually have one shape; while a template changes there are several lots,
+    Pods of one pod set usually have one shape; while a template changes there are several parts,
     and the second and further ones are named `set~2`, `set~3`.
     """
 
@@ -62,9 +62,9 @@ class Lot:
 class Demand:
     """Lots in the template's order, what of them the minimum lacks, and the constraint."""
 
-    lots: tuple[Lot, ...]
+    parts: tuple[ShapeDemand, ...]
     least: Amounts
-    """By lot: must be placed, else nothing is."""
+    """By part: must be placed, else nothing is."""
     constraint: TopologyConstraint | None
 
     def gang(self) -> Gang:
@@ -72,22 +72,22 @@ class Demand:
         return Gang(
             pod_sets=tuple(
                 PodSet(
-                    name=lot.name,
-                    count=lot.count,
-                    minimum=self.least.get(lot.name),
-                    shape=lot.shape,
-                    partition=lot.partition,
+                    name=part.name,
+                    count=part.count,
+                    minimum=self.least.get(part.name),
+                    shape=part.shape,
+                    partition=part.partition,
                 )
-                for lot in self.lots
-                if not lot.mates
+                for part in self.parts
+                if not part.mates
             ),
             minimum=self.least.pods(),
             constraint=self.constraint,
         )
 
     def amounts(self) -> Amounts:
-        """Every pod of each lot."""
-        return Amounts.of({lot.name: lot.count for lot in self.lots})
+        """Every pod of each part."""
+        return Amounts.of({part.name: part.count for part in self.parts})
 
 
 def unit_constraint(unit: Unit) -> TopologyConstraint | None:
@@ -102,11 +102,11 @@ def unit_constraint(unit: Unit) -> TopologyConstraint | None:
     return annotations_constraint(dict(pods[0].annotations)) if pods else None
 
 
-def lots_of(unit: Unit, pods: Sequence[PodRecord]) -> list[Lot]:
+def shape_demands(unit: Unit, pods: Sequence[PodRecord]) -> list[ShapeDemand]:
     """These waiting pods by pod set and shape, in the order in which they come.
 
     Pods of a subgroup are neighbours. Where a subgroup holds pods of several sets or shapes, or
-    more pods than its size, its parts are lots of their own that lie together.
+    more pods than its size, its parts are parts of their own that lie together.
 
     Raises:  SpecError for a subgroup's constraint that cannot be read.
     """
@@ -124,15 +124,15 @@ def lots_of(unit: Unit, pods: Sequence[PodRecord]) -> list[Lot]:
         grouped.setdefault((pod.pod_set, pod.shape, rule, beside, alone), []).append(pod)
     seen: dict[PodSetName, int] = {}
     placed: set[tuple[PodSetName, PodShape]] = set()
-    lots: list[Lot] = []
+    parts: list[ShapeDemand] = []
     for (pod_set, shape, rule, beside, alone), alike in grouped.items():
         seen[pod_set] = number = seen.get(pod_set, 0) + 1
-        # Places by position are for one lot of a set and shape; others name their pods.
+        # Places by position are for one part of a set and shape; others name their pods.
         again = (pod_set, shape) in placed
         placed.add((pod_set, shape))
         policy = unit.subgroups[rule] if rule >= 0 else None
-        lots.append(
-            Lot(
+        parts.append(
+            ShapeDemand(
                 name=pod_set if number == 1 else PodSetName(f"{pod_set}~{number}"),
                 pod_set=pod_set,
                 shape=shape,
@@ -142,7 +142,7 @@ def lots_of(unit: Unit, pods: Sequence[PodRecord]) -> list[Lot]:
                 in_order=again or (policy is not None and not _by_position(unit, policy)),
             )
         )
-    return lots
+    return parts
 
 
 def _neighbours(unit: Unit, pods: Sequence[PodRecord]) -> list[PodRecord]:
@@ -206,28 +206,28 @@ def _partition(
 # --- the minimum ----------------------------------------------------------------------------
 
 
-def least_of(chosen: Iterable[PodRecord], lots: Sequence[Lot]) -> Amounts:
-    """By lot how many of these pods it has."""
+def least_of(chosen: Iterable[PodRecord], parts: Sequence[ShapeDemand]) -> Amounts:
+    """By part how many of these pods it has."""
     uids = {pod.uid for pod in chosen}
-    return Amounts.of({lot.name: sum(pod.uid in uids for pod in lot.pods) for lot in lots})
+    return Amounts.of({part.name: sum(pod.uid in uids for pod in part.pods) for part in parts})
 
 
-def spread_over_lots(least: Amounts, lots: Sequence[Lot]) -> Amounts:
-    """A minimum by pod set as a minimum by lot: the first lots make it up."""
+def spread_over_lots(least: Amounts, parts: Sequence[ShapeDemand]) -> Amounts:
+    """A minimum by pod set as a minimum by part: the first parts make it up."""
     left = dict(least.entries)
     amounts: dict[PodSetName, int] = {}
-    for lot in lots:
-        take = min(left.get(lot.pod_set, 0), lot.count)
-        amounts[lot.name] = take
-        left[lot.pod_set] = left.get(lot.pod_set, 0) - take
+    for part in parts:
+        take = min(left.get(part.pod_set, 0), part.count)
+        amounts[part.name] = take
+        left[part.pod_set] = left.get(part.pod_set, 0) - take
     return Amounts.of(amounts)
 
 
 # --- directed demand ------------------------------------------------------------------------
 
 
-def directed_demand(
-    entry: Directed, units: Sequence[Unit], taken: Amounts, begun: Begun = frozenset()
+def managed_demand(
+    entry: ManagedWorkload, units: Sequence[Unit], taken: Amounts, begun: Begun = frozenset()
 ) -> Demand | None:
     """What room a directed workload still needs here: admitted pods less `taken`, arrived or not.
 
@@ -237,51 +237,51 @@ def directed_demand(
     Raises:  SpecError for a constraint that cannot be read.
     """
     left = entry.admitted.minus(taken)
-    here: list[Lot] = []
+    here: list[ShapeDemand] = []
     for unit in units:
         pods = allowed_pods(unit, unit.waiting, left.minus(_counted(here)), begun)
-        here.extend(lots_of(unit, pods))
+        here.extend(shape_demands(unit, pods))
     shapes = {p.name: p for p in entry.gang.pod_sets} if entry.gang else {}
-    lots: list[Lot] = []
-    for name in dict.fromkeys([*shapes, *(lot.pod_set for lot in here)]):
-        own = [lot for lot in here if lot.pod_set == name]
-        coming = left.get(name) - sum(lot.count for lot in own)
-        lots.extend(_with_coming(own, shapes.get(name), coming))
-    if not lots:
+    parts: list[ShapeDemand] = []
+    for name in dict.fromkeys([*shapes, *(part.pod_set for part in here)]):
+        own = [part for part in here if part.pod_set == name]
+        coming = left.get(name) - sum(part.count for part in own)
+        parts.extend(_with_coming(own, shapes.get(name), coming))
+    if not parts:
         return None
     arrived = next((unit for unit in units if unit.waiting or unit.placed), None)
     constraint = unit_constraint(arrived) if arrived else None
     if constraint is None and entry.gang is not None:
         constraint = entry.gang.constraint
     return Demand(
-        lots=tuple(lots),
-        least=spread_over_lots(_directed_least(entry, units, taken), lots),
+        parts=tuple(parts),
+        least=spread_over_lots(_directed_least(entry, units, taken), parts),
         constraint=constraint,
     )
 
 
-def _counted(lots: Iterable[Lot]) -> Amounts:
+def _counted(parts: Iterable[ShapeDemand]) -> Amounts:
     counts: dict[PodSetName, int] = {}
-    for lot in lots:
-        counts[lot.pod_set] = counts.get(lot.pod_set, 0) + lot.count
+    for part in parts:
+        counts[part.pod_set] = counts.get(part.pod_set, 0) + part.count
     return Amounts.of(counts)
 
 
-def _with_coming(own: list[Lot], told: PodSet | None, coming: int) -> list[Lot]:
-    """The lots of one pod set, with the pods that are still to come in the lot they belong to."""
+def _with_coming(own: list[ShapeDemand], told: PodSet | None, coming: int) -> list[ShapeDemand]:
+    """The parts of one pod set, with the pods that are still to come in the part they belong to."""
     if coming <= 0:
         return own
     if told is None:
         # Nobody told what they ask for: like those that are here.
-        at = next((at for at, lot in enumerate(own) if not lot.mates), None)
+        at = next((at for at, part in enumerate(own) if not part.mates), None)
         return own if at is None else [*own[:at], _grown(own[at], coming), *own[at + 1 :]]
-    for at, lot in enumerate(own):
-        if lot.shape == told.shape and not lot.mates:
-            return [*own[:at], _grown(lot, coming), *own[at + 1 :]]
+    for at, part in enumerate(own):
+        if part.shape == told.shape and not part.mates:
+            return [*own[:at], _grown(part, coming), *own[at + 1 :]]
     name = told.name if not own else PodSetName(f"{told.name}~{len(own) + 1}")
     return [
         *own,
-        Lot(
+        ShapeDemand(
             name=name,
             pod_set=told.name,
             shape=told.shape,
@@ -291,11 +291,11 @@ def _with_coming(own: list[Lot], told: PodSet | None, coming: int) -> list[Lot]:
     ]
 
 
-def _grown(lot: Lot, coming: int) -> Lot:
-    return replace(lot, coming=lot.coming + coming)
+def _grown(part: ShapeDemand, coming: int) -> ShapeDemand:
+    return replace(part, coming=part.coming + coming)
 
 
-def _directed_least(entry: Directed, units: Sequence[Unit], taken: Amounts) -> Amounts:
+def _directed_least(entry: ManagedWorkload, units: Sequence[Unit], taken: Amounts) -> Amounts:
     """The minimum that was admitted first, less what is there."""
     if entry.gang is not None:
         minimum = entry.gang.minimum_amounts()

@@ -10,7 +10,7 @@ from member_agent.scheduler.plan.outcome import Slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seats:
+class Assignment:
     """Places for pods of a demand, and the smallest domain around all pods."""
 
     slots: tuple[Slot, ...] = ()
@@ -21,7 +21,7 @@ class Seats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class PlacementPreferences:
     """Where a demand should lie, besides its own constraint.
 
     `prefer` is tried first, then with `nearby` the domains around it. `around` are nodes with pods
@@ -36,7 +36,7 @@ class Wish:
     never: frozenset[str] = frozenset()
 
 
-def seat(pods: Sequence[PodRecord], slots: Sequence[Slot]) -> tuple[dict[str, str], set[Slot]]:
+def assign(pods: Sequence[PodRecord], slots: Sequence[Slot]) -> tuple[dict[str, str], set[Slot]]:
     """Pods on places of their set and shape, lower index first; and the places that are used.
 
     A pod whose index is a free position takes that, so that groups of a partition stay together.
@@ -45,9 +45,9 @@ def seat(pods: Sequence[PodRecord], slots: Sequence[Slot]) -> tuple[dict[str, st
     named = {slot.pod: slot for slot in slots if slot.pod}
     for slot in slots:
         if not slot.pod:
-            pod_set = slot.lot.partition("~")[0]
+            pod_set = slot.part.partition("~")[0]
             open_.setdefault((pod_set, slot.shape), {})[slot.position] = slot
-    seated: dict[str, str] = {}
+    assigned: dict[str, str] = {}
     used: set[Slot] = set()
     for pod in pods:
         places = open_.get((pod.pod_set, pod.shape))
@@ -57,6 +57,6 @@ def seat(pods: Sequence[PodRecord], slots: Sequence[Slot]) -> tuple[dict[str, st
             slot = places.pop(pod.index if pod.index in places else min(places))
         else:
             continue
-        seated[pod.uid] = slot.node
+        assigned[pod.uid] = slot.node
         used.add(slot)
-    return seated, used
+    return assigned, used

@@ -6,7 +6,7 @@ from global_sched.shared.model.ids import DomainId
 from member_agent.cache import ClusterCache
 
 
-class Tree:
+class DomainLookup:
     """Look-ups; nodes that are gone are in no domain."""
 
     def __init__(self, cache: ClusterCache) -> None:

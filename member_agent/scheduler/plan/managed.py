@@ -7,177 +7,185 @@ from global_sched.shared.kinds import ONE_BY_ONE
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.growth import growth_of
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
-from member_agent.cache import Directed, PodRecord, Unit
+from member_agent.cache import ManagedWorkload, PodRecord, Unit
 from member_agent.scheduler.gang.bind_plan import plan_of
-from member_agent.scheduler.gang.demand import Demand, Lot, allowed_pods
+from member_agent.scheduler.gang.demand import Demand, ShapeDemand, allowed_pods
 from member_agent.scheduler.gang.minimum import have_of, lacking, reached
-from member_agent.scheduler.plan.assignment import Seats, Wish, seat
+from member_agent.scheduler.plan.assignment import Assignment, PlacementPreferences, assign
 from member_agent.scheduler.plan.outcome import Reservation, Slot, Where
 from member_agent.scheduler.plan.reservations import kept_elsewhere, leaving_pods
-from member_agent.scheduler.plan.round_state import Books, Origin
+from member_agent.scheduler.plan.round_state import Origin, RoundState
 from member_agent.scheduler.plan.subgroup_affinity import near_enough
 
 
-def keep_reservation(books: Books, entry: Directed) -> None:
+def keep_reservation(state: RoundState, entry: ManagedWorkload) -> None:
     """Hold what was reserved before, as far as it is still needed and still fits.
 
     Reserved places that no longer make up the minimum are given up as a whole: the gang is
     placed anew, perhaps elsewhere. They were chosen before whoever makes pods leave now from the
     same nodes, and counted by it.
     """
-    old = _kept_before(books, entry)
-    demand = books.demand(entry)
+    old = _kept_before(state, entry)
+    demand = state.demand(entry)
     if demand is None or old is None or old.hold is not None or old.decision != entry.decision:
         return
-    wanted = {lot.name: lot for lot in demand.lots}
+    wanted = {part.name: part for part in demand.parts}
     kept: list[Slot] = []
     counts: dict[str, int] = {}
-    for slot in _for_arrivals(books, old.slots, demand):
-        lot = wanted.get(slot.lot)
-        if lot is None or lot.shape != slot.shape or counts.get(slot.lot, 0) >= lot.count:
+    for slot in _for_arrivals(state, old.slots, demand):
+        part = wanted.get(slot.part)
+        if part is None or part.shape != slot.shape or counts.get(slot.part, 0) >= part.count:
             continue
-        if slot.pod and slot.pod not in {pod.uid for pod in lot.pods}:
+        if slot.pod and slot.pod not in {pod.uid for pod in part.pods}:
             continue
-        if books.ground.fits(slot.node, slot.shape):
-            books.ground.hold(slot.node, slot.shape)
-            counts[slot.lot] = counts.get(slot.lot, 0) + 1
+        if state.capacity.fits(slot.node, slot.shape):
+            state.capacity.hold(slot.node, slot.shape)
+            counts[slot.part] = counts.get(slot.part, 0) + 1
             kept.append(slot)
     reservation = replace(old, slots=tuple(kept))
     if kept and reservation.amounts().covers(demand.least):
-        books.reservations[entry.binding] = reservation
+        state.reservations[entry.binding] = reservation
         return
     for slot in kept:
-        books.ground.release(slot.node, slot.shape)
+        state.capacity.release(slot.node, slot.shape)
 
 
-def _kept_before(books: Books, entry: Directed) -> Reservation | None:
+def _kept_before(state: RoundState, entry: ManagedWorkload) -> Reservation | None:
     """Its own places of earlier rounds; or those kept for its growth, once that is admitted."""
-    own = books.situation.reservations.get(entry.binding)
+    own = state.situation.reservations.get(entry.binding)
     growth = growth_of(entry.binding)
-    kept = books.situation.reservations.get(growth)
-    ended = kept is not None and growth not in books.cache.entries()
+    kept = state.situation.reservations.get(growth)
+    ended = kept is not None and growth not in state.cache.entries()
     return kept if ended and (own is None or not own.slots) else own
 
 
-def _for_arrivals(books: Books, slots: Sequence[Slot], demand: Demand) -> Iterable[Slot]:
+def _for_arrivals(state: RoundState, slots: Sequence[Slot], demand: Demand) -> Iterable[Slot]:
     """The places, those of pods that came after others of their subgroup named for them.
 
-    Such pods are lots of their own ("beside their mates"); their places were chosen with the rest
+    Such pods are parts of their own ("beside their mates"); their places were chosen with the rest
     of the subgroup before anything of it ran, by position.
     """
     arrived = {
-        (lot.pod_set, pod.index, lot.shape): (lot, pod)
-        for lot in demand.lots
-        if lot.mates
-        for pod in lot.pods
+        (part.pod_set, pod.index, part.shape): (part, pod)
+        for part in demand.parts
+        if part.mates
+        for pod in part.pods
     }
-    coming = {(lot.pod_set, lot.shape): lot.name for lot in demand.lots if not lot.mates}
-    beside = {lot.name for lot in demand.lots if lot.mates}
+    coming = {(part.pod_set, part.shape): part.name for part in demand.parts if not part.mates}
+    beside = {part.name for part in demand.parts if part.mates}
     for slot in slots:
-        base = PodSetName(slot.lot.partition("~")[0])
+        base = PodSetName(slot.part.partition("~")[0])
         found = arrived.get((base, slot.position, slot.shape))
         if slot.pod or not beside:
             yield slot
-        elif found is not None and _joins(books, slot, found[0]):
-            yield slot._replace(lot=found[0].name, pod=found[1].uid)
-        elif slot.lot in beside and (base, slot.shape) in coming:
-            yield slot._replace(lot=coming[base, slot.shape])
-        elif slot.lot not in beside:
+        elif found is not None and _joins(state, slot, found[0]):
+            yield slot._replace(part=found[0].name, pod=found[1].uid)
+        elif slot.part in beside and (base, slot.shape) in coming:
+            yield slot._replace(part=coming[base, slot.shape])
+        elif slot.part not in beside:
             yield slot
 
 
-def _joins(books: Books, slot: Slot, lot: Lot) -> bool:
-    """Whether a place is beside the pods that run, as the lot's constraint asks."""
-    mates = (books.cache.node_of(pod) for pod in lot.mates)
-    around = books.ground.tree.enclosing([slot.node, *mates])
-    return near_enough(lot, around, books.cache.tree().domains)
+def _joins(state: RoundState, slot: Slot, part: ShapeDemand) -> bool:
+    """Whether a place is beside the pods that run, as the part's constraint asks."""
+    mates = (state.cache.node_of(pod) for pod in part.mates)
+    around = state.capacity.tree.enclosing([slot.node, *mates])
+    return near_enough(part, around, state.cache.tree().domains)
 
 
-def held_before(books: Books, entry: Directed) -> Directed | None:
+def held_before(state: RoundState, entry: ManagedWorkload) -> ManagedWorkload | None:
     """What room was held for before it was admitted; None when it was not."""
-    old = _kept_before(books, entry)
+    old = _kept_before(state, entry)
     return None if old is None else old.hold
 
 
-def hold_until_its_turn(books: Books, entry: Directed, hold: Directed) -> None:
+def hold_until_its_turn(state: RoundState, entry: ManagedWorkload, hold: ManagedWorkload) -> None:
     """Keep room as if it were only held, from all whose turn comes before its own.
 
     So did the leader when it admitted those. Then it is placed with everything else there.
     """
-    demand, seats = books.asked_by(hold), Seats()
+    demand, assignment = state.asked_by(hold), Assignment()
     if demand is not None:
-        leaving = [pod for pod in _leaving(books, hold) if not books.leaves_for_others(pod)]
-        seats = _room_of(books, hold, demand, leaving, entry.binding)
-    books.held_before[entry.binding] = frozenset(slot.node for slot in seats.slots)
+        leaving = [pod for pod in _leaving(state, hold) if not state.leaves_for_others(pod)]
+        assignment = _room_of(state, hold, demand, leaving, entry.binding)
+    state.held_before[entry.binding] = frozenset(slot.node for slot in assignment.slots)
 
 
-def _sides(books: Books, domain: DomainId | None) -> tuple[frozenset[str], frozenset[str]]:
+def _sides(state: RoundState, domain: DomainId | None) -> tuple[frozenset[str], frozenset[str]]:
     """The nodes of a domain, and all others."""
-    inside = books.ground.tree.nodes_in(frozenset({domain}))
-    return inside, books.ground.tree.nodes_in(frozenset({None})) - inside
+    inside = state.capacity.tree.nodes_in(frozenset({domain}))
+    return inside, state.capacity.tree.nodes_in(frozenset({None})) - inside
 
 
-def hold_room(books: Books, hold: Directed) -> None:
+def hold_room(state: RoundState, hold: ManagedWorkload) -> None:
     """Keep places for a workload that is not admitted yet, of those that are free in its domain.
 
     As many as the nodes on which pods leave for it will not have.
     They are chosen anew in every round, in the order of the decisions; with the admission they
     become its own.
     """
-    for unit in books.by_binding.get(hold.binding, ()):
-        books.wait(unit, unit.waiting, "it is not admitted yet: room is being made for it")
-    _keep_room(books, hold)
+    for unit in state.by_binding.get(hold.binding, ()):
+        state.wait(unit, unit.waiting, "it is not admitted yet: room is being made for it")
+    _keep_room(state, hold)
 
 
-def _keep_room(books: Books, hold: Directed) -> None:
-    demand = books.demand(hold)
+def _keep_room(state: RoundState, hold: ManagedWorkload) -> None:
+    demand = state.demand(hold)
     if demand is None:
         return
-    seats = _room_of(books, hold, demand, _leaving(books, hold), hold.binding)
-    if seats.slots:
-        books.reservations[hold.binding] = replace(_reservation(books, hold, seats), hold=hold)
+    assignment = _room_of(state, hold, demand, _leaving(state, hold), hold.binding)
+    if assignment.slots:
+        state.reservations[hold.binding] = replace(_reservation(state, hold, assignment), hold=hold)
 
 
-def _leaving(books: Books, hold: Directed) -> list[PodRecord]:
-    return list(leaving_pods(hold, books.cache.entries(), books.by_binding))
+def _leaving(state: RoundState, hold: ManagedWorkload) -> list[PodRecord]:
+    return list(leaving_pods(hold, state.cache.entries(), state.by_binding))
 
 
 def _room_of(
-    books: Books, hold: Directed, demand: Demand, leaving: Sequence[PodRecord], binding: BindingId
-) -> Seats:
+    state: RoundState,
+    hold: ManagedWorkload,
+    demand: Demand,
+    leaving: Sequence[PodRecord],
+    binding: BindingId,
+) -> Assignment:
     """Places in its domain for all but what the nodes on which pods leave for it will have."""
-    inside, outside = _sides(books, hold.domain)
-    wish = Wish(prefer=hold.domain, never=outside | books.barred(hold))
+    inside, outside = _sides(state, hold.domain)
+    preferences = PlacementPreferences(prefer=hold.domain, never=outside | state.barred(hold))
     nodes = inside.intersection(pod.node for pod in leaving)
-    amounts = kept_elsewhere(books.cache, demand, leaving, books.free_for(hold, nodes))
-    return books.ground.keep(demand, amounts, wish, binding) if amounts.entries else Seats()
+    amounts = kept_elsewhere(state.cache, demand, leaving, state.free_for(hold, nodes))
+    return (
+        state.capacity.keep(demand, amounts, preferences, binding)
+        if amounts.entries
+        else Assignment()
+    )
 
 
-def keep_own_places(books: Books, entry: Directed) -> None:
+def keep_own_places(state: RoundState, entry: ManagedWorkload) -> None:
     """Reserve the nodes that its own pods had for those that are made anew.
 
     Room that others leave for a claim is somebody else's, but what its own pods leave is not.
     Where they do not make up the minimum, it is placed anew. Groups of a partition have their
     places by position, which the plan does not tell.
     """
-    demand = books.demand(entry)
-    if demand is None or entry.binding in books.reservations:
+    demand = state.demand(entry)
+    if demand is None or entry.binding in state.reservations:
         return
-    lone = [lot for lot in demand.lots if lot.partition is None and not lot.mates]
-    wanted = [lot for lot in lone for _ in range(lot.count)]
-    inside = books.ground.tree.nodes_in(frozenset({entry.domain}))
+    lone = [part for part in demand.parts if part.partition is None and not part.mates]
+    wanted = [part for part in lone for _ in range(part.count)]
+    inside = state.capacity.tree.nodes_in(frozenset({entry.domain}))
     slots: list[Slot] = []
-    for unit in books.by_binding.get(entry.binding, ()):
+    for unit in state.by_binding.get(entry.binding, ()):
         plan = plan_of(unit)
         uids = [pod.uid for pod in (*unit.placed, *unit.waiting)]
         for uid, node in sorted(plan.nodes.items()) if plan is not None else ():
             if node not in inside or any(one.startswith(uid) for one in uids):
                 continue
-            lot = next((one for one in wanted if books.ground.fits(node, one.shape)), None)
-            if lot is not None:
-                wanted.remove(lot)
-                books.ground.hold(node, lot.shape)
-                slots.append(Slot(lot.name, len(slots), node, lot.shape))
+            part = next((one for one in wanted if state.capacity.fits(node, one.shape)), None)
+            if part is not None:
+                wanted.remove(part)
+                state.capacity.hold(node, part.shape)
+                slots.append(Slot(part.name, len(slots), node, part.shape))
     kept = Reservation(
         decision=entry.decision,
         slots=tuple(slots),
@@ -186,96 +194,100 @@ def keep_own_places(books: Books, entry: Directed) -> None:
         tier=entry.tier,
     )
     if slots and kept.amounts().covers(demand.least):
-        books.reservations[entry.binding] = kept
+        state.reservations[entry.binding] = kept
         return
     for slot in slots:
-        books.ground.release(slot.node, slot.shape)
+        state.capacity.release(slot.node, slot.shape)
 
 
-def place_directed(books: Books, entry: Directed) -> None:
+def place_managed(state: RoundState, entry: ManagedWorkload) -> None:
     """Reserve what is still lacking, then start the units that may start."""
-    books.ground.give_back(entry.binding)
-    units = books.by_binding.get(entry.binding, [])
-    if books.has_started(entry) or _all_reached(entry, units):
-        books.reached[entry.binding] = entry.decision
-    demand = books.demand(entry)
+    state.capacity.give_back(entry.binding)
+    units = state.by_binding.get(entry.binding, [])
+    if state.has_started(entry) or _all_reached(entry, units):
+        state.reached[entry.binding] = entry.decision
+    demand = state.demand(entry)
     why = ""
     if demand is not None:
-        why = _reserve(books, entry, units, demand)
-        if why and not books.has_started(entry):
-            books.stranded.append(entry.binding)
+        why = _reserve(state, entry, units, demand)
+        if why and not state.has_started(entry):
+            state.stranded.append(entry.binding)
     for unit in units:
-        _start(books, entry, unit, why)
+        _start(state, entry, unit, why)
 
 
-def _reserve(books: Books, entry: Directed, units: Sequence[Unit], demand: Demand) -> str:
+def _reserve(
+    state: RoundState, entry: ManagedWorkload, units: Sequence[Unit], demand: Demand
+) -> str:
     """Places for what has none yet; why there are none, empty when there are."""
-    kept = books.reservations.get(entry.binding)
+    kept = state.reservations.get(entry.binding)
     missing = demand.amounts().minus(kept.amounts() if kept else Amounts())
     if not missing.pods():
         return ""
-    around = [node for unit in units for node in books.around(unit)]
+    around = [node for unit in units for node in state.around(unit)]
     around += [slot.node for slot in kept.slots] if kept else []
     # Services start pod by pod: where all of a minimum does not fit, some of it does.
     services = bool(units) and all(unit.root_kind in ONE_BY_ONE for unit in units)
     tries = [Amounts() if kept else demand.least]
     if services and tries[0].pods():
         tries.append(Amounts())
-    seats: Seats | str = ""
-    home = next((place for unit in units if (place := books.home(unit))), None)
-    wish = Wish(
+    assignment: Assignment | str = ""
+    home = next((place for unit in units if (place := state.home(unit))), None)
+    preferences = PlacementPreferences(
         prefer=home or entry.domain,
         nearby=home is not None,
         around=tuple(around),
-        avoid=books.avoided(units),
-        never=books.barred(entry),
+        avoid=state.avoided(units),
+        never=state.barred(entry),
     )
     for least in tries:
-        seats = books.ground.place(demand, missing, wish, least=least, binding=entry.binding)
-        if isinstance(seats, Seats):
+        assignment = state.capacity.place(
+            demand, missing, preferences, least=least, binding=entry.binding
+        )
+        if isinstance(assignment, Assignment):
             break
-    if isinstance(seats, str):
-        return seats
+    if isinstance(assignment, str):
+        return assignment
     if kept is not None:
-        slots = (*kept.slots, *_renumbered(seats.slots, kept.slots))
-        books.reservations[entry.binding] = replace(kept, slots=slots)
+        slots = (*kept.slots, *_renumbered(assignment.slots, kept.slots))
+        state.reservations[entry.binding] = replace(kept, slots=slots)
     else:
-        books.reservations[entry.binding] = _reservation(books, entry, seats)
-    return "" if len(seats.slots) >= missing.pods() else seats.short
+        state.reservations[entry.binding] = _reservation(state, entry, assignment)
+    return "" if len(assignment.slots) >= missing.pods() else assignment.short
 
 
-def _reservation(books: Books, entry: Directed, seats: Seats) -> Reservation:
-    there = entry.domain is None or books.ground.tree.lies_in(seats.domain, entry.domain)
+def _reservation(state: RoundState, entry: ManagedWorkload, assignment: Assignment) -> Reservation:
+    there = entry.domain is None or state.capacity.tree.lies_in(assignment.domain, entry.domain)
     return Reservation(
         decision=entry.decision,
-        slots=seats.slots,
+        slots=assignment.slots,
         where=Where.DIRECTED if there else Where.ELSEWHERE,
-        domain=seats.domain,
-        tier=seats.tier,
+        domain=assignment.domain,
+        tier=assignment.tier,
         note="" if there else f"domain {entry.domain} no longer holds it",
     )
 
 
-def _start(books: Books, entry: Directed, unit: Unit, why: str) -> None:
+def _start(state: RoundState, entry: ManagedWorkload, unit: Unit, why: str) -> None:
     """Put the unit's pods on their places, when they make up its minimum."""
     if unit.problem:
-        books.wait(unit, unit.waiting, unit.problem)
+        state.wait(unit, unit.waiting, unit.problem)
         return
-    if books.flies(unit):
+    if state.flies(unit):
         return
     if unit.others and not unit.waiting:
-        books.say(unit, f"its pods are bound by {' and '.join(unit.others)}, not by the agent")
-    reservation = books.reservations.get(entry.binding)
-    pins = books.pins.get(unit.key, {})
-    allowed = allowed_pods(unit, unit.waiting, books.left(entry), books.begun(unit))
+        state.say(unit, f"its pods are bound by {' and '.join(unit.others)}, not by the agent")
+    reservation = state.reservations.get(entry.binding)
+    pins = state.pins.get(unit.key, {})
+    allowed = allowed_pods(unit, unit.waiting, state.left(entry), state.begun(unit))
     free = [pod for pod in allowed if pod.uid not in pins]
-    seated, used = seat(free, reservation.slots if reservation else ())
-    nodes = {**pins, **seated}
+    assigned, used = assign(free, reservation.slots if reservation else ())
+    nodes = {**pins, **assigned}
     pods = [pod for pod in unit.waiting if pod.uid in nodes]
     least = lacking(unit, pods)
     if isinstance(least, str):
         over = unit.waiting and not allowed
-        books.hold_back(unit, _cap_text(entry, unit.waiting) if over else why or least)
+        state.hold_back(unit, _cap_text(entry, unit.waiting) if over else why or least)
         return
     origin = Origin(where=Where.DIRECTED)
     if reservation is not None:
@@ -285,16 +297,16 @@ def _start(books: Books, entry: Directed, unit: Unit, why: str) -> None:
             tier=reservation.tier,
             note=reservation.note,
         )
-    if pods and books.emit(unit, pods, nodes, origin) and reservation is not None:
+    if pods and state.emit(unit, pods, nodes, origin) and reservation is not None:
         slots = tuple(slot for slot in reservation.slots if slot not in used)
-        books.reservations[entry.binding] = replace(reservation, slots=slots)
+        state.reservations[entry.binding] = replace(reservation, slots=slots)
     late = [pod for pod in unit.waiting if pod.uid not in nodes]
-    _wait_surplus(books, entry, unit, late, {pod.uid for pod in allowed}, why)
+    _wait_surplus(state, entry, unit, late, {pod.uid for pod in allowed}, why)
 
 
 def _wait_surplus(
-    books: Books,
-    entry: Directed,
+    state: RoundState,
+    entry: ManagedWorkload,
     unit: Unit,
     late: Sequence[PodRecord],
     allowed: Collection[str],
@@ -302,11 +314,11 @@ def _wait_surplus(
 ) -> None:
     room = [pod for pod in late if pod.uid in allowed]
     over = [pod for pod in late if pod.uid not in allowed]
-    books.wait(unit, room, why or "admitted, but there is no room for it now")
-    books.wait(unit, over, _cap_text(entry, over))
+    state.wait(unit, room, why or "admitted, but there is no room for it now")
+    state.wait(unit, over, _cap_text(entry, over))
 
 
-def _cap_text(entry: Directed, pods: Iterable[PodRecord]) -> str:
+def _cap_text(entry: ManagedWorkload, pods: Iterable[PodRecord]) -> str:
     sets = sorted({pod.pod_set for pod in pods})
     parts = [f"{entry.admitted.get(name)} pods of {name}" for name in sets]
     admits = f"the Directive admits {' and '.join(parts)}, which are placed already"
@@ -317,11 +329,11 @@ def _renumbered(new: Sequence[Slot], kept: Sequence[Slot]) -> list[Slot]:
     """New places after the positions that are taken."""
     after: dict[str, int] = {}
     for slot in kept:
-        after[slot.lot] = max(after.get(slot.lot, 0), slot.position + 1)
-    return [slot._replace(position=slot.position + after.get(slot.lot, 0)) for slot in new]
+        after[slot.part] = max(after.get(slot.part, 0), slot.position + 1)
+    return [slot._replace(position=slot.position + after.get(slot.part, 0)) for slot in new]
 
 
-def _all_reached(entry: Directed, units: Sequence[Unit]) -> bool:
+def _all_reached(entry: ManagedWorkload, units: Sequence[Unit]) -> bool:
     """Whether a directed workload's minimum is bound: of every unit, or of a service in all."""
     if not units:
         return False

@@ -9,7 +9,7 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
-from member_agent.cache import Directed, PodRecord, Unit
+from member_agent.cache import ManagedWorkload, PodRecord, Unit
 from member_agent.scheduler.gang.bind_plan import BindPlan
 
 
@@ -63,7 +63,7 @@ class Rollback:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivingUp:
+class SurplusEviction:
     """Bound pods of a unit that leave for good: the Directive admits fewer."""
 
     unit: Unit
@@ -72,9 +72,9 @@ class GivingUp:
 
 
 class Slot(NamedTuple):
-    """A place for one pod of a lot."""
+    """A place for one pod of a part."""
 
-    lot: PodSetName
+    part: PodSetName
     position: int
     """Groups of a partition are positions in a row; pods take theirs by index."""
     node: str
@@ -94,14 +94,14 @@ class Reservation:
     tier: int | None = None
     note: str = ""
     """Why it lies elsewhere."""
-    hold: Directed | None = None
+    hold: ManagedWorkload | None = None
     """What it was kept for, of a workload that was not admitted yet."""
 
     def amounts(self) -> Amounts:
-        """Places by lot."""
+        """Places by part."""
         counts: dict[PodSetName, int] = {}
         for slot in self.slots:
-            counts[slot.lot] = counts.get(slot.lot, 0) + 1
+            counts[slot.part] = counts.get(slot.part, 0) + 1
         return Amounts.of(counts)
 
 
@@ -136,7 +136,7 @@ class Round:
     placements: tuple[Placement, ...] = ()
     waits: tuple[Wait, ...] = ()
     rollbacks: tuple[Rollback, ...] = ()
-    given: tuple[GivingUp, ...] = ()
+    given: tuple[SurplusEviction, ...] = ()
     reservations: Reservations = field(default_factory=dict)
     reached: Mapping[BindingId, DecisionId] = field(default_factory=dict)
     """Managed units whose minimum is bound under their present decision."""

@@ -12,17 +12,17 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.placement import node_class_admits
-from member_agent.cache import ClusterCache, Directed, PodRecord, Unit
+from member_agent.cache import ClusterCache, ManagedWorkload, PodRecord, Unit
 from member_agent.scheduler.gang.demand import Demand
-from member_agent.scheduler.plan.surplus_release import pods_to_give_up
+from member_agent.scheduler.plan.surplus_release import surplus_evictions
 
-Entries = Mapping[BindingId, Directed]
+Entries = Mapping[BindingId, ManagedWorkload]
 Turn = tuple[Instant, int, BindingId]
 LiesIn = Callable[[DomainId | None, DomainId | None], bool]
 """Whether the first domain is the second or within it; None is the whole cluster."""
 
 
-def holds_of(entries: Iterable[Directed], now: Instant) -> list[Directed]:
+def holds_of(entries: Iterable[ManagedWorkload], now: Instant) -> list[ManagedWorkload]:
     """The entries that keep room, in the order of the decisions, as if they were admitted.
 
     An entry that says what is admitted keeps nothing more; past `held_until` it keeps nothing.
@@ -35,7 +35,7 @@ def holds_of(entries: Iterable[Directed], now: Instant) -> list[Directed]:
 
 
 def leaving_pods(
-    hold: Directed, entries: Entries, by_binding: Mapping[BindingId, Sequence[Unit]]
+    hold: ManagedWorkload, entries: Entries, by_binding: Mapping[BindingId, Sequence[Unit]]
 ) -> Iterator[PodRecord]:
     """The pods on nodes here that are leaving for a claim.
 
@@ -44,7 +44,7 @@ def leaving_pods(
     for binding in hold.leaving:
         entry, units = entries.get(binding), by_binding.get(binding, ())
         stays = entry is not None and bool(entry.admitted.entries)
-        given = pods_to_give_up(entry, units) if entry is not None else ()
+        given = surplus_evictions(entry, units) if entry is not None else ()
         going = {pod.uid for giving in given for pod in giving.pods}
         for pod in (pod for unit in units for pod in unit.placed):
             if pod.node and (not stays or pod.deleting or pod.uid in going):
@@ -52,7 +52,7 @@ def leaving_pods(
 
 
 def closed_nodes(
-    holds: Iterable[Directed],
+    holds: Iterable[ManagedWorkload],
     entries: Entries,
     by_binding: Mapping[BindingId, Sequence[Unit]],
     nodes_in: Callable[[frozenset[DomainId | None]], frozenset[str]],
@@ -76,12 +76,12 @@ def kept_elsewhere(
     leaving: Iterable[PodRecord],
     free: Mapping[str, Mapping[str, int]],
 ) -> Amounts:
-    """By lot the places to keep now: all but those that nodes have once these pods left.
+    """By part the places to keep now: all but those that nodes have once these pods left.
 
     `free`: what is free now on the nodes that count. The leader counts the same: what it does not
     keep elsewhere it gives to others at once.
     """
-    left = {lot.name: lot.count for lot in demand.lots}
+    left = {part.name: part.count for part in demand.parts}
     rooms: dict[str, dict[str, int]] = {}
     for pod in leaving:
         if pod.node in free:
@@ -89,20 +89,20 @@ def kept_elsewhere(
             for name, amount in pod.shape.requests:
                 there[name] = there.get(name, 0) + amount
     for node, room in sorted(rooms.items()):
-        for lot in demand.lots:
-            if not node_class_admits(cache.nodes[node].node_class, lot.shape):
+        for part in demand.parts:
+            if not node_class_admits(cache.nodes[node].node_class, part.shape):
                 continue
-            asked = lot.shape.requests
+            asked = part.shape.requests
             cap = min(room.get(name, 0) // amount for name, amount in asked)
-            pods = min(left[lot.name], max(0, min(cap, 1) if lot.shape.anti_affine else cap))
-            left[lot.name] -= pods
+            pods = min(left[part.name], max(0, min(cap, 1) if part.shape.anti_affine else cap))
+            left[part.name] -= pods
             for name, amount in asked:
                 room[name] = room.get(name, 0) - amount * pods
     return Amounts.of(left)
 
 
 def draining_for(
-    holds: Iterable[Directed], entry: Directed | None, lies_in: LiesIn
+    holds: Iterable[ManagedWorkload], entry: ManagedWorkload | None, lies_in: LiesIn
 ) -> frozenset[DomainId | None]:
     """Draining domains in which a workload may not start; without an entry all of them.
 

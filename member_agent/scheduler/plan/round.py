@@ -18,25 +18,25 @@ from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.placement import NO_TIER, scarcity_key
-from member_agent.cache import ClusterCache, Directed, Unit
+from member_agent.cache import ClusterCache, ManagedWorkload, Unit
 from member_agent.scheduler.plan.managed import (
     held_before,
     hold_room,
     hold_until_its_turn,
     keep_own_places,
     keep_reservation,
-    place_directed,
+    place_managed,
 )
 from member_agent.scheduler.plan.outcome import Round, Situation
-from member_agent.scheduler.plan.round_state import Books
-from member_agent.scheduler.plan.surplus_release import pods_to_give_up
-from member_agent.scheduler.plan.unmanaged import free_order, place_free
+from member_agent.scheduler.plan.round_state import RoundState
+from member_agent.scheduler.plan.surplus_release import surplus_evictions
+from member_agent.scheduler.plan.unmanaged import place_unmanaged, unmanaged_order
 
 _MOST_ORDERS: Final = 4
 """So many further orders are tried in one round when somebody who was admitted finds no room."""
 
 
-class _First(NamedTuple):
+class RetryOrder(NamedTuple):
     """Who has its turn before others, since it found no room in its own."""
 
     bindings: tuple[BindingId, ...] = ()
@@ -44,11 +44,11 @@ class _First(NamedTuple):
     before_claims: frozenset[BindingId] = frozenset()
     """Those of them that found none then either."""
 
-    def then(self, stranded: Sequence[BindingId]) -> "_First":
+    def then(self, stranded: Sequence[BindingId]) -> "RetryOrder":
         """The next order, when these found no room in this one."""
         others = (one for one in self.bindings if one not in stranded)
         again = self.before_claims.union(one for one in stranded if one in self.bindings)
-        return _First((*stranded, *others), again)
+        return RetryOrder((*stranded, *others), again)
 
 
 def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation) -> Round:
@@ -63,68 +63,68 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     ("squeaky wheel" optimization, Joslin and Clements 1999). It costs up to four further plans,
     only in such a round.
     """
-    best = _filled(cache, units, situation, _First())
-    first = _First().then(best.stranded)
+    best = _filled(cache, units, situation, RetryOrder())
+    first = RetryOrder().then(best.stranded)
     for _ in range(_MOST_ORDERS):
         if not best.stranded:
             break
-        books = _filled(cache, units, situation, first)
-        if len(books.stranded) < len(best.stranded):
-            best = books
-        first, tried = first.then(books.stranded), first
+        state = _filled(cache, units, situation, first)
+        if len(state.stranded) < len(best.stranded):
+            best = state
+        first, tried = first.then(state.stranded), first
         if first == tried:
             break
     return best.result()
 
 
 def _filled(
-    cache: ClusterCache, units: Sequence[Unit], situation: Situation, first: _First
-) -> Books:
-    """The books of one round in this order."""
-    books = Books(cache, units, situation, first.bindings)
-    books.hold_flying()
+    cache: ClusterCache, units: Sequence[Unit], situation: Situation, first: RetryOrder
+) -> RoundState:
+    """The state of one round in this order."""
+    state = RoundState(cache, units, situation, first.bindings)
+    state.hold_flying()
     for unit in units:
-        books.pin(unit)
+        state.pin(unit)
         if unit.key in situation.refused:
-            books.say(unit, situation.refused[unit.key])
-            books.wait(unit, unit.waiting, situation.refused[unit.key])
-    holds = {hold.binding: hold for hold in books.holds}
+            state.say(unit, situation.refused[unit.key])
+            state.wait(unit, unit.waiting, situation.refused[unit.key])
+    holds = {hold.binding: hold for hold in state.holds}
     entries = sorted(cache.entries().values(), key=lambda entry: entry.turn)
     for entry in entries:
         if entry.binding not in holds:
-            keep_reservation(books, entry)
-    running = _running(books, entries)
+            keep_reservation(state, entry)
+    running = _running(state, entries)
     for entry in running:
-        keep_own_places(books, entry)
+        keep_own_places(state, entry)
     steps = [_Step(entry, holds.get(entry.binding)) for entry in entries]
     steps += [
         _Step(entry, hold)
         for entry in entries
-        if entry.binding not in holds and (hold := held_before(books, entry)) is not None
+        if entry.binding not in holds and (hold := held_before(state, entry)) is not None
     ]
-    ordered = _least_choice_first(books, _in_turn(steps, running))
+    ordered = _scarcest_first(state, _in_turn(steps, running))
     for entry, hold in _overtaking(ordered, first):
         if hold is None:
-            for giving in pods_to_give_up(entry, books.by_binding.get(entry.binding, ())):
-                books.give_up(giving)
-            place_directed(books, entry)
+            for giving in surplus_evictions(entry, state.by_binding.get(entry.binding, ())):
+                state.give_up(giving)
+            place_managed(state, entry)
         elif entry.binding in holds:
-            hold_room(books, hold)
+            hold_room(state, hold)
         else:
-            hold_until_its_turn(books, entry, hold)
+            hold_until_its_turn(state, entry, hold)
     for unit in units:
         if unit.binding is not None and unit.binding not in cache.entries():
-            books.wait(unit, unit.waiting, f"no Directive entry for binding {unit.binding} yet")
-    for unit in free_order(units):
-        place_free(books, unit)
-    return books
+            state.wait(unit, unit.waiting, f"no Directive entry for binding {unit.binding} yet")
+    for unit in unmanaged_order(units):
+        place_unmanaged(state, unit)
+    return state
 
 
 class _Step(NamedTuple):
     """What has its turn: room is held for a workload, or without a hold it is placed."""
 
-    entry: Directed
-    hold: Directed | None
+    entry: ManagedWorkload
+    hold: ManagedWorkload | None
 
     @property
     def turn(self) -> tuple[Instant, int, BindingId]:
@@ -153,14 +153,14 @@ class _Step(NamedTuple):
         return self.anywhere and not self.entry.admitted.entries
 
 
-def _least_choice_first(books: Books, steps: Iterable[_Step]) -> Iterator[_Step]:
+def _scarcest_first(state: RoundState, steps: Iterable[_Step]) -> Iterator[_Step]:
     """The steps; of those in a row for which pods leave, the least choice first.
 
     As the leader holds it: what victims have left is anybody's in a wider domain, and where smaller
     pods go there may be no node that is whole. A domain that drains has what was left before.
     """
     tiers: dict[DomainId | None, int] = {
-        domain.name: domain.tier for domain in books.cache.tree().domains
+        domain.name: domain.tier for domain in state.cache.tree().domains
     }
     none = Gang(pod_sets=(), minimum=0)
 
@@ -174,7 +174,7 @@ def _least_choice_first(books: Books, steps: Iterable[_Step]) -> Iterator[_Step]
         yield from sorted(row, key=choice)
 
 
-def _overtaking(steps: Iterable[_Step], first: _First) -> list[_Step]:
+def _overtaking(steps: Iterable[_Step], first: RetryOrder) -> list[_Step]:
     """The steps; those of who comes first right behind the last claim before them, or before it."""
     rank = {binding: at for at, binding in enumerate(first.bindings)}
     claim, keyed = -1, list[tuple[tuple[int, int], _Step]]()
@@ -187,16 +187,16 @@ def _overtaking(steps: Iterable[_Step], first: _First) -> list[_Step]:
     return [step for _, step in sorted(keyed, key=lambda one: one[0])]
 
 
-def _running(books: Books, entries: Sequence[Directed]) -> list[Directed]:
+def _running(state: RoundState, entries: Sequence[ManagedWorkload]) -> list[ManagedWorkload]:
     """The entries that ran before others began to leave for a claim, and lack something."""
-    waves = [hold.turn for hold in books.holds if hold.leaving]
+    waves = [hold.turn for hold in state.holds if hold.leaving]
     if not waves:
         return []
     before = (one for one in entries if one.admitted.entries and one.turn < waves[-1])
-    return [entry for entry in before if books.has_started(entry)]
+    return [entry for entry in before if state.has_started(entry)]
 
 
-def _in_turn(steps: Iterable[_Step], running: Sequence[Directed]) -> list[_Step]:
+def _in_turn(steps: Iterable[_Step], running: Sequence[ManagedWorkload]) -> list[_Step]:
     """The steps by turn; behind the room that others leave what runs, and what takes any room."""
     steps = sorted(steps, key=lambda step: step.turn)
     waves = [one.turn for one in steps if one.hold is not None and one.hold.leaving]

@@ -12,8 +12,8 @@ from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.placement import NotPlaced, Placed, Space
 from member_agent.cache import Asked, ClusterCache, Unit, live_room
 from member_agent.scheduler.gang.demand import Demand
-from member_agent.scheduler.plan.assignment import Seats, Wish
-from member_agent.scheduler.plan.domain_lookup import Tree
+from member_agent.scheduler.plan.assignment import Assignment, PlacementPreferences
+from member_agent.scheduler.plan.domain_lookup import DomainLookup
 from member_agent.scheduler.plan.outcome import Slot
 from member_agent.scheduler.plan.subgroup_affinity import all_at_once, gang_beside
 
@@ -21,7 +21,7 @@ _MOST_RETRIES: Final = 256
 """So many further ways to make up a minimum are tried in one round, for all units together."""
 
 
-class Ground:
+class RoundCapacity:
     """Room that is held is gone for everybody else in the round.
 
     `hold`, `release` and `fits` work on single nodes and come before the first `place`: what is
@@ -36,7 +36,7 @@ class Ground:
         label_keys: frozenset[str],
     ) -> None:
         self._cache = cache
-        self.tree = Tree(cache)
+        self.tree = DomainLookup(cache)
         self._units = units
         self._closed = closed
         self._label_keys = label_keys
@@ -87,13 +87,19 @@ class Ground:
         self._retries -= 1
         return self._retries >= 0
 
-    def keep(self, demand: Demand, amounts: Amounts, wish: Wish, binding: BindingId) -> Seats:
+    def keep(
+        self,
+        demand: Demand,
+        amounts: Amounts,
+        preferences: PlacementPreferences,
+        binding: BindingId,
+    ) -> Assignment:
         """Take as many of the amounts as fit, until `give_back`."""
-        seats = self.place(demand, amounts, wish, least=Amounts(), binding=binding)
-        if isinstance(seats, str):
-            return Seats()
+        assignment = self.place(demand, amounts, preferences, least=Amounts(), binding=binding)
+        if isinstance(assignment, str):
+            return Assignment()
         self._kept[binding] = tuple(self._taken)
-        return seats
+        return assignment
 
     def give_back(self, binding: BindingId) -> None:
         """What was kept for a binding is kept no more."""
@@ -109,28 +115,32 @@ class Ground:
         self,
         demand: Demand,
         amounts: Amounts,
-        wish: Wish,
+        preferences: PlacementPreferences,
         *,
         least: Amounts,
         binding: BindingId | None = None,
-    ) -> Seats | str:
+    ) -> Assignment | str:
         """Take room for `amounts` of a demand, at least for `least`; or the reason why not."""
-        seats: Seats | str = ""
-        tries = [wish.never] if wish.avoid <= wish.never else [wish.avoid | wish.never, wish.never]
+        assignment: Assignment | str = ""
+        tries = (
+            [preferences.never]
+            if preferences.avoid <= preferences.never
+            else [preferences.avoid | preferences.never, preferences.never]
+        )
         for shut in tries:
-            seats = self._place(demand, amounts, wish, shut, (least, binding))
-            if isinstance(seats, Seats):
+            assignment = self._place(demand, amounts, preferences, shut, (least, binding))
+            if isinstance(assignment, Assignment):
                 break
-        return seats
+        return assignment
 
     def _place(
         self,
         demand: Demand,
         amounts: Amounts,
-        wish: Wish,
+        preferences: PlacementPreferences,
         shut_nodes: frozenset[str],
         asked: tuple[Amounts, BindingId | None],
-    ) -> Seats | str:
+    ) -> Assignment | str:
         """One try, with these nodes shut for it."""
         least = asked[0]
         space = self._opened()
@@ -139,9 +149,9 @@ class Ground:
         shut = space.shut(shut_nodes)
         if shut.takes:
             space.take(shut)
-        found = self._mates_first(demand, amounts, wish, asked)
+        found = self._mates_first(demand, amounts, preferences, asked)
         if isinstance(found, NotPlaced) and least.pods():
-            found = self._at_once(demand, amounts, wish, asked) or found
+            found = self._at_once(demand, amounts, preferences, asked) or found
         if isinstance(found, NotPlaced):
             space.rollback(mark)
             self.unproven += not found.proven
@@ -152,18 +162,18 @@ class Ground:
             space.give_back(shut)
         space.take(placed)
         self._taken.append(placed)
-        seats = self._seats(demand, amounts, beside, placed)
+        assignment = self._seats(demand, amounts, beside, placed)
         if placed.amounts.pods() or not beside:
-            return seats
-        domain = self.tree.enclosing([*wish.around, *(slot.node for slot in beside)])
+            return assignment
+        domain = self.tree.enclosing([*preferences.around, *(slot.node for slot in beside)])
         tiers = {d.name: d.tier for d in self._topology.domains}
-        return replace(seats, domain=domain, tier=tiers.get(domain) if domain else None)
+        return replace(assignment, domain=domain, tier=tiers.get(domain) if domain else None)
 
     def _mates_first(
         self,
         demand: Demand,
         amounts: Amounts,
-        wish: Wish,
+        preferences: PlacementPreferences,
         asked: tuple[Amounts, BindingId | None],
     ) -> tuple[list[Slot], Placed] | NotPlaced:
         """Pods beside others of their subgroup, taken; and the rest, not taken yet."""
@@ -179,14 +189,16 @@ class Ground:
             demand.gang(),
             amounts=amounts,
             minimum=least,
-            prefer=wish.prefer,
-            bound=self._bound(demand, [*wish.around, *(slot.node for slot in beside)]),
+            prefer=preferences.prefer,
+            bound=self._bound(demand, [*preferences.around, *(slot.node for slot in beside)]),
             binding=binding,
-            nearby=wish.nearby,
+            nearby=preferences.nearby,
         )
         if isinstance(placed, Placed):
             return beside, placed
-        rest = least.minus(Amounts.of({lot.name: lot.count for lot in demand.lots if lot.mates}))
+        rest = least.minus(
+            Amounts.of({part.name: part.count for part in demand.parts if part.mates})
+        )
         if beside and not rest.pods():
             return beside, Placed(Amounts(), None, None, "", ())
         space.rollback(mark)
@@ -197,14 +209,14 @@ class Ground:
         self,
         demand: Demand,
         amounts: Amounts,
-        wish: Wish,
+        preferences: PlacementPreferences,
         asked: tuple[Amounts, BindingId | None],
     ) -> tuple[list[Slot], Placed] | None:
         """Everything in one search, where some pods belong beside others; None when it is none."""
-        if not any(lot.mates for lot in demand.lots):
+        if not any(part.mates for part in demand.parts):
             return None
         whole = all_at_once(
-            demand, lambda lot: map(self._cache.node_of, lot.mates), self.tree.domains_of
+            demand, lambda part: map(self._cache.node_of, part.mates), self.tree.domains_of
         )
         if whole is None:
             return None
@@ -212,7 +224,7 @@ class Ground:
             whole[0],
             amounts=amounts,
             minimum=asked[0],
-            bound=self._bound(demand, wish.around),
+            bound=self._bound(demand, preferences.around),
             binding=asked[1],
             joins=whole[1],
         )
@@ -227,26 +239,26 @@ class Ground:
     ) -> list[Slot] | NotPlaced:
         """Places for pods of subgroups that run already, each beside its own."""
         space, slots = self._opened(), list[Slot]()
-        for lot in demand.lots:
-            pods = lot.pods[: amounts.get(lot.name)]
-            if not lot.mates or not pods:
+        for part in demand.parts:
+            pods = part.pods[: amounts.get(part.name)]
+            if not part.mates or not pods:
                 continue
-            mates = [self._cache.node_of(pod) for pod in lot.mates]
+            mates = [self._cache.node_of(pod) for pod in part.mates]
             placed = space.place(
-                gang_beside(space, lot, len(pods), demand.constraint),
-                minimum=Amounts.of({lot.name: min(len(pods), least.get(lot.name))}),
+                gang_beside(space, part, len(pods), demand.constraint),
+                minimum=Amounts.of({part.name: min(len(pods), least.get(part.name))}),
                 bound=self.tree.domains_of(mates),
                 binding=binding,
             )
             if isinstance(placed, NotPlaced):
-                if least.get(lot.name):
+                if least.get(part.name):
                     return placed
                 continue
             space.take(placed)
             self._taken.append(placed)
             nodes = self._nodes(placed)
             slots += [
-                Slot(lot.name, at, node, lot.shape, pod.uid)
+                Slot(part.name, at, node, part.shape, pod.uid)
                 for at, (pod, (_, node)) in enumerate(zip(pods, nodes, strict=False))
             ]
         return slots
@@ -264,7 +276,7 @@ class Ground:
         return self._space
 
     def _nodes(self, placed: Placed) -> list[tuple[PodSetName, str]]:
-        """(lot, node) of every pod that was placed, in order."""
+        """(part, node) of every pod that was placed, in order."""
         return [
             (take.pod_set, self._topology.leaves[take.leaf].node)
             for take in placed.takes
@@ -273,23 +285,25 @@ class Ground:
 
     def _seats(
         self, demand: Demand, amounts: Amounts, beside: Sequence[Slot], placed: Placed
-    ) -> Seats:
-        lots = {lot.name: lot for lot in demand.lots}
+    ) -> Assignment:
+        parts = {part.name: part for part in demand.parts}
         positions: dict[PodSetName, int] = {}
         slots: list[Slot] = list(beside)
         for name, node in self._nodes(placed):
             position = positions.get(name, 0)
             positions[name] = position + 1
-            lot = lots[name]
-            by_name = lot.by_name
-            pod = lot.pods[position].uid if by_name and position < len(lot.pods) else ""
-            slots.append(Slot(name, position, node, lot.shape, pod))
+            part = parts[name]
+            by_name = part.by_name
+            pod = part.pods[position].uid if by_name and position < len(part.pods) else ""
+            slots.append(Slot(name, position, node, part.shape, pod))
         found = placed.amounts.plus(
-            Amounts.of({lot.name: sum(s.lot == lot.name for s in beside) for lot in demand.lots})
+            Amounts.of(
+                {part.name: sum(s.part == part.name for s in beside) for part in demand.parts}
+            )
         )
         missing = amounts.minus(found)
         lacking = " and ".join(f"{pods} pods of {name}" for name, pods in missing.entries)
-        return Seats(
+        return Assignment(
             slots=tuple(slots),
             domain=placed.domain,
             tier=placed.tier,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId
 from global_sched.shared.placement import SpecError
-from member_agent.cache import ClusterCache, Directed, PodRecord, Unit, count_pods
+from member_agent.cache import ClusterCache, ManagedWorkload, PodRecord, Unit, count_pods
 from member_agent.scheduler.gang.bind_plan import BindPlan, begun, plan_of
-from member_agent.scheduler.gang.demand import Begun, Demand, allowed_pods, directed_demand
+from member_agent.scheduler.gang.demand import Begun, Demand, allowed_pods, managed_demand
 from member_agent.scheduler.gang.minimum import reached
 from member_agent.scheduler.gang.placement_history import (
     Place,
@@ -21,17 +21,17 @@ from member_agent.scheduler.gang.placement_history import (
 )
 from member_agent.scheduler.gang.subgroups import Key, key_of
 from member_agent.scheduler.plan.outcome import (
-    GivingUp,
     Placement,
     Reservation,
     Rollback,
     Round,
     Situation,
+    SurplusEviction,
     Wait,
     Where,
 )
 from member_agent.scheduler.plan.reservations import closed_nodes, draining_for, holds_of
-from member_agent.scheduler.plan.round_capacity import Ground
+from member_agent.scheduler.plan.round_capacity import RoundCapacity
 
 UNMANAGED = DecisionId("-")
 """Stands for the decision on units that did not come through Karmada."""
@@ -47,7 +47,7 @@ class Origin:
     note: str = ""
 
 
-class Books:
+class RoundState:
     """The state of a round in the making; `place.plan_round` says in which order it fills."""
 
     def __init__(
@@ -65,9 +65,9 @@ class Books:
             if unit.binding is not None:
                 self.by_binding.setdefault(unit.binding, []).append(unit)
         self.holds = holds_of(cache.entries().values(), situation.now)
-        self.ground = Ground(cache, units, situation.closed, situation.label_keys)
+        self.capacity = RoundCapacity(cache, units, situation.closed, situation.label_keys)
         self._closed = closed_nodes(
-            self.holds, cache.entries(), self.by_binding, self.ground.tree.nodes_in
+            self.holds, cache.entries(), self.by_binding, self.capacity.tree.nodes_in
         )
         self.pins: dict[str, dict[str, str]] = {}
         """By unit key: waiting pods (by uid) whose node an earlier plan names."""
@@ -82,7 +82,7 @@ class Books:
         self._placements: list[Placement] = []
         self._waits: list[Wait] = []
         self._rollbacks: list[Rollback] = []
-        self._given: list[GivingUp] = []
+        self._given: list[SurplusEviction] = []
         self._broken: list[str] = []
         self._reasons: dict[BindingId, str] = {}
 
@@ -100,7 +100,7 @@ class Books:
             reasons=self._reasons,
             memories=tuple(self._memories()),
             held_until=tuple(hold.held_until for hold in self.holds),
-            unproven=self.ground.unproven,
+            unproven=self.capacity.unproven,
         )
 
     # --- what is held from before -----------------------------------------------------------
@@ -110,7 +110,7 @@ class Books:
         for pods in self.situation.flying.values():
             for pod, node in pods:
                 if not self.cache.node_of(pod):
-                    self.ground.hold(node, pod.shape)
+                    self.capacity.hold(node, pod.shape)
 
     def pin(self, unit: Unit) -> None:
         """Hold the nodes that an earlier plan names for pods which are still without one.
@@ -132,13 +132,13 @@ class Books:
         pinned: dict[str, str] = {}
         for pod in planned:
             node = plan.node_of(pod.uid)
-            if self.ground.fits(node, pod.shape):
-                self.ground.hold(node, pod.shape)
+            if self.capacity.fits(node, pod.shape):
+                self.capacity.hold(node, pod.shape)
                 pinned[pod.uid] = node
         if not started and len(pinned) < len(planned):
             for pod in planned:
                 if pod.uid in pinned:
-                    self.ground.release(pinned[pod.uid], pod.shape)
+                    self.capacity.release(pinned[pod.uid], pod.shape)
             return
         if pinned:
             self.pins[unit.key] = pinned
@@ -183,7 +183,7 @@ class Books:
                 return
         self.wait(unit, unit.waiting, reason)
 
-    def give_up(self, giving: GivingUp) -> None:
+    def give_up(self, giving: SurplusEviction) -> None:
         """These pods leave, unless the unit backs off."""
         if giving.unit.key not in self.situation.paused:
             self._given.append(giving)
@@ -235,7 +235,7 @@ class Books:
                 nodes = [self.cache.node_of(pod) for pod in unit.staying()]
                 place = Place(
                     decision=self.decision(unit),
-                    domain=self.ground.tree.enclosing(nodes),
+                    domain=self.capacity.tree.enclosing(nodes),
                     holder=unit.holder.uid if unit.holder and self._bound(unit) else "",
                 )
             failed = failed_nodes(self.cache, unit)
@@ -249,7 +249,7 @@ class Books:
         """Whether pods of the unit are being bound."""
         return unit.key in self.situation.flying
 
-    def entry(self, unit: Unit) -> Directed | None:
+    def entry(self, unit: Unit) -> ManagedWorkload | None:
         """The Directive's entry for the unit."""
         return self.cache.entries().get(unit.binding) if unit.binding is not None else None
 
@@ -275,7 +275,7 @@ class Books:
         now = self.situation.now
         return frozenset(node for unit in units for node in memory_of(unit).avoided(now))
 
-    def barred(self, entry: Directed | None) -> frozenset[str]:
+    def barred(self, entry: ManagedWorkload | None) -> frozenset[str]:
         """Nodes that drain or are closed for others, but for its own before it was admitted.
 
         Who found no room otherwise may go where a domain drains since its own admission's cycle:
@@ -283,11 +283,11 @@ class Books:
         """
         early = entry is not None and entry.binding in self._first
         holds = [one for one in self.holds if not (early and entry and one.at == entry.at)]
-        draining = draining_for(holds, entry, self.ground.tree.lies_in)
+        draining = draining_for(holds, entry, self.capacity.tree.lies_in)
         own = frozenset() if entry is None else self.held_before.get(entry.binding, frozenset())
-        return self.ground.tree.nodes_in(draining).difference(own) | self.closed(entry)
+        return self.capacity.tree.nodes_in(draining).difference(own) | self.closed(entry)
 
-    def closed(self, entry: Directed | None) -> frozenset[str]:
+    def closed(self, entry: ManagedWorkload | None) -> frozenset[str]:
         """Nodes on which pods are leaving for somebody else.
 
         What was admitted before that was decided, and has not started since, was counted there:
@@ -304,21 +304,21 @@ class Books:
         """Whether its node is one on which pods are leaving for a claim that still stands."""
         return pod.node in self._closed
 
-    def free_for(self, hold: Directed, nodes: frozenset[str]) -> dict[str, dict[str, int]]:
+    def free_for(self, hold: ManagedWorkload, nodes: frozenset[str]) -> dict[str, dict[str, int]]:
         """What is free on nodes that pods leave for a claim: nothing where they leave for others.
 
         What an earlier claim has of these is not known until its gang comes.
         """
         others = [name for name in nodes if self._closed.get(name, hold.turn) < hold.turn]
-        return self.ground.free_on(nodes.difference(others)) | {name: {} for name in others}
+        return self.capacity.free_on(nodes.difference(others)) | {name: {} for name in others}
 
-    def has_started(self, entry: Directed) -> bool:
+    def has_started(self, entry: ManagedWorkload) -> bool:
         """Whether its minimum was bound under its present decision, as was noted before."""
         if self.situation.reached.get(entry.binding) == entry.decision:
             return True
         return any(noted(one, entry.decision) for one in self.by_binding.get(entry.binding, ()))
 
-    def left(self, entry: Directed) -> Amounts:
+    def left(self, entry: ManagedWorkload) -> Amounts:
         """Admitted pods that are not bound and not being bound."""
         left = entry.admitted
         for unit in self.by_binding.get(entry.binding, ()):
@@ -336,13 +336,13 @@ class Books:
         pods += [*unit.staying(), *(pod for pod in unit.waiting if pod.uid in pins)]
         return frozenset((unit.key, key) for pod in pods if (key := key_of(unit, pod)))
 
-    def demand(self, entry: Directed) -> Demand | None:
+    def demand(self, entry: ManagedWorkload) -> Demand | None:
         """What room the workload still needs beside bound, flying and pinned pods."""
         if entry.binding not in self._demands:
             self._demands[entry.binding] = self.asked_by(entry)
         return self._demands[entry.binding]
 
-    def asked_by(self, entry: Directed) -> Demand | None:
+    def asked_by(self, entry: ManagedWorkload) -> Demand | None:
         """The same for an entry that may be from before."""
         units = self.by_binding.get(entry.binding, [])
         rest, taken = [], entry.admitted.minus(self.left(entry))
@@ -354,7 +354,7 @@ class Books:
             rest.append(replace(unit, waiting=tuple(waiting)))
         try:
             begun = frozenset[tuple[str, Key]]().union(*(self.begun(unit) for unit in units))
-            return directed_demand(entry, rest, taken, begun)
+            return managed_demand(entry, rest, taken, begun)
         except SpecError as error:
             for unit in units:
                 self.wait(unit, unit.waiting, str(error))

@@ -9,7 +9,7 @@ from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Domain
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.placement import Join, Space
-from member_agent.scheduler.gang.demand import Demand, Lot
+from member_agent.scheduler.gang.demand import Demand, ShapeDemand
 
 _ANY_TIER: Final = 2**31
 _MOST_AT_ONCE: Final = 64
@@ -19,13 +19,15 @@ DomainsOf = Callable[[Iterable[str]], tuple[DomainId | None, ...]]
 """The domains of nodes, by name."""
 
 
-def gang_beside(space: Space, lot: Lot, pods: int, outer: TopologyConstraint | None) -> Gang:
-    """So many pods of a lot under the narrower of its subgroup's and its gang's constraint.
+def gang_beside(
+    space: Space, part: ShapeDemand, pods: int, outer: TopologyConstraint | None
+) -> Gang:
+    """So many equal pods under the narrower of its subgroup's and its gang's constraint.
 
     Domains around running pods are nested, so the one of the lower tier is within the other.
     """
-    one = PodSet(name=lot.name, count=pods, minimum=0, shape=lot.shape)
-    inner = lot.partition.constraint if lot.partition else None
+    one = PodSet(name=part.name, count=pods, minimum=0, shape=part.shape)
+    inner = part.partition.constraint if part.partition else None
     found: list[tuple[int, Gang]] = []
     for constraint in (inner, outer):
         gang = Gang(pod_sets=(one,), minimum=0, constraint=constraint)
@@ -40,27 +42,27 @@ def gang_beside(space: Space, lot: Lot, pods: int, outer: TopologyConstraint | N
 
 
 def all_at_once(
-    demand: Demand, nodes_of: Callable[[Lot], Iterable[str]], domains_of: DomainsOf
+    demand: Demand, nodes_of: Callable[[ShapeDemand], Iterable[str]], domains_of: DomainsOf
 ) -> tuple[Gang, tuple[Join, ...]] | None:
     """The whole demand as one gang, whose pods beside others join these; None for too many."""
-    joining = [lot for lot in demand.lots if lot.mates]
-    if sum(lot.count for lot in joining) > _MOST_AT_ONCE:
+    joining = [part for part in demand.parts if part.mates]
+    if sum(part.count for part in joining) > _MOST_AT_ONCE:
         return None
     sets, joins = [], list[Join]()
-    for lot in demand.lots:
-        partition = lot.partition
-        if lot.mates:
+    for part in demand.parts:
+        partition = part.partition
+        if part.mates:
             limit = partition.constraint if partition else None
-            partition = Partition(size=1, total=lot.count, constraint=limit)
-            there = domains_of(nodes_of(lot))
-            joins += [Join(lot.name, there, 1) for _ in range(lot.count)]
-        least = demand.least.get(lot.name)
+            partition = Partition(size=1, total=part.count, constraint=limit)
+            there = domains_of(nodes_of(part))
+            joins += [Join(part.name, there, 1) for _ in range(part.count)]
+        least = demand.least.get(part.name)
         sets.append(
             PodSet(
-                name=lot.name,
-                count=lot.count,
+                name=part.name,
+                count=part.count,
                 minimum=least,
-                shape=lot.shape,
+                shape=part.shape,
                 partition=partition,
             )
         )
@@ -68,12 +70,12 @@ def all_at_once(
     return gang, tuple(joins)
 
 
-def near_enough(lot: Lot, domain: DomainId | None, domains: Iterable[Domain]) -> bool:
-    """Whether a lot's constraint holds for pods whose smallest common domain this is.
+def near_enough(part: ShapeDemand, domain: DomainId | None, domains: Iterable[Domain]) -> bool:
+    """Whether a part's constraint holds for pods whose smallest common domain this is.
 
     A tier name is as low as the lowest domain that carries it: in doubt the answer is no.
     """
-    limit = lot.partition.constraint if lot.partition else None
+    limit = part.partition.constraint if part.partition else None
     if limit is None or limit.mode is Mode.SOFT:
         return True
     highest, tier = limit.highest_tier, None

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from member_agent.cache import Directed, PodRecord, Unit, last_first
+from member_agent.cache import ManagedWorkload, PodRecord, Unit, last_first
 from member_agent.scheduler.gang.subgroups import Key, by_index, key_of, policy_of, size_of
-from member_agent.scheduler.plan.outcome import GivingUp
+from member_agent.scheduler.plan.outcome import SurplusEviction
 
 GIVEN_UP = "it was surplus, and its room was reclaimed for another workload"
 
 
-def pods_to_give_up(entry: Directed, units: Sequence[Unit]) -> tuple[GivingUp, ...]:
+def surplus_evictions(entry: ManagedWorkload, units: Sequence[Unit]) -> tuple[SurplusEviction, ...]:
     """The pods of an entry that leave now, by unit.
 
     As long as more than `admitted` of a pod set are bound: the highest indices, at most `give_up`
@@ -28,7 +28,7 @@ def pods_to_give_up(entry: Directed, units: Sequence[Unit]) -> tuple[GivingUp, .
         if pod.uid in chosen:
             found.setdefault(unit.key, []).append(pod)
     return tuple(
-        GivingUp(unit=unit, pods=tuple(found[unit.key]), reason=GIVEN_UP)
+        SurplusEviction(unit=unit, pods=tuple(found[unit.key]), reason=GIVEN_UP)
         for unit in units
         if unit.key in found
     )

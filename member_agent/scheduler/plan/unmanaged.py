@@ -8,25 +8,25 @@ from global_sched.shared.placement import SpecError
 from member_agent.cache import PodRecord, Unit, owner_of
 from member_agent.scheduler.gang.demand import (
     Demand,
-    Lot,
+    ShapeDemand,
     least_of,
-    lots_of,
+    shape_demands,
     unit_constraint,
 )
 from member_agent.scheduler.gang.minimum import by_kind, choices, in_whole_groups, reached
 from member_agent.scheduler.gang.subgroups import constraint_of_policy, cut, oversized, policy_of
-from member_agent.scheduler.plan.assignment import Seats, Wish, seat
-from member_agent.scheduler.plan.round_state import Books, Origin
+from member_agent.scheduler.plan.assignment import Assignment, PlacementPreferences, assign
+from member_agent.scheduler.plan.round_state import Origin, RoundState
 
 _TRIES: Final = 8
 """So many sizes are tried of a subgroup that no domain holds whole."""
 _NO_MORE: Final = "no domain holds more of its subgroup now"
 
-_Found = tuple[Seats, Sequence[PodRecord]]
+_Found = tuple[Assignment, Sequence[PodRecord]]
 """Places, and the pods that they were found for: no other pod of their shape may take them."""
 
 
-def free_order(units: Iterable[Unit]) -> list[Unit]:
+def unmanaged_order(units: Iterable[Unit]) -> list[Unit]:
     """Free units with pods to place: highest pod priority first, then the oldest."""
     waiting = [unit for unit in units if unit.binding is None and unit.waiting]
     return sorted(
@@ -35,40 +35,40 @@ def free_order(units: Iterable[Unit]) -> list[Unit]:
     )
 
 
-def place_free(books: Books, unit: Unit) -> None:
+def place_unmanaged(state: RoundState, unit: Unit) -> None:
     """Place what fits of a unit: at least its minimum, or nothing."""
     if unit.problem:
-        books.wait(unit, unit.waiting, unit.problem)
+        state.wait(unit, unit.waiting, unit.problem)
         return
-    if books.flies(unit):
+    if state.flies(unit):
         return
-    pins = books.pins.get(unit.key, {})
+    pins = state.pins.get(unit.key, {})
     rest = [pod for pod in unit.waiting if pod.uid not in pins]
-    found = _seats(books, unit, rest)
+    found = _seats(state, unit, rest)
     if isinstance(found, str):
-        books.hold_back(unit, found)
+        state.hold_back(unit, found)
         return
-    seats, asked = found
-    seated, _ = seat(asked, seats.slots)
-    nodes = {**pins, **seated}
+    assignment, asked = found
+    assigned, _ = assign(asked, assignment.slots)
+    nodes = {**pins, **assigned}
     pods = [pod for pod in unit.waiting if pod.uid in nodes]
     if pods:
-        books.emit(unit, pods, nodes, Origin(domain=seats.domain, tier=seats.tier))
-    if unit.key not in books.situation.paused:
+        state.emit(unit, pods, nodes, Origin(domain=assignment.domain, tier=assignment.tier))
+    if unit.key not in state.situation.paused:
         late = [pod for pod in unit.waiting if pod.uid not in nodes]
-        books.wait(unit, late, seats.short)
+        state.wait(unit, late, assignment.short)
 
 
-def _seats(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> _Found | str:
+def _seats(state: RoundState, unit: Unit, rest: Sequence[PodRecord]) -> _Found | str:
     """Places for these pods: all of each subgroup, else as many of one as a domain holds."""
-    first = _placed(books, unit, rest)
-    if not isinstance(first, str) or _binds_nobody(books, unit, rest):
+    first = _placed(state, unit, rest)
+    if not isinstance(first, str) or _binds_nobody(state, unit, rest):
         return first
     most = max(oversized(unit, rest).values(), default=0)
     step = max(1, most // _TRIES)
     for fewer in range(most - step, 0, -step):
         part = cut(unit, rest, fewer)
-        found = _placed(books, unit, part)
+        found = _placed(state, unit, part)
         if not isinstance(found, str):
             return _with_more(found)
     if most:
@@ -76,15 +76,15 @@ def _seats(books: Books, unit: Unit, rest: Sequence[PodRecord]) -> _Found | str:
         parts = [(part, False) for part in by_kind(unit, rest)]
         parts += [] if reached(unit) else [(list(rest), True)]
         for part, alone in parts:
-            if not books.ground.may_retry():
+            if not state.capacity.may_retry():
                 break
-            found = _placed(books, unit, part, alone=alone)
+            found = _placed(state, unit, part, alone=alone)
             if not isinstance(found, str) and found[0].slots:
                 return _with_more(found)
     return first
 
 
-def _binds_nobody(books: Books, unit: Unit, rest: Iterable[PodRecord]) -> bool:
+def _binds_nobody(state: RoundState, unit: Unit, rest: Iterable[PodRecord]) -> bool:
     """Whether a subgroup of these pods has a constraint that nothing here can keep."""
     try:
         wanted = {
@@ -94,67 +94,67 @@ def _binds_nobody(books: Books, unit: Unit, rest: Iterable[PodRecord]) -> bool:
         }
     except SpecError:
         return True
-    return any(books.ground.knows_no_tier_of(constraint) for constraint in wanted)
+    return any(state.capacity.knows_no_tier_of(constraint) for constraint in wanted)
 
 
 def _with_more(found: _Found) -> _Found:
-    seats, asked = found
-    return replace(seats, short=seats.short or _NO_MORE), asked
+    assignment, asked = found
+    return replace(assignment, short=assignment.short or _NO_MORE), asked
 
 
 def _placed(
-    books: Books, unit: Unit, rest: Sequence[PodRecord], *, alone: bool = False
+    state: RoundState, unit: Unit, rest: Sequence[PodRecord], *, alone: bool = False
 ) -> _Found | str:
     """Places for these pods, with the first way to make up the minimum that fits.
 
     `alone`: for the pods of the minimum only.
     """
-    pinned = [pod for pod in unit.waiting if pod.uid in books.pins.get(unit.key, {})]
+    pinned = [pod for pod in unit.waiting if pod.uid in state.pins.get(unit.key, {})]
     why = ""
     try:
-        lots = tuple(lots_of(unit, rest))
+        parts = tuple(shape_demands(unit, rest))
         constraint = unit_constraint(unit)
         for number, chosen in enumerate(choices(unit, [*pinned, *rest])):
             if isinstance(chosen, str):
                 return why or chosen
-            if not rest or unit.key in books.situation.paused:
-                return Seats(), ()
-            if number and not books.ground.may_retry():
+            if not rest or unit.key in state.situation.paused:
+                return Assignment(), ()
+            if number and not state.capacity.may_retry():
                 break
             asked = in_whole_groups(unit, rest, chosen) if alone else rest
             if alone:
-                lots = tuple(lots_of(unit, asked))
-            demand = Demand(lots=lots, least=least_of(chosen, lots), constraint=constraint)
-            seats = _asked(books, unit, demand)
-            if isinstance(seats, Seats):
-                return seats, _seated_by(seats, lots, asked)
-            why = why or seats
+                parts = tuple(shape_demands(unit, asked))
+            demand = Demand(parts=parts, least=least_of(chosen, parts), constraint=constraint)
+            assignment = _asked(state, unit, demand)
+            if isinstance(assignment, Assignment):
+                return assignment, _seated_by(assignment, parts, asked)
+            why = why or assignment
     except SpecError as error:
         return str(error)
     return why
 
 
 def _seated_by(
-    seats: Seats, lots: Iterable[Lot], asked: Iterable[PodRecord]
+    assignment: Assignment, parts: Iterable[ShapeDemand], asked: Iterable[PodRecord]
 ) -> Sequence[PodRecord]:
     """Without those whose places name their pods, and who have none.
 
     A pod of a subgroup would take the place of one that is in none, wherever that is.
     """
-    named = {slot.pod for slot in seats.slots}
-    none = {p.uid for lot in lots if lot.by_name for p in lot.pods if p.uid not in named}
+    named = {slot.pod for slot in assignment.slots}
+    none = {p.uid for part in parts if part.by_name for p in part.pods if p.uid not in named}
     return [pod for pod in asked if pod.uid not in none]
 
 
-def _asked(books: Books, unit: Unit, demand: Demand) -> Seats | str:
-    home = books.home(unit)
-    wish = Wish(
+def _asked(state: RoundState, unit: Unit, demand: Demand) -> Assignment | str:
+    home = state.home(unit)
+    preferences = PlacementPreferences(
         prefer=home,
         nearby=home is not None,
-        around=tuple(books.around(unit)),
-        avoid=books.avoided([unit]),
-        never=books.barred(None),
+        around=tuple(state.around(unit)),
+        avoid=state.avoided([unit]),
+        never=state.barred(None),
     )
-    return books.ground.place(
-        demand, demand.amounts(), wish, least=demand.least, binding=owner_of(unit)
+    return state.capacity.place(
+        demand, demand.amounts(), preferences, least=demand.least, binding=owner_of(unit)
     )

@@ -9,7 +9,7 @@ from member_agent.scheduler.plan.outcome import Round
 from member_agent.scheduler.write.binder import Binder
 
 
-class Noter:
+class AnnotationWriter:
     """Writes what must survive a restart: minimums that were reached, and where gangs run."""
 
     def __init__(self, binder: Binder) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from global_sched.shared.api.base import Condition
@@ -37,7 +37,7 @@ def holder_reference(holder: Holder) -> Regarding:
     return Regarding(holder.api_version, holder.kind, holder.namespace, holder.name, holder.uid)
 
 
-class Teller:
+class ConditionWriter:
     """Writes the conditions of waiting pods from one task, newest reason only.
 
     A pod's condition is written when its message changed and the last write is `interval` seconds
@@ -143,3 +143,26 @@ def _patch(pod: Pod, message: str, now: str) -> dict[str, object]:
         "metadata": {"resourceVersion": pod.metadata.resource_version},
         "status": {"conditions": [*others, own]},
     }
+
+
+MOMENT: Final = 2.0
+"""Seconds that a unit waits before anybody is told. While its pods are still being made it waits
+for each of them in turn, and an Event or a condition would be out of date before it is read."""
+
+
+class Lasting:
+    """Remembers since when each unit waits, whatever it has waited for."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, float] = {}
+
+    def of(self, waits: Iterable[Wait], now: float) -> list[Wait]:
+        """The waits of units that have waited for a moment already (`now` is monotonic)."""
+        waits = tuple(waits)
+        keys = [wait.unit.key for wait in waits]
+        self._since = {key: self._since.get(key, now) for key in keys}
+        return [wait for wait in waits if self._since[wait.unit.key] + MOMENT <= now]
+
+    def dues(self) -> Iterable[float]:
+        """When each unit that waits has waited for a moment (monotonic)."""
+        return (since + MOMENT for since in self._since.values())

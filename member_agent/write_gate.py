@@ -15,7 +15,7 @@ PATIENCE: Final = 3.0
 """Seconds of a burst after which nothing gives way to it any more."""
 
 
-class Quiet:
+class BackgroundWriteGate:
     """Knows whether something urgent is under way."""
 
     def __init__(self, clock: Clock) -> None:
