@@ -12,10 +12,25 @@ from member_agent.scheduler.gang.bind_plan import plan_of
 from member_agent.scheduler.gang.demand import Demand, ShapeDemand, allowed_pods
 from member_agent.scheduler.gang.minimum import have_of, lacking, reached
 from member_agent.scheduler.plan.assignment import Assignment, PlacementPreferences, assign
+from member_agent.scheduler.plan.eligible_nodes import barred_nodes, free_on_vacated, is_vacated
 from member_agent.scheduler.plan.outcome import Reservation, Slot, Where
+from member_agent.scheduler.plan.pending_demand import (
+    begun_subgroups,
+    demand_asked_by,
+    demand_of,
+    nodes_around,
+)
 from member_agent.scheduler.plan.reservations import kept_elsewhere, leaving_pods
-from member_agent.scheduler.plan.round_state import Origin, RoundState
+from member_agent.scheduler.plan.round_state import (
+    RoundState,
+    admitted_left,
+    avoided_nodes,
+    flies,
+    has_started,
+    home_of,
+)
 from member_agent.scheduler.plan.subgroup_affinity import near_enough
+from member_agent.scheduler.plan.verdicts import Origin, emit, hold_back, say, wait
 
 
 def keep_reservation(state: RoundState, entry: ManagedWorkload) -> None:
@@ -26,7 +41,7 @@ def keep_reservation(state: RoundState, entry: ManagedWorkload) -> None:
     same nodes, and counted by it.
     """
     old = _kept_before(state, entry)
-    demand = state.demand(entry)
+    demand = demand_of(state, entry)
     if demand is None or old is None or old.hold is not None or old.decision != entry.decision:
         return
     wanted = {part.name: part for part in demand.parts}
@@ -52,10 +67,10 @@ def keep_reservation(state: RoundState, entry: ManagedWorkload) -> None:
 
 def _kept_before(state: RoundState, entry: ManagedWorkload) -> Reservation | None:
     """Its own places of earlier rounds; or those kept for its growth, once that is admitted."""
-    own = state.situation.reservations.get(entry.binding)
+    own = state.inputs.situation.reservations.get(entry.binding)
     growth = growth_of(entry.binding)
-    kept = state.situation.reservations.get(growth)
-    ended = kept is not None and growth not in state.cache.entries()
+    kept = state.inputs.situation.reservations.get(growth)
+    ended = kept is not None and growth not in state.inputs.cache.entries()
     return kept if ended and (own is None or not own.slots) else own
 
 
@@ -88,9 +103,9 @@ def _for_arrivals(state: RoundState, slots: Sequence[Slot], demand: Demand) -> I
 
 def _joins(state: RoundState, slot: Slot, part: ShapeDemand) -> bool:
     """Whether a place is beside the pods that run, as the part's constraint asks."""
-    mates = (state.cache.node_of(pod) for pod in part.mates)
+    mates = (state.inputs.cache.node_of(pod) for pod in part.mates)
     around = state.capacity.tree.enclosing([slot.node, *mates])
-    return near_enough(part, around, state.cache.tree().domains)
+    return near_enough(part, around, state.inputs.cache.tree().domains)
 
 
 def held_before(state: RoundState, entry: ManagedWorkload) -> ManagedWorkload | None:
@@ -104,9 +119,9 @@ def hold_until_its_turn(state: RoundState, entry: ManagedWorkload, hold: Managed
 
     So did the leader when it admitted those. Then it is placed with everything else there.
     """
-    demand, assignment = state.asked_by(hold), Assignment()
+    demand, assignment = demand_asked_by(state, hold), Assignment()
     if demand is not None:
-        leaving = [pod for pod in _leaving(state, hold) if not state.leaves_for_others(pod)]
+        leaving = [pod for pod in _leaving(state, hold) if not is_vacated(state.inputs, pod)]
         assignment = _room_of(state, hold, demand, leaving, entry.binding)
     state.held_before[entry.binding] = frozenset(slot.node for slot in assignment.slots)
 
@@ -124,13 +139,13 @@ def hold_room(state: RoundState, hold: ManagedWorkload) -> None:
     They are chosen anew in every round, in the order of the decisions; with the admission they
     become its own.
     """
-    for unit in state.by_binding.get(hold.binding, ()):
-        state.wait(unit, unit.waiting, "it is not admitted yet: room is being made for it")
+    for unit in state.inputs.by_binding.get(hold.binding, ()):
+        wait(state, unit, unit.waiting, "it is not admitted yet: room is being made for it")
     _keep_room(state, hold)
 
 
 def _keep_room(state: RoundState, hold: ManagedWorkload) -> None:
-    demand = state.demand(hold)
+    demand = demand_of(state, hold)
     if demand is None:
         return
     assignment = _room_of(state, hold, demand, _leaving(state, hold), hold.binding)
@@ -139,7 +154,7 @@ def _keep_room(state: RoundState, hold: ManagedWorkload) -> None:
 
 
 def _leaving(state: RoundState, hold: ManagedWorkload) -> list[PodRecord]:
-    return list(leaving_pods(hold, state.cache.entries(), state.by_binding))
+    return list(leaving_pods(hold, state.inputs.cache.entries(), state.inputs.by_binding))
 
 
 def _room_of(
@@ -151,9 +166,13 @@ def _room_of(
 ) -> Assignment:
     """Places in its domain for all but what the nodes on which pods leave for it will have."""
     inside, outside = _sides(state, hold.domain)
-    preferences = PlacementPreferences(prefer=hold.domain, never=outside | state.barred(hold))
+    preferences = PlacementPreferences(
+        prefer=hold.domain, never=outside | barred_nodes(state, hold)
+    )
     nodes = inside.intersection(pod.node for pod in leaving)
-    amounts = kept_elsewhere(state.cache, demand, leaving, state.free_for(hold, nodes))
+    amounts = kept_elsewhere(
+        state.inputs.cache, demand, leaving, free_on_vacated(state, hold, nodes)
+    )
     return (
         state.capacity.keep(demand, amounts, preferences, binding)
         if amounts.entries
@@ -168,14 +187,14 @@ def keep_own_places(state: RoundState, entry: ManagedWorkload) -> None:
     Where they do not make up the minimum, it is placed anew. Groups of a partition have their
     places by position, which the plan does not tell.
     """
-    demand = state.demand(entry)
+    demand = demand_of(state, entry)
     if demand is None or entry.binding in state.reservations:
         return
     lone = [part for part in demand.parts if part.partition is None and not part.mates]
     wanted = [part for part in lone for _ in range(part.count)]
     inside = state.capacity.tree.nodes_in(frozenset({entry.domain}))
     slots: list[Slot] = []
-    for unit in state.by_binding.get(entry.binding, ()):
+    for unit in state.inputs.by_binding.get(entry.binding, ()):
         plan = plan_of(unit)
         uids = [pod.uid for pod in (*unit.placed, *unit.waiting)]
         for uid, node in sorted(plan.nodes.items()) if plan is not None else ():
@@ -203,14 +222,14 @@ def keep_own_places(state: RoundState, entry: ManagedWorkload) -> None:
 def place_managed(state: RoundState, entry: ManagedWorkload) -> None:
     """Reserve what is still lacking, then start the units that may start."""
     state.capacity.give_back(entry.binding)
-    units = state.by_binding.get(entry.binding, [])
-    if state.has_started(entry) or _all_reached(entry, units):
+    units = state.inputs.by_binding.get(entry.binding, [])
+    if has_started(state.inputs, entry) or _all_reached(entry, units):
         state.reached[entry.binding] = entry.decision
-    demand = state.demand(entry)
+    demand = demand_of(state, entry)
     why = ""
     if demand is not None:
         why = _reserve(state, entry, units, demand)
-        if why and not state.has_started(entry):
+        if why and not has_started(state.inputs, entry):
             state.stranded.append(entry.binding)
     for unit in units:
         _start(state, entry, unit, why)
@@ -224,7 +243,7 @@ def _reserve(
     missing = demand.amounts().minus(kept.amounts() if kept else Amounts())
     if not missing.pods():
         return ""
-    around = [node for unit in units for node in state.around(unit)]
+    around = [node for unit in units for node in nodes_around(state, unit)]
     around += [slot.node for slot in kept.slots] if kept else []
     # Services start pod by pod: where all of a minimum does not fit, some of it does.
     services = bool(units) and all(unit.root_kind in ONE_BY_ONE for unit in units)
@@ -232,13 +251,13 @@ def _reserve(
     if services and tries[0].pods():
         tries.append(Amounts())
     assignment: Assignment | str = ""
-    home = next((place for unit in units if (place := state.home(unit))), None)
+    home = next((place for unit in units if (place := home_of(state.inputs, unit))), None)
     preferences = PlacementPreferences(
         prefer=home or entry.domain,
         nearby=home is not None,
         around=tuple(around),
-        avoid=state.avoided(units),
-        never=state.barred(entry),
+        avoid=avoided_nodes(state.inputs, units),
+        never=barred_nodes(state, entry),
     )
     for least in tries:
         assignment = state.capacity.place(
@@ -271,15 +290,17 @@ def _reservation(state: RoundState, entry: ManagedWorkload, assignment: Assignme
 def _start(state: RoundState, entry: ManagedWorkload, unit: Unit, why: str) -> None:
     """Put the unit's pods on their places, when they make up its minimum."""
     if unit.problem:
-        state.wait(unit, unit.waiting, unit.problem)
+        wait(state, unit, unit.waiting, unit.problem)
         return
-    if state.flies(unit):
+    if flies(state.inputs, unit):
         return
     if unit.others and not unit.waiting:
-        state.say(unit, f"its pods are bound by {' and '.join(unit.others)}, not by the agent")
+        say(state, unit, f"its pods are bound by {' and '.join(unit.others)}, not by the agent")
     reservation = state.reservations.get(entry.binding)
     pins = state.pins.get(unit.key, {})
-    allowed = allowed_pods(unit, unit.waiting, state.left(entry), state.begun(unit))
+    allowed = allowed_pods(
+        unit, unit.waiting, admitted_left(state.inputs, entry), begun_subgroups(state, unit)
+    )
     free = [pod for pod in allowed if pod.uid not in pins]
     assigned, used = assign(free, reservation.slots if reservation else ())
     nodes = {**pins, **assigned}
@@ -287,7 +308,7 @@ def _start(state: RoundState, entry: ManagedWorkload, unit: Unit, why: str) -> N
     least = lacking(unit, pods)
     if isinstance(least, str):
         over = unit.waiting and not allowed
-        state.hold_back(unit, _cap_text(entry, unit.waiting) if over else why or least)
+        hold_back(state, unit, _cap_text(entry, unit.waiting) if over else why or least)
         return
     origin = Origin(where=Where.DIRECTED)
     if reservation is not None:
@@ -297,7 +318,7 @@ def _start(state: RoundState, entry: ManagedWorkload, unit: Unit, why: str) -> N
             tier=reservation.tier,
             note=reservation.note,
         )
-    if pods and state.emit(unit, pods, nodes, origin) and reservation is not None:
+    if pods and emit(state, unit, pods, nodes, origin) and reservation is not None:
         slots = tuple(slot for slot in reservation.slots if slot not in used)
         state.reservations[entry.binding] = replace(reservation, slots=slots)
     late = [pod for pod in unit.waiting if pod.uid not in nodes]
@@ -314,8 +335,8 @@ def _wait_surplus(
 ) -> None:
     room = [pod for pod in late if pod.uid in allowed]
     over = [pod for pod in late if pod.uid not in allowed]
-    state.wait(unit, room, why or "admitted, but there is no room for it now")
-    state.wait(unit, over, _cap_text(entry, over))
+    wait(state, unit, room, why or "admitted, but there is no room for it now")
+    wait(state, unit, over, _cap_text(entry, over))
 
 
 def _cap_text(entry: ManagedWorkload, pods: Iterable[PodRecord]) -> str:

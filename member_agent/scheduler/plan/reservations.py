@@ -51,7 +51,7 @@ def leaving_pods(
                 yield pod
 
 
-def closed_nodes(
+def vacating_nodes(
     holds: Iterable[ManagedWorkload],
     entries: Entries,
     by_binding: Mapping[BindingId, Sequence[Unit]],

@@ -28,9 +28,12 @@ from member_agent.scheduler.plan.managed import (
     place_managed,
 )
 from member_agent.scheduler.plan.outcome import Round, Situation
-from member_agent.scheduler.plan.round_state import RoundState
+from member_agent.scheduler.plan.pending_demand import hold_binding_pods, pin
+from member_agent.scheduler.plan.progress import result
+from member_agent.scheduler.plan.round_state import RoundState, has_started, new_round
 from member_agent.scheduler.plan.surplus_release import surplus_evictions
 from member_agent.scheduler.plan.unmanaged import place_unmanaged, unmanaged_order
+from member_agent.scheduler.plan.verdicts import evict, say, wait
 
 _MOST_ORDERS: Final = 4
 """So many further orders are tried in one round when somebody who was admitted finds no room."""
@@ -74,21 +77,21 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
         first, tried = first.then(state.stranded), first
         if first == tried:
             break
-    return best.result()
+    return result(best)
 
 
 def _filled(
     cache: ClusterCache, units: Sequence[Unit], situation: Situation, first: RetryOrder
 ) -> RoundState:
     """The state of one round in this order."""
-    state = RoundState(cache, units, situation, first.bindings)
-    state.hold_flying()
+    state = new_round(cache, units, situation, first.bindings)
+    hold_binding_pods(state)
     for unit in units:
-        state.pin(unit)
+        pin(state, unit)
         if unit.key in situation.refused:
-            state.say(unit, situation.refused[unit.key])
-            state.wait(unit, unit.waiting, situation.refused[unit.key])
-    holds = {hold.binding: hold for hold in state.holds}
+            say(state, unit, situation.refused[unit.key])
+            wait(state, unit, unit.waiting, situation.refused[unit.key])
+    holds = {hold.binding: hold for hold in state.inputs.holds}
     entries = sorted(cache.entries().values(), key=lambda entry: entry.turn)
     for entry in entries:
         if entry.binding not in holds:
@@ -105,8 +108,8 @@ def _filled(
     ordered = _scarcest_first(state, _in_turn(steps, running))
     for entry, hold in _overtaking(ordered, first):
         if hold is None:
-            for giving in surplus_evictions(entry, state.by_binding.get(entry.binding, ())):
-                state.give_up(giving)
+            for giving in surplus_evictions(entry, state.inputs.by_binding.get(entry.binding, ())):
+                evict(state, giving)
             place_managed(state, entry)
         elif entry.binding in holds:
             hold_room(state, hold)
@@ -114,7 +117,7 @@ def _filled(
             hold_until_its_turn(state, entry, hold)
     for unit in units:
         if unit.binding is not None and unit.binding not in cache.entries():
-            state.wait(unit, unit.waiting, f"no Directive entry for binding {unit.binding} yet")
+            wait(state, unit, unit.waiting, f"no Directive entry for binding {unit.binding} yet")
     for unit in unmanaged_order(units):
         place_unmanaged(state, unit)
     return state
@@ -160,7 +163,7 @@ def _scarcest_first(state: RoundState, steps: Iterable[_Step]) -> Iterator[_Step
     pods go there may be no node that is whole. A domain that drains has what was left before.
     """
     tiers: dict[DomainId | None, int] = {
-        domain.name: domain.tier for domain in state.cache.tree().domains
+        domain.name: domain.tier for domain in state.inputs.cache.tree().domains
     }
     none = Gang(pod_sets=(), minimum=0)
 
@@ -189,11 +192,11 @@ def _overtaking(steps: Iterable[_Step], first: RetryOrder) -> list[_Step]:
 
 def _running(state: RoundState, entries: Sequence[ManagedWorkload]) -> list[ManagedWorkload]:
     """The entries that ran before others began to leave for a claim, and lack something."""
-    waves = [hold.turn for hold in state.holds if hold.leaving]
+    waves = [hold.turn for hold in state.inputs.holds if hold.leaving]
     if not waves:
         return []
     before = (one for one in entries if one.admitted.entries and one.turn < waves[-1])
-    return [entry for entry in before if state.has_started(entry)]
+    return [entry for entry in before if has_started(state.inputs, entry)]
 
 
 def _in_turn(steps: Iterable[_Step], running: Sequence[ManagedWorkload]) -> list[_Step]:

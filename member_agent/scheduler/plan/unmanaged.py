@@ -16,7 +16,10 @@ from member_agent.scheduler.gang.demand import (
 from member_agent.scheduler.gang.minimum import by_kind, choices, in_whole_groups, reached
 from member_agent.scheduler.gang.subgroups import constraint_of_policy, cut, oversized, policy_of
 from member_agent.scheduler.plan.assignment import Assignment, PlacementPreferences, assign
-from member_agent.scheduler.plan.round_state import Origin, RoundState
+from member_agent.scheduler.plan.eligible_nodes import barred_nodes
+from member_agent.scheduler.plan.pending_demand import nodes_around
+from member_agent.scheduler.plan.round_state import RoundState, avoided_nodes, flies, home_of
+from member_agent.scheduler.plan.verdicts import Origin, emit, hold_back, wait
 
 _TRIES: Final = 8
 """So many sizes are tried of a subgroup that no domain holds whole."""
@@ -38,25 +41,25 @@ def unmanaged_order(units: Iterable[Unit]) -> list[Unit]:
 def place_unmanaged(state: RoundState, unit: Unit) -> None:
     """Place what fits of a unit: at least its minimum, or nothing."""
     if unit.problem:
-        state.wait(unit, unit.waiting, unit.problem)
+        wait(state, unit, unit.waiting, unit.problem)
         return
-    if state.flies(unit):
+    if flies(state.inputs, unit):
         return
     pins = state.pins.get(unit.key, {})
     rest = [pod for pod in unit.waiting if pod.uid not in pins]
     found = _seats(state, unit, rest)
     if isinstance(found, str):
-        state.hold_back(unit, found)
+        hold_back(state, unit, found)
         return
     assignment, asked = found
     assigned, _ = assign(asked, assignment.slots)
     nodes = {**pins, **assigned}
     pods = [pod for pod in unit.waiting if pod.uid in nodes]
     if pods:
-        state.emit(unit, pods, nodes, Origin(domain=assignment.domain, tier=assignment.tier))
-    if unit.key not in state.situation.paused:
+        emit(state, unit, pods, nodes, Origin(domain=assignment.domain, tier=assignment.tier))
+    if unit.key not in state.inputs.situation.paused:
         late = [pod for pod in unit.waiting if pod.uid not in nodes]
-        state.wait(unit, late, assignment.short)
+        wait(state, unit, late, assignment.short)
 
 
 def _seats(state: RoundState, unit: Unit, rest: Sequence[PodRecord]) -> _Found | str:
@@ -117,7 +120,7 @@ def _placed(
         for number, chosen in enumerate(choices(unit, [*pinned, *rest])):
             if isinstance(chosen, str):
                 return why or chosen
-            if not rest or unit.key in state.situation.paused:
+            if not rest or unit.key in state.inputs.situation.paused:
                 return Assignment(), ()
             if number and not state.capacity.may_retry():
                 break
@@ -147,13 +150,13 @@ def _seated_by(
 
 
 def _asked(state: RoundState, unit: Unit, demand: Demand) -> Assignment | str:
-    home = state.home(unit)
+    home = home_of(state.inputs, unit)
     preferences = PlacementPreferences(
         prefer=home,
         nearby=home is not None,
-        around=tuple(state.around(unit)),
-        avoid=state.avoided([unit]),
-        never=state.barred(None),
+        around=tuple(nodes_around(state, unit)),
+        avoid=avoided_nodes(state.inputs, [unit]),
+        never=barred_nodes(state, None),
     )
     return state.capacity.place(
         demand, demand.amounts(), preferences, least=demand.least, binding=owner_of(unit)
