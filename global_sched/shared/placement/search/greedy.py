@@ -1,4 +1,14 @@
-"""Plain ways to place several units in a domain: one unit after the other, close to the others."""
+"""One unit after the other, close to the others: a constructive heuristic that bounds are held to.
+
+Problem: place several units (shapes, or groups of one) in one domain without counting vectors.
+Method: units in at most two orders, most pods first and scarcest first (pods wanted over room, the
+first-fail rule of Haralick and Elliott 1980). Each unit is split as `one_shape_exact` would split
+it alone, or goes first where most pods of the others are; groups go whole, largest domain first.
+A plan of `lagrangian_bound` may come first, as far as there is room.
+Exact: no. What it finds is the closest exactly when its cost meets a lower bound (`lower_bounds`),
+which `multi_shape` checks; it may find nothing where something fits.
+Cost: O(units x children) per domain, besides the splits. docs/design/0003, "Several units".
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,8 +1,13 @@
-"""A sharper bound on what several units cost in domains whose children are leaves.
+"""A sharper lower bound for several units where children are leaves: Lagrangian relaxation.
 
-Lagrangian: pods have a price per unit, every leaf takes what gains most at these prices, and the
-prices are moved towards those at which the leaves together take what is wanted. At any prices the
-result is a bound; the best of a few is nearly always what can be reached.
+Problem: as in `leaf_program`, bounded from above without combining leaves:
+    saved <= min over prices p of  sum_l max_v (saving(l, v) - p.v) + p.wanted.
+Method: every leaf takes the vector that gains most at the prices; the prices move against what the
+leaves take too much or too little of, by Polyak's subgradient step towards the target (Polyak 1969;
+Held, Wolfe and Crowder 1974), eight rounds. The leaves' vectors of the best round are a plan that
+`greedy` tries.
+Exact: a bound at any prices (weak duality); mostly tight, since few leaves are split.
+Cost: O(rounds x leaves x vectors), at most 10**6 numbers. docs/design/0003, "Several units".
 """
 
 from collections.abc import Sequence

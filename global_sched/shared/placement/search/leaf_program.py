@@ -1,9 +1,15 @@
-"""Several units in domains whose children are leaves: what is closest, by a program over leaves.
+"""Several units in domains whose children are leaves: (max, +) program with lazily added cuts.
 
-A leaf takes a vector of pods (per unit; whole groups count as one step) and saves what the pairs of
-its pods cost less there. Leaves combine by (max, +), two by two, over all vectors, which is exact.
-Which vectors a leaf takes is first told by its room per unit and by all that is free in it, never
-too few; where pods then do not fit on its nodes, its vectors are counted exactly (`forbid`).
+Problem: maximise what pairs save by sharing a leaf,
+    max over v = sum v_l of sum_l (tier(d) - tier(l)) |v_l|(|v_l|-1)/2,  v_l fits in leaf l.
+Method: (max, +) convolution of the leaves, two by two, over all vectors (groups count as one step).
+Which vectors fit in a leaf is first relaxed: room per unit, and the sum of all free amounts. What
+the program chose is put on nodes; a leaf that does not take it gets its exact vectors from
+`node_packing` and the program runs again (logic-based Benders cuts: Hooker and Ottosson 2003).
+Only the first m leaves that take a vector matter, where no placement as good uses more than m: an
+earlier free leaf can be exchanged for a later one.
+Exact: yes; `stuck` where a leaf could not be counted. Refused above 2**15 ways to split vectors.
+Cost: O(leaves x ways) per domain and run. docs/design/0003, "Several units".
 """
 
 import math

@@ -1,7 +1,13 @@
-"""What several units cost at least in a domain: bounds that a found placement can be held to.
+"""What several units cost at least in a domain: the larger of two relaxations.
 
-Costs are sums of tiers over all pairs of pods, as in `closest`. A placement that costs no more than
-the bound is the closest there is, so that nothing else has to be searched.
+Problem: a bound below the cost of every placement of the vector `wanted` in a domain, for all
+domains of a tier at once, so that `multi_shape` can order and cut them off.
+Method: (1) units do not compete: each as close as it can be alone (`one_shape_exact`), and each
+pair of units saves at most what the better placed of both allows; (2) units share nodes freely:
+all pods as one shape in the sum of the rooms. The larger of both counts.
+Exact: a lower bound; a placement that meets it is the closest.
+Cost: that of `one_shape_exact` per unit and once for all, O(domains) else.
+docs/design/0003, "Several units".
 """
 
 from collections.abc import Sequence

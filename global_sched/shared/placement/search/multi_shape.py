@@ -1,8 +1,15 @@
-"""Gangs of several shapes or with partitions: tier by tier, the closest placement there is.
+"""Gangs of several shapes or in groups: best-first branch and bound over the domains of a tier.
 
-Per domain a bound says what a placement costs at least. The domains are tried in the order of their
-bounds; a plain placement that meets the bound is the closest, and only where none does the vectors
-are counted exactly, as far as the budget goes.
+Problem: vectors of pods per unit, to be placed in one domain of the lowest tier with the least sum
+over pairs of tiers; nodes are shared, so that units compete (vector bin packing, NP-hard).
+Method: each candidate domain has a lower bound (`lower_bounds`, later `lagrangian_bound`); domains
+are taken in the order of (bound, room, slack, name) until the best placement so far is not dearer
+than the next bound (Land and Doig 1960). In a domain `greedy` comes first: when it meets the bound
+it is optimal. Else `leaf_program` where children are leaves, `multi_shape_exact` elsewhere.
+Exact: yes, unless the budget of `Policy.placement_search_limit` additions ends; then the best
+placement so far is used (`Placed.exact` False), or none is claimed to be impossible (`proven`).
+Cost: bounded by that budget; a 40th of it improves a placement that is known already.
+docs/design/0003, "Several units" and "Limit".
 """
 
 from collections.abc import Sequence

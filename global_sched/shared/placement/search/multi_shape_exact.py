@@ -1,9 +1,14 @@
-"""Pods of several units in one domain, as close together as possible: exact, over vectors of pods.
+"""Pods of several units in one domain, as close as possible: exact dynamic programming on vectors.
 
-For every domain the *costs* give the least sum of tiers over all pairs, for every vector of pods
-(per unit) that fits there. Children combine by (min, +) convolution. What a pair costs depends on
-where its pods are and not on whose they are, so that this is the whole truth; it is only made as
-far as a budget of additions goes.
+Problem: cost(d, v) for every vector v of pods per unit that fits under d, where a pair costs the
+tier of the smallest domain around both, whatever units its pods are of:
+    cost(d, v) = tier(d) |v|(|v|-1)/2 + min over v = sum v_c of sum_c (cost(c, v_c) - same pairs).
+Method: (min, +) convolution over vectors, leaves first; what fits on nodes comes from
+`node_packing`. Groups count as one step above the tier in which they are whole. A child that m
+others dominate is left out, where no better placement has pods in more than m children.
+Exact: yes, when it ends within its `Budget`; `complete` is False otherwise.
+Cost: O(vectors**2) per child, at most 2**18 vectors; the budget is spent before each join.
+docs/design/0003, "Several units".
 """
 
 import math

@@ -1,8 +1,13 @@
-"""What fits together on the nodes of a domain: exact, by counting vectors.
+"""What fits together on the nodes of a domain: exact vector packing by Pareto fronts.
 
-The *front* of some nodes says how many pods of one unit (the last) fit beside each number of pods
-of the others. Nodes and domains combine by (max, +) convolution, so the answer at the top is exact;
-groups of a partition are kept whole by leaving the highest allowed domain in multiples only.
+Problem: for every vector of pods per unit, does it fit on these nodes (vector bin packing)?
+Method: the front of some nodes holds, for each vector of the other units, the most pods of the last
+unit beside it (only undominated vectors matter: Nemhauser and Ullmann 1969). Fronts of two sets of
+nodes combine by (max, +) convolution (`math.max_plus`); of n equal nodes by doubling, in log n
+joins. Groups of a partition leave the highest allowed domain in multiples of their size only.
+Exact: yes, up to 4,096 entries per front and within the `Budget`; None where it takes too long.
+Cost: O(entries**2) per join; nodes with equal free vectors share a front.
+docs/design/0003, "Several units".
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,16 @@
-"""Pods of one shape in one domain, as close together as possible: exact, by dynamic programming."""
+"""Pods of one shape in one domain, as close as possible: exact dynamic programming on the tree.
+
+Problem: split n pods over the children c of a domain, at most room(c) each, minimising
+    cost(d, n) = tier(d) n(n-1)/2 + min over splits of sum_c (cost(c, n_c) - tier(d) n_c(n_c-1)/2).
+Method: (min, +) convolution of the children's cost vectors, leaves first (a tree knapsack: Johnson
+and Niemi 1983). Where all children are leaves of one tier, filling the largest is optimal: its
+shares majorize all others and the gain is Schur-convex (Marshall and Olkin). Largest first is tried
+before, and is optimal where it meets the bound of `pair_costs`. For one number of pods in a large
+domain only one entry is made (`math.lagrangian_split`).
+Exact: yes, up to 2**21 pods (`sentinels.MOST_PODS_EXACT`).
+Cost: O(children) where they are leaves; else O(pods x rooms) at worst, far less by non-concave
+points (`math.min_plus`). docs/design/0003, "Algorithms", one shape.
+"""
 
 from dataclasses import dataclass, field
 

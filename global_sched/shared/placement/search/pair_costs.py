@@ -1,7 +1,12 @@
-"""Bounds that take every tier by itself: as many pairs as can be within domains of that tier.
+"""What a split costs in pairs, and a lower bound that takes every tier by itself.
 
-Pods that fill the largest domains of each tier save at least as much as any placement does; that
-one placement does so for every tier at once is what makes it a bound.
+Problem: the sum of tiers over all pairs telescopes along the tree,
+    cost = sum over domains d of (tier(d) - tier(parent(d))) n_d (n_d - 1)/2  (root: its own tier).
+Method, bound: for each tier alone, pairs within its domains are most when the largest are filled
+(shares that majorize all others); that one placement does so for every tier at once is relaxed.
+Exact: `sum_of_pairs` is; `least_cost` is a lower bound, tight where largest first is optimal in all
+tiers. Cost: O(parts x depth), and O(domains log domains) for the bound.
+docs/design/0003, "Algorithms" (one shape in a deep tree).
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,13 @@
-"""Which domain takes pods of one shape: the lowest tier, the closest, the tightest, the name."""
+"""Which domain takes pods of one shape: a lexicographic minimum over the domains of a tier.
+
+Problem: of the domains d of the lowest tier with room(d) >= pods choose the least
+    (sum over pairs of tiers, devices left idle, room, slack, name).
+Method: tier by tier from below; of one tier all domains at once as arrays, each criterion keeping
+only the domains that are equal in the ones before (best fit, after closeness). The sum over pairs
+is `one_shape_exact`, for domains without children 0 for all, so it is skipped.
+Exact: yes, up to 2**21 pods (`sentinels.MOST_PODS_EXACT`); beyond, the largest are filled.
+Cost: O(domains of the tier) besides `one_shape_exact`. docs/design/0003, "The rule", 2.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,16 @@
-"""Which of a domain's own nodes take some pods of one shape."""
+"""Which of a domain's own nodes take some pods of one shape: best fit, or least marginal cost.
+
+Problem: under one leaf all nodes are equally close, so only what is left over counts.
+Method, packed (the gang has a constraint): first fit decreasing by pods per node, and best fit for
+the last pods, which leaves the fewest nodes touched and the largest whole. Nodes with idle devices
+that the shape does not ask for come last.
+Method, scattered (no constraint): greedy by marginal cost. A node's rank is what other shapes lose
+there (`capacity.scarcity`: the loss of a weighted sum of logarithms of room, as in proportional
+fairness, Kelly 1998), then devices left, the balance of CPU and devices, and the fullest.
+Exact: packed is optimal in nodes for one shape; scattered is greedy, with no bound.
+Cost: O(rows log rows) up to 64 rows; beyond, `capacity.node_order` keeps the order from pod to pod,
+O(log rows) per row that changed. docs/design/0003, "Nodes of a gang without constraint".
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import partial

@@ -1,7 +1,12 @@
-"""A gang of one shape that one small domain takes whole: placed without a search.
+"""A gang of one shape that one small domain takes whole: a linear scan instead of a search.
 
-Most gangs are like that, and most clusters have few domains. The general way (`solve`) finds the
-same place; it also splits gangs, spreads surplus, and keeps what it tried to be undone.
+Problem: as in `select_domain`, for gangs that fit in a single domain without children, where the
+sum over pairs is the same for every candidate of a tier.
+Method: scan the at most 64 domains as plain lists, tier by tier, for the tightest; without a
+constraint go down into the fullest child. Arrays would cost more than the scan.
+Exact: the same place as the general way finds, which a property test shows; None where the gang
+would be split, has surplus, or has more than 4,096 pods: then `solver` answers.
+Cost: O(domains). docs/design/0003, "Algorithms".
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,14 @@
-"""A task on the rows as they are: which nodes take it, or that none do."""
+"""Which algorithm answers: a dispatcher over scopes, then over the form of the gang.
+
+Problem: place the minimum of a task in the lowest tier, then with the least
+    cost = sum over all pairs of pods of tier(smallest domain around both),
+then in the tightest domain, then by name (a lexicographic minimum).
+Method: the preferred domain and those around it come first, then the whole tree. Per scope one
+unit goes to `select_domain` (exact), several units or groups to `multi_shape` (exact within a
+budget), and a gang without constraint to `select_nodes` alone.
+Exact: where each of them is; `exact` and `proven` say whether the budget cut something off.
+Cost: that of the method chosen, once per scope. docs/design/0003, "The rule" and "Algorithms".
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

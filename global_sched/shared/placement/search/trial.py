@@ -1,4 +1,10 @@
-"""A placement in the making: pods on rows of nodes, undone unless it is kept."""
+"""A placement in the making: steps on the rows that can be undone, redone and counted.
+
+Search tries placements on the real rows instead of copying them (a trail, as in constraint solvers
+with backtracking: Van Hentenryck 1989). Every step moves nodes from one row to another; `undo`
+walks the trail back and tells followers of the log to skip that stretch, so that trying costs
+nothing to those who were not asked in between. Cost: O(steps). docs/design/0003, "Algorithms".
+"""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,10 +1,14 @@
-"""How many pods each of several children gets, for one number of pods, with the least cost in sum.
+"""One entry of a (min, +) product: Lagrangian prices with an expanding core.
 
-An exact search in a (min, +) product of which only one entry is asked for. A price per pod turns
-the costs into losses, what a number of pods costs more than the best one at that price. The losses
-of a split add up to what it costs above a bound. So with a limit on their sum only numbers of small
-loss matter, and sums of small loss: the limit starts low and rises until a split is found within
-it, which then is the best, since all of at most that loss were there to be found.
+Problem: min over n_1 + ... + n_k = n of sum_i c_i(n_i), for a single n.
+Method: at a price p per pod, loss_i(m) = c_i(m) + p m - min of that, and the losses of a split add
+up to its cost above the dual bound (Everett 1963). So a split within a limit L of total loss uses
+numbers with loss_i <= L and sums <= L only. L starts at a 64th of what a known split loses and
+grows until a split is found within it (the expanding core of Pisinger 1995, for knapsacks); the
+price that makes the bound highest is found by bisection, since the bound is concave in p.
+Exact: yes, since every split of at most that loss was there to be found.
+Cost: (numbers of small loss) x (sums of small loss) per child; at worst pods x room.
+docs/design/0003, "One number only".
 """
 
 from collections.abc import Callable, Sequence

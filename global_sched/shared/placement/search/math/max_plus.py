@@ -1,7 +1,11 @@
-"""Fronts: how many pods of one unit fit beside each number of pods of the others.
+"""Pareto fronts: (max, +) convolution of "how many more fit beside".
 
-A front has one axis per other unit; `NEVER` marks numbers that do not fit at all. Fronts of places
-that do not share nodes combine by (max, +) convolution, which is exact.
+Problem: f(v) = max over u + w = v of g(u) + h(w), where g and h say how many pods of one unit fit
+beside a vector of pods of the others (one axis for each of those).
+Method: one vectorised pass per entry of the right front that is in use; many fronts are joined in
+pairs, pairs of pairs and so on (a balanced tree of joins), many stacks side by side.
+Exact: yes, for places that share no nodes; `sentinels.NEVER` marks vectors that do not fit.
+Cost: O(entries x used entries) per join. docs/design/0003, "Several units".
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,14 @@
-"""Vectors of costs by number of pods: how those of several children become one.
+"""Costs by number of pods: (min, +) convolution of vectors that are concave nearly everywhere.
 
-(min, +) convolution, and all of it: of every sum the least, over all ways to make it from two. What
-makes it fast is that a child whose pods are cheaper the more of them there are is best filled to
-one of a few numbers (`non_concave_points`), by all children but one.
+Problem: c(n) = min over i + j = n of a(i) + b(j), for all n up to a limit.
+Method: costs are concave where pods are cheaper the more of them are together. Of two summands at
+points where both are concave, shifting pods one way does not cost more, so an optimum has all but
+one summand at a non-concave point (extreme points of concave costs: Zangwill 1968). So each side's
+few non-concave points meet all points of the other side. Small products are made as they are, and
+vectors with gaps (whole groups) by their common step.
+Exact: yes; `sentinels.FAR` marks numbers that cannot be.
+Cost: O((non-concave points of a) |b| + (those of b) |a|), at worst |a| |b|.
+docs/design/0003, "Bends".
 """
 
 import numpy as np
