@@ -15,6 +15,9 @@ from tests.wire_templates import (
     ray_job,
     replicated_job,
     task,
+    train_job,
+    trainer_part,
+    training_runtime,
     vcjob,
     worker_group,
 )
@@ -52,6 +55,7 @@ SAMPLES: Final[Mapping[str, Object]] = {
             dependsOn=[{"name": "prepare", "status": "Complete"}],
         ),
     ),
+    "TrainJob.trainer.kubeflow.org": train_job("align", 3),
     "MPIJob.kubeflow.org": mpi_job("solve", 3, template=_POD, launcher=_POD),
     "RayCluster.ray.io": ray_cluster(
         "ray", worker_group("gpu", 4, 2, hosts=2, template=_POD), head=_POD
@@ -61,3 +65,8 @@ SAMPLES: Final[Mapping[str, Object]] = {
     ),
 }
 """By `Kind.group`; each has surplus, where its kind can have some."""
+
+RUNTIMES: Final[Mapping[str, Object]] = {
+    "TrainJob.trainer.kubeflow.org": training_runtime("torch", trainer_part(template=_POD)),
+}
+"""What of a sample stands in another object, by `Kind.group` of the sample."""

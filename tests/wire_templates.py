@@ -1,5 +1,6 @@
 """What users apply, as API servers hold it: pod templates and jobs of every kind. See `wire`."""
 
+import copy
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -244,6 +245,66 @@ def job_set(
         "kind": "JobSet",
         "metadata": meta(name, namespace=namespace, **more),
         "spec": {"replicatedJobs": list(parts)} | dict(spec or {}),
+    }
+
+
+def training_runtime(
+    name: str,
+    *parts: Object,
+    kind: str = "ClusterTrainingRuntime",
+    namespace: str = "team-a",
+    policy: Mapping[str, Any] | None = None,
+    template: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
+) -> Object:
+    """A runtime of Kubeflow Trainer with a JobSet of these replicated jobs; or of nodes alone."""
+    own = {} if kind == "ClusterTrainingRuntime" else {"namespace": namespace}
+    inner = {"replicatedJobs": list(parts or (trainer_part(),))}
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": name, **own},
+        "spec": {
+            "mlPolicy": {"numNodes": 1} | dict(policy or {}),
+            "template": {"metadata": dict(template or {}), "spec": inner},
+        }
+        | dict(spec or {}),
+    }
+
+
+def trainer_part(
+    name: str = "node",
+    *,
+    step: str = "trainer",
+    container: str = "node",
+    template: Object | None = None,
+    **fields: Any,
+) -> Object:
+    """The replicated job of a runtime that trains, or another step."""
+    pod = copy.deepcopy(template or pod_template(restartPolicy="Never"))
+    pod["spec"]["containers"][0]["name"] = container
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": step} if step else {}
+    return replicated_job(name, template=pod, labels=labels, **fields)
+
+
+def train_job(
+    name: str,
+    nodes: int | None = 2,
+    *,
+    runtime: str = "torch",
+    kind: str = "ClusterTrainingRuntime",
+    namespace: str = "team-a",
+    trainer: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Object:
+    """A TrainJob of a runtime."""
+    own = dict(trainer or {}) | ({} if nodes is None else {"numNodes": nodes})
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": meta(name, namespace=namespace, **more),
+        "spec": {"runtimeRef": {"kind": kind, "name": runtime}, "trainer": own} | dict(spec or {}),
     }
 
 

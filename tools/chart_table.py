@@ -96,6 +96,7 @@ def _interpreter() -> dict[str, Template]:
         "volcano-job": "volcanoJob",
         "volcano-queue": "volcanoQueue",
         "job-set": "jobSet",
+        "train-job": "trainJob",
         "tenant": "tenant",
     }
     return {

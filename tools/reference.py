@@ -167,7 +167,10 @@ _QUEUES_TEXT = """- **Queue.** In a pod template: label `volcano.sh/queue-name`,
 - **Scheduler.** The `schedulerName` of the pod templates, after override policies: the agent's,
   or Volcano's where its scheduler runs. A gang has one. A RayJob's submitter without a template
   of its own is bound by the member's default scheduler.
-- **Suspended.** `suspend: true` (PyTorchJob: `runPolicy.suspend`) holds an object without
+- **Runtime.** A TrainJob's pod templates are those of the TrainingRuntime or ClusterTrainingRuntime
+  that it refers to, on the control plane. It is read again when that comes or changes; a job that
+  runs stays as it is, as Trainer leaves it.
+- **Suspended.** `suspend: true` (PyTorchJob, MPIJob: `runPolicy.suspend`) holds an object without
   penalty.
 """
 

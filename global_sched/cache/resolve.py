@@ -45,6 +45,37 @@ class Parts:
     """Whether it is of an earlier term and appeared in the present one."""
 
 
+def as_running(
+    new: Reading, before: Reading | None, decision: Decision | None, *, placed: bool
+) -> Reading:
+    """The reading of a workload whose controller leaves it as it is once it runs.
+
+    Its pods are those of the reading before; without one (a leader that just began) as many of each
+    pod set as were admitted. Only suspension counts at once.
+    """
+    if not placed:
+        return new
+    if before is not None and before.fixed:
+        if new.problem is not None:
+            return new if new.problem.reason == Reason.SUSPENDED else before
+        kept = replace(
+            new, pod_sets=before.pod_sets, minimum=before.minimum, constraint=before.constraint
+        )
+        return before if kept == before else kept
+    if not new.fixed or decision is None or len(decision.grants) != 1:
+        return new
+    admitted = decision.grants[0].amounts
+    counts = {name: pods for name, pods in admitted.entries if pods}
+    pod_sets = tuple(
+        replace(one, count=counts[one.name], minimum=counts[one.name])
+        for one in new.pod_sets
+        if one.name in counts
+    )
+    if len(pod_sets) < len(counts) or pod_sets == new.pod_sets:
+        return new
+    return replace(new, pod_sets=pod_sets, minimum=admitted.pods())
+
+
 def template_problem(facts: BindingFacts, template: TemplateFacts | None) -> Verdict | None:
     """Why the template cannot be used yet, None when its reading is that of the binding."""
     if not facts.has_reader:

@@ -5,7 +5,7 @@ looks, so that ten events on one binding cost one. `take_news` says whether a cy
 another result than before: our own writes, repeated reports and status noise are no news.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from global_sched.cache.binding_book import BindingBook
@@ -30,6 +30,7 @@ from global_sched.shared.api.karmada import OverridePolicy, ResourceBinding
 from global_sched.shared.api.names import PAST_USAGE
 from global_sched.shared.api.volcano import Queue as WireQueue
 from global_sched.shared.kinds import WorkloadKind
+from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey
 from global_sched.shared.model.instant import Instant
@@ -124,6 +125,25 @@ class State:
         self.set_aside(resource.api_version, resource.kind, namespace, name, uid, text)
         key = self.templates.malformed(reader, namespace, name, uid, version, error)
         self._template_changed(key)
+
+    def upsert_runtime(self, ref: RuntimeRef, obj: Any) -> None:
+        """Take in an object that holds a part of other templates."""
+        self.notices.clear(Topic.MALFORMED, ref.kind, ref.namespace, ref.name)
+        self._templates_changed(self.templates.upsert_runtime(ref, obj))
+
+    def delete_runtime(self, ref: RuntimeRef) -> None:
+        """The runtime is gone; what refers to it waits."""
+        self._templates_changed(self.templates.delete_runtime(ref))
+
+    def malformed_runtime(self, ref: RuntimeRef, uid: str, error: str) -> None:
+        """A runtime that cannot be decoded: what refers to it is refused."""
+        text = f"{ref.kind} {ref.namespace}/{ref.name}: {error}; correct the object"
+        self.set_aside(ref.api_version, ref.kind, ref.namespace, ref.name, uid, text)
+        self._templates_changed(self.templates.malformed_runtime(ref, error))
+
+    def _templates_changed(self, templates: Iterable[TemplateKey]) -> None:
+        for template in templates:
+            self._template_changed(template)
 
     def _template_changed(self, template: TemplateKey) -> None:
         found = self.templates.get(template)

@@ -1,11 +1,13 @@
 """Templates, each reduced to what its reader makes of it; the object itself is never kept."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from sys import intern
 from typing import Any, Final
 
 from global_sched.cache.bindings import TemplateKey
 from global_sched.shared.kinds import WorkloadKind, namesakes
+from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.kinds.parts.reading import Reading, refused
 
 _READINGS_LIMIT: Final = 32_768
@@ -22,10 +24,24 @@ class TemplateFacts:
     labels: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """A runtime that cannot be decoded; the templates that refer to it are refused."""
+
+    problem: str
+
+
 class Templates:
-    """All templates by key; equal readings are one object."""
+    """All templates by key; equal readings are one object.
+
+    Templates whose other part stands in a runtime are kept, and the runtimes: each is read again
+    when the other changes.
+    """
 
     def __init__(self) -> None:
+        self._runtimes: dict[RuntimeRef, Any] = {}
+        self._halves: dict[RuntimeRef, dict[TemplateKey, tuple[WorkloadKind, Any]]] = {}
+        self._refs: dict[TemplateKey, RuntimeRef] = {}
         self._facts: dict[TemplateKey, TemplateFacts] = {}
         self._readings: dict[tuple[int, bytes], Reading] = {}
         self._labels: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
@@ -48,16 +64,23 @@ class Templates:
             self._reading(reader, obj),
             self._labels.setdefault(labels, labels) if labels else (),
         )
+        self._refer(reader, key, obj)
         return key
 
     def _reading(self, reader: WorkloadKind, obj: Any) -> Reading:
         """The reading; the same object as for another template with the same content."""
-        content = reader.content(obj)
+        ref = None if reader.runtimes is None else reader.runtimes.ref(obj)
+        runtime = None if ref is None else self._runtimes.get(ref)
+        if isinstance(runtime, _Unreadable):
+            resource, meta = reader.resource, obj.metadata
+            text = f"{resource.group_kind} {meta.namespace}/{meta.name}: {runtime.problem}"
+            return refused(resource.api_version, resource.kind, text)
+        content = reader.content(obj, runtime)
         if len(content) > _CONTENT_LIMIT:
-            return reader.reading(obj)
+            return reader.reading(obj, runtime)
         known = self._readings.get((id(reader), content))
         if known is None:
-            known = reader.reading(obj)
+            known = reader.reading(obj, runtime)
             if known.problem is not None:
                 return known  # its text names the object
             if len(self._readings) >= _READINGS_LIMIT:
@@ -74,13 +97,55 @@ class Templates:
         text = f"{resource.group_kind} {namespace}/{name}: {error}; correct the object"
         reading = refused(resource.api_version, resource.kind, text)
         self._facts[key] = TemplateFacts(uid, version, reading, ())
+        self._refer(reader, key, None)
         return key
 
     def delete(self, reader: WorkloadKind, namespace: str, name: str) -> TemplateKey:
         """The template is gone; its key."""
         key = key_of(reader, namespace, name)
         self._facts.pop(key, None)
+        self._refer(reader, key, None)
         return key
+
+    # --- runtimes -------------------------------------------------------------------------
+
+    def _refer(self, reader: WorkloadKind, key: TemplateKey, obj: Any) -> None:
+        """Keep an object whose pod templates stand in a runtime; None: it is gone."""
+        if reader.runtimes is None:
+            return
+        before = self._refs.pop(key, None)
+        if before is not None:
+            self._halves[before].pop(key)
+            if not self._halves[before]:
+                del self._halves[before]
+        ref = None if obj is None else reader.runtimes.ref(obj)
+        if ref is not None:
+            self._refs[key] = ref
+            self._halves.setdefault(ref, {})[key] = (reader, obj)
+
+    def upsert_runtime(self, ref: RuntimeRef, obj: Any) -> list[TemplateKey]:
+        """Take a runtime in; the templates that say something else now."""
+        self._runtimes[ref] = obj
+        return list(self._read_again(ref))
+
+    def malformed_runtime(self, ref: RuntimeRef, error: str) -> list[TemplateKey]:
+        """A runtime that cannot be decoded is a refusal of what refers to it."""
+        return self.upsert_runtime(ref, _Unreadable(f"{_named(ref)}: {error}; correct the object"))
+
+    def delete_runtime(self, ref: RuntimeRef) -> list[TemplateKey]:
+        """The runtime is gone; the templates that wait for it now."""
+        self._runtimes.pop(ref, None)
+        return list(self._read_again(ref))
+
+    def _read_again(self, ref: RuntimeRef) -> Iterator[TemplateKey]:
+        for key, (reader, obj) in self._halves.get(ref, {}).items():
+            before = self._facts[key]
+            reading = self._reading(reader, obj)
+            if reading != before.reading:
+                self._facts[key] = replace(before, reading=reading)
+                yield key
+
+    # --------------------------------------------------------------------------------------
 
     def get(self, key: TemplateKey) -> TemplateFacts | None:
         """The newest version seen."""
@@ -107,3 +172,7 @@ def key_of(reader: WorkloadKind, namespace: str, name: str) -> TemplateKey:
     """The key of a template of that kind."""
     resource = reader.resource
     return (intern(resource.api_version), intern(resource.kind), intern(namespace), name)
+
+
+def _named(ref: RuntimeRef) -> str:
+    return f"{ref.kind} {ref.namespace + '/' if ref.namespace else ''}{ref.name}"

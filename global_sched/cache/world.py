@@ -11,7 +11,13 @@ from global_sched.cache.ledger import Ledger, Position
 from global_sched.cache.overrides import Overrides, SchedulerOverrides, Subject
 from global_sched.cache.queues import Priorities
 from global_sched.cache.report_book import ReportBook
-from global_sched.cache.resolve import Parts, spec_problem, template_problem, workload_of
+from global_sched.cache.resolve import (
+    Parts,
+    as_running,
+    spec_problem,
+    template_problem,
+    workload_of,
+)
 from global_sched.cache.sorted_values import SortedValues
 from global_sched.cache.templates import TemplateFacts, Templates
 from global_sched.cache.tenants import Tenants
@@ -180,7 +186,7 @@ class World:
         problem = template_problem(facts, template)
         entry.waits_for_template = problem is not None
         if template is not None and template.uid == facts.template_uid:
-            entry.reading = template.reading
+            entry.reading = _reading(entry, template.reading)
             _share(facts, template)
         elif not facts.has_reader:
             entry.reading = facts.own
@@ -327,3 +333,10 @@ def _share(facts: BindingFacts, template: TemplateFacts) -> None:
     facts.template_uid = template.uid
     if facts.template_version == template.version:
         facts.template_version = template.version
+
+
+def _reading(entry: Entry, new: Reading) -> Reading:
+    """What the template says, for one that runs and is left as it is what it said before."""
+    targets = entry.facts.targets if entry.overlay is None else entry.overlay.targets
+    decision = entry.facts.decision if entry.overlay is None else entry.overlay.decision
+    return as_running(new, entry.reading, decision, placed=bool(targets))

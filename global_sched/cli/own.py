@@ -1,7 +1,7 @@
 """What a caller sees who may not read the federation: their own binding, queue and condition."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -12,7 +12,7 @@ from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE
 from global_sched.shared.api.reasons import ConditionType
 from global_sched.shared.api.resource import QUEUES, RESOURCE_BINDINGS
 from global_sched.shared.api.volcano import Queue
-from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds import KINDS, RUNTIMES, WorkloadKind
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
 from global_sched.shared.model.decision_text import DecisionError, parse_decision
@@ -111,6 +111,15 @@ def _admitted(binding: ResourceBinding) -> str:
     )
 
 
+async def _runtime(client: Client, reader: WorkloadKind, template: Any) -> Any:
+    """The object that holds a part of the template, None where there is none. Raises ApiError."""
+    ref = None if reader.runtimes is None else reader.runtimes.ref(template)
+    if ref is None:
+        return None
+    _, crd = RUNTIMES[ref.api_version, ref.kind]
+    return await client.get(crd.resource, ref.name, namespace=ref.namespace or None, type=crd.type)
+
+
 async def _queue(client: Client, binding: ResourceBinding) -> str:
     """The job's queue, as far as the caller may read it; empty for a kind without demand."""
     reference = binding.spec.resource
@@ -121,7 +130,8 @@ async def _queue(client: Client, binding: ResourceBinding) -> str:
         template = await client.get(
             reader.resource, reference.name, namespace=reference.namespace, type=reader.wire
         )
-        name = reader.reading(template).queue or DEFAULT_QUEUE
+        runtime = await _runtime(client, reader, template)
+        name = reader.reading(template, runtime).queue or DEFAULT_QUEUE
     except ApiError as error:
         return f"not shown: {error.message}"
     try:

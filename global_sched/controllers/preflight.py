@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.resource import Resource
-from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds import KINDS, RUNTIMES
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden
 from global_sched.shared.kube.preflight import Patience, missing_resources, require
@@ -24,6 +24,7 @@ OPTIONAL: Final = (
     kinds.OVERRIDE_POLICIES,
     kinds.CLUSTER_OVERRIDE_POLICIES,
     *(reader.resource for reader in KINDS.values()),
+    *(crd.resource for _, crd in RUNTIMES.values()),
 )
 """Kinds that may come later: they are watched from then on."""
 

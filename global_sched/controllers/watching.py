@@ -16,7 +16,8 @@ from global_sched.shared.api.karmada import Cluster, OverridePolicy, ResourceBin
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.api.volcano import Queue
 from global_sched.shared.clock import Clock
-from global_sched.shared.kinds import KINDS, WorkloadKind
+from global_sched.shared.kinds import KINDS, RUNTIMES, WorkloadKind
+from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.informer import Handler, Informer
 from global_sched.shared.kube.objects import Malformed, ObjectKey
@@ -95,6 +96,10 @@ class Watches:
         for reader in KINDS.values():
             self._optional[reader.resource] = self._informer(
                 reader.resource, reader.wire, handlers.templates(reader)
+            )
+        for _, crd in RUNTIMES.values():
+            self._optional[crd.resource] = self._informer(
+                crd.resource, crd.type, handlers.runtimes(crd.resource)
             )
         self.unserved = frozenset(self._optional) - served
         """Optional kinds that are not watched yet."""
@@ -187,6 +192,24 @@ class Handlers:
             delete=lambda key, _: state.delete_template(reader, key.namespace, key.name),
             malformed=lambda bad: state.malformed_template(
                 reader, bad.key.namespace, bad.key.name, bad.uid, bad.resource_version, bad.error
+            ),
+        )
+
+    def runtimes(self, resource: Resource) -> StateHandler:
+        """Objects that hold a part of other templates."""
+        state = self._state
+
+        def ref(namespace: str, name: str) -> RuntimeRef:
+            return RuntimeRef(resource.api_version, resource.kind, namespace, name)
+
+        return StateHandler(
+            self._wake,
+            upsert=lambda obj: state.upsert_runtime(
+                ref(obj.metadata.namespace, obj.metadata.name), obj
+            ),
+            delete=lambda key, _: state.delete_runtime(ref(key.namespace, key.name)),
+            malformed=lambda bad: state.malformed_runtime(
+                ref(bad.key.namespace, bad.key.name), bad.uid, bad.error
             ),
         )
 

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -25,7 +26,8 @@ from global_sched.shared.api.names import (
     PAST_USAGE,
 )
 from global_sched.shared.api.volcano import Queue
-from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds import KINDS, RUNTIMES
+from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.gang import Amounts
@@ -82,6 +84,8 @@ class Stage:
             ),
             "Namespace": lambda _: None,
         }
+        for (api_version, kind), (_, crd) in RUNTIMES.items():
+            self._take[kind] = partial(self._take_runtime, api_version, kind, crd.type)
         if state is None:
             # global-sched creates this queue where it is missing.
             self.apply(queue_object(QueueSpec(name=DEFAULT_QUEUE)))
@@ -121,6 +125,11 @@ class Stage:
                 self._templates.append((obj, running))
         except msgspec.ValidationError as error:
             raise ScenarioError(f"{where}: {error}") from error
+
+    def _take_runtime(self, api_version: str, kind: str, wire: type[Any], obj: Obj) -> None:
+        meta = obj["metadata"]
+        ref = RuntimeRef(api_version, kind, meta.get("namespace", ""), meta["name"])
+        self.state.upsert_runtime(ref, msgspec.convert(obj, wire))
 
     def _keep_past(self, queue: Obj) -> None:
         """A queue that is applied again keeps what was written on it, as with `kubectl apply`."""

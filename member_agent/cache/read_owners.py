@@ -35,6 +35,7 @@ def read_owner(obj: Any, api_version: str, kind: str) -> OwnerRecord:
         tasks=facts.tasks,
         notes=notes_of(meta),
         groups=facts.groups,
+        below=facts.below,
     )
 
 

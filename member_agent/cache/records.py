@@ -151,6 +151,8 @@ class OwnerRecord:
     notes: Notes
     groups: GroupsRecord | None = None
     """The groups of a LeaderWorkerSet."""
+    below: bool = False
+    """Whether minimum and tasks stand in the object that it makes."""
 
     @property
     def key(self) -> Key:

@@ -5,7 +5,7 @@ ReplicaSets are one unit). Its binding is the first permanent id on the way up f
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from global_sched.shared.api.volcano import SubGroupPolicy
@@ -75,6 +75,8 @@ def find_root(
         known = cache.owners.get(ref.uid)
         if known is None:
             return Root(owner=owner, missing=ref)
+        if known.below and owner is not None:
+            known = replace(known, minimum=owner.minimum, tasks=owner.tasks)
         owner = known
         if owner.binding is not None:
             return Root(owner=_topmost(cache, owner), binding=owner.binding)

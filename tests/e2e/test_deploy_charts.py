@@ -162,7 +162,8 @@ def test_metrics_can_be_served_at_another_address(template, chart):
 def test_parts_of_the_control_plane_can_be_left_out(template):
     """Without CRDs, admission, customizations and policies only the rights are left."""
     off = ("crds.install", "admission.enabled", "propagation.priorityClasses")
-    customs = [f"interpreter.{one}" for one in ("volcanoJob", "volcanoQueue", "jobSet", "tenant")]
+    names = ("volcanoJob", "volcanoQueue", "jobSet", "trainJob", "tenant")
+    customs = [f"interpreter.{one}" for one in names]
     flags = [flag for one in (*off, *customs) for flag in ("--set", f"{one}=false")]
 
     assert sorted({kind for _, kind, _, _ in template(CONTROL_PLANE, *flags)}) == [

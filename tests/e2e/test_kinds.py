@@ -15,6 +15,9 @@ from tests.wire_templates import (
     ray_cluster,
     ray_job,
     replicated_job,
+    train_job,
+    trainer_part,
+    training_runtime,
     worker_group,
 )
 
@@ -83,6 +86,19 @@ def solve(space, *, code=0):
     return job
 
 
+def runtime(space, *, code=0):
+    """A training runtime of the namespace: nodes in one rack."""
+    node = pod(gpus=0, seconds=4, code=code, restartPolicy="Never")
+    part = trainer_part(template=node)
+    return training_runtime("torch", part, kind="TrainingRuntime", namespace=space)
+
+
+def align(space, **more):
+    """A TrainJob of two nodes with a GPU each."""
+    own = {"resourcesPerNode": {"limits": {"cpu": "1", GPU: "1"}}}
+    return train_job("align", 2, kind="TrainingRuntime", trainer=own, namespace=space, **more)
+
+
 async def copy_status(world, space, obj):
     """What Karmada collected of the one copy, empty while there is nothing."""
     binding = await world.binding(space, obj["metadata"]["name"], obj["kind"])
@@ -129,6 +145,34 @@ async def test_a_job_set(world, space, code, want):
     assert json.dumps(found).count('"train"') >= 1
     pods, used = await racks(world, space)
     assert (pods, len(used)) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "want"),
+    [pytest.param(0, "Complete", id="it completes"), pytest.param(3, "Failed", id="it fails")],
+)
+async def test_a_train_job(world, space, code, want):
+    """It waits for its runtime; then one binding, one rack, and the end comes back."""
+    job = align(space)
+    await world.submit(job, where=EAST)
+
+    async def waits():
+        found = await world.condition(space, "align", "TrainJob")
+        return (
+            "TrainingRuntime" in found.get("message", "") and "create it there" in found["message"]
+        )
+
+    await until(waits, "the condition names the runtime that is missing")
+    assert await world.clusters(space, "align", "TrainJob") == {}
+    await world.submit(runtime(space, code=code), where=EAST)
+    status = await until_ended(world, space, job)
+
+    assert want in [one["type"] for one in status["conditions"] if one["status"] == "True"]
+    assert await world.clusters(space, "align", "TrainJob") == {"east": 0}
+    pods, used = await racks(world, space)
+    assert (pods, len(used)) == (2, 1)
+    found = await world.decision(space, "align", "TrainJob")
+    assert json.dumps(found).count('"node"') >= 1
 
 
 async def test_a_ray_cluster(world, space, kubectl):
@@ -207,10 +251,12 @@ async def test_an_mpi_job(world, space, code, want):
     await until(at_the_template, "the template says so, too")
 
 
-@pytest.mark.parametrize("make", [steps, cluster, tune])
+@pytest.mark.parametrize("make", [steps, cluster, tune, align])
 async def test_a_suspended_one_waits(world, space, make):
     """It has no cluster and a reason, until it is resumed."""
     obj = make(space, spec={"suspend": True})
+    if make is align:
+        await world.submit(runtime(space), where=EAST)
     name, kind = obj["metadata"]["name"], obj["kind"]
     await world.submit(obj, where=EAST)
 
@@ -249,6 +295,12 @@ async def test_a_suspended_one_waits(world, space, make):
             {"spec": {"clusterSelector": {"ray.io/cluster": "x"}}},
             "use rayClusterSpec",
             id="a cluster that runs already",
+        ),
+        pytest.param(
+            align,
+            {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}},
+            "use trainer.kubeflow.org/trainjob-controller",
+            id="a TrainJob that others run",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""New kinds from the template to running pods and to their end: JobSet, MPIJob, Ray's."""
+"""New kinds from the template to running pods and to their end: JobSet, TrainJob, MPIJob, Ray's."""
 
 import asyncio
 
@@ -17,6 +17,9 @@ from tests.wire_templates import (
     ray_cluster,
     ray_job,
     replicated_job,
+    train_job,
+    trainer_part,
+    training_runtime,
     worker_group,
 )
 
@@ -132,6 +135,59 @@ async def test_a_job_set_that_fails_frees_its_room(tmp_path):
         assert copy["status"]["terminalState"] == "Failed"
         assert first.finished
         assert await placed(world, "west") == {"a": ["west-0"] * 4}
+
+
+def runtime(**more):
+    """A training runtime of the namespace: one pod prepares the data, then nodes train."""
+    never = {"restartPolicy": "Never"}
+    data = pod(gpus=0, seconds=10, **never)
+    step = "dataset-initializer"
+    return training_runtime(
+        "torch",
+        trainer_part(step, step=step, container=step, template=data),
+        trainer_part(
+            template=pod(gpus=0, seconds=20, **never),
+            dependsOn=[{"name": step, "status": "Complete"}],
+        ),
+        kind="TrainingRuntime",
+        **more,
+    )
+
+
+def align(**more):
+    """A TrainJob of four whole nodes."""
+    own = {"resourcesPerNode": {"limits": {"cpu": "8", GPU: "8"}}}
+    return train_job("align", 4, kind="TrainingRuntime", trainer=own, **more)
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_train_job_waits_for_its_runtime_and_runs_to_its_end(tmp_path):
+    """Its demand stands in two objects; once both are there it goes where one rack holds it."""
+    async with whole(tmp_path, member("east", racks=2, nodes=3), member("west", nodes=4)) as world:
+        await world.submit(align())
+        await asyncio.sleep(6)
+        _, waiting = await workload(world, "align")
+        none = await world.pods("west")
+        await world.submit(runtime())
+        await asyncio.sleep(8)
+        before = await placed(world, "west")
+        await asyncio.sleep(14)
+        then = await placed(world, "west")
+        await asyncio.sleep(40)
+        one, _ = await workload(world, "align")
+        [copy] = await world.member_list("west", kinds.TRAIN_JOBS)
+
+        assert (waiting.verdict.code.name, waiting.verdict.reason) == ("WAIT", "RuntimeMissing")
+        assert "create it there" in waiting.verdict.detail
+        assert none == []
+        assert set(before) == {"dataset-initializer"}
+        assert then == {"node": ["west-0"] * 4}
+        assert await placed(world, "east") == {}
+        assert ("Complete", "True") in [
+            (c["type"], c["status"]) for c in copy["status"]["conditions"]
+        ]
+        assert one.finished
 
 
 @pytest.mark.slow

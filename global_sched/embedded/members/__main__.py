@@ -1,7 +1,7 @@
 """`python -m global_sched.embedded.members --kubeconfig FILE`: controllers of kinds, alone.
 
 For a cluster with its own kubelets and Kubernetes' own controllers that has the CRDs of JobSets,
-Ray, PyTorchJobs or LeaderWorkerSets and none of their operators.
+Ray, PyTorchJobs, MPIJobs, TrainJobs or LeaderWorkerSets and none of their operators.
 """
 
 import asyncio
@@ -12,13 +12,12 @@ from typing import Final
 import click
 
 from global_sched.embedded.members.cluster import Cluster
-from global_sched.embedded.members.member import OPTIONAL
+from global_sched.embedded.members.member import OPTIONAL, served_kinds, watched
 from global_sched.shared.api.resource import BATCH_JOBS, PODS, SERVICES, STATEFUL_SETS
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
 from global_sched.shared.kube.errors import KubeError
-from global_sched.shared.kube.preflight import missing_resources
 from global_sched.shared.telemetry import logs
 
 NAME: Final = "embedded-operators"
@@ -34,12 +33,11 @@ async def serve(kubeconfig: Path | None, context: str | None) -> None:
     transport = await connect(kubeconfig=kubeconfig, context=context, clock=clock)
     client = Client(transport, clock=clock, user_agent=NAME)
     try:
-        missing = await missing_resources(client, tuple(OPTIONAL))
-        served = {kind: make for kind, make in OPTIONAL.items() if kind not in missing}
+        served = await served_kinds(client)
         if not served:
             names = ", ".join(one.group_kind for one in OPTIONAL)
             raise KubeError(f"the cluster serves none of {names}: install a CRD (see crds/)")
-        resources = (*_USED, *served)
+        resources = (*_USED, *watched(served))
         cluster = Cluster(client, clock=clock, resources=resources, component=NAME)
         controllers = [make(cluster) for make in served.values()]
         async with asyncio.TaskGroup() as group:

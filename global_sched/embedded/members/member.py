@@ -1,7 +1,7 @@
 """One embedded member cluster: everything that runs in it, on one API server."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from global_sched.embedded.karmada.loop import Runnable
@@ -22,6 +22,7 @@ from global_sched.embedded.members.ray_jobs import RayJobs
 from global_sched.embedded.members.replica_sets import ReplicaSets
 from global_sched.embedded.members.scheduler import DefaultScheduler
 from global_sched.embedded.members.stateful_sets import StatefulSets
+from global_sched.embedded.members.train_jobs import TrainJobs
 from global_sched.embedded.members.workload import WorkloadController
 from global_sched.propagation.fields import Obj
 from global_sched.shared.api.resource import (
@@ -39,6 +40,7 @@ from global_sched.shared.api.resource import (
     REPLICA_SETS,
     SERVICES,
     STATEFUL_SETS,
+    TRAIN_JOBS,
     Resource,
 )
 from global_sched.shared.clock import Clock
@@ -46,16 +48,34 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.preflight import missing_resources
 
 ALWAYS: Final = (NODES, PODS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JOBS)
-OPTIONAL: Final[Mapping[Resource, Callable[[Cluster], WorkloadController]]] = {
+OPTIONAL: Final[Mapping[Resource, type[WorkloadController]]] = {
     PYTORCH_JOBS: PyTorchJobs,
     MPI_JOBS: MPIJobs,
     LEADER_WORKER_SETS: LeaderWorkerSets,
     JOB_SETS: JobSets,
+    TRAIN_JOBS: TrainJobs,
     RAY_CLUSTERS: RayClusters,
     RAY_JOBS: RayJobs,
 }
 """Controllers of kinds that run where their CRD is installed; their pods are found through
 Services. Volcano Jobs have none here: the agent runs them."""
+
+
+async def served_kinds(client: Client) -> Mapping[Resource, type[WorkloadController]]:
+    """The controllers of `OPTIONAL` for which the server has every CRD."""
+    kinds = {one for kind, make in OPTIONAL.items() for one in (kind, *make.needs)}
+    missing = set(await missing_resources(client, tuple(kinds)))
+    return {
+        kind: make
+        for kind, make in OPTIONAL.items()
+        if not missing.intersection((kind, *make.needs))
+    }
+
+
+def watched(served: Mapping[Resource, type[WorkloadController]]) -> tuple[Resource, ...]:
+    """What these controllers look at, besides what every API server has."""
+    found = (one for kind, make in served.items() for one in (kind, *make.needs))
+    return tuple(dict.fromkeys(found))
 
 
 class Member:
@@ -87,10 +107,9 @@ class Member:
 
     async def run(self) -> None:
         """Run the member until cancelled."""
-        missing = await missing_resources(self._client, (*OPTIONAL, HYPER_NODES))
-        served = [one for one in OPTIONAL if one not in missing]
-        resources = (*ALWAYS, *served, SERVICES) if served else ALWAYS
-        if HYPER_NODES not in missing:
+        served = await served_kinds(self._client)
+        resources = (*ALWAYS, *watched(served), SERVICES) if served else ALWAYS
+        if not await missing_resources(self._client, (HYPER_NODES,)):
             resources = (*resources, HYPER_NODES)
         cluster = Cluster(
             self._client, clock=self._clock, resources=resources, component="embedded-member"
@@ -105,7 +124,7 @@ class Member:
         )
         self._kubelets, self._keeper = kubelets, keeper
         loops: list[Runnable] = [kubelets.loop]
-        loops += [one.loop for one in self._controllers(cluster, resources)]
+        loops += [one.loop for one in self._controllers(cluster, served)]
         if HYPER_NODES in resources:
             loops.append(HyperNodeCounts(cluster).loop)
         if self._options.default_scheduler:
@@ -120,7 +139,7 @@ class Member:
             self.ready.set()
 
     def _controllers(
-        self, cluster: Cluster, resources: Iterable[Resource]
+        self, cluster: Cluster, served: Mapping[Resource, type[WorkloadController]]
     ) -> list[WorkloadController]:
         found: list[WorkloadController] = [
             Deployments(cluster),
@@ -128,7 +147,7 @@ class Member:
             StatefulSets(cluster),
             BatchJobs(cluster, backoff=self._options.job_backoff),
         ]
-        found += [make(cluster) for kind, make in OPTIONAL.items() if kind in resources]
+        found += [make(cluster) for make in served.values()]
         return found
 
     # --- faults ---------------------------------------------------------------------------

@@ -14,6 +14,8 @@ class WorkloadController(ABC):
 
     resource: Resource
     owns: tuple[Resource, ...] = ()
+    needs: tuple[Resource, ...] = ()
+    """Kinds with a CRD that it makes or reads: without them it does not run."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

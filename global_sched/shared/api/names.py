@@ -105,6 +105,9 @@ LWS_LEADER_NAME: Final = "leaderworkerset.sigs.k8s.io/leader-name"
 LWS_EXCLUSIVE: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 LWS_SUBGROUP_EXCLUSIVE: Final = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 
+# Kubeflow Trainer
+TRAINER_STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
+
 # JobSet
 JOB_SET_NAME: Final = "jobset.sigs.k8s.io/jobset-name"
 JOB_SET_REPLICATED_JOB: Final = "jobset.sigs.k8s.io/replicatedjob-name"

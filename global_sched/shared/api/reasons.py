@@ -15,6 +15,8 @@ class Reason(StrEnum):
     """A field of the template, binding or policy cannot be read or is out of range."""
     TEMPLATE_NOT_SEEN = "TemplateNotSeen"
     """The template at the binding's UID and resourceVersion has not reached us yet."""
+    RUNTIME_MISSING = "RuntimeMissing"
+    """The runtime that the TrainJob refers to is not on the control plane."""
     PRIORITY_CLASS_MISSING = "PriorityClassMissing"
     """The PriorityClass that it names does not exist on the control plane."""
     SUSPENDED = "Suspended"

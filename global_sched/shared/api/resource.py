@@ -69,6 +69,17 @@ LEADER_WORKER_SETS = Resource(
 RAY_CLUSTERS = Resource("ray.io", "v1", "rayclusters", "RayCluster")
 RAY_JOBS = Resource("ray.io", "v1", "rayjobs", "RayJob")
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
+TRAIN_JOBS = Resource("trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob")
+TRAINING_RUNTIMES = Resource(
+    "trainer.kubeflow.org", "v1alpha1", "trainingruntimes", "TrainingRuntime"
+)
+CLUSTER_TRAINING_RUNTIMES = Resource(
+    "trainer.kubeflow.org",
+    "v1alpha1",
+    "clustertrainingruntimes",
+    "ClusterTrainingRuntime",
+    namespaced=False,
+)
 CRDS = Resource(
     "apiextensions.k8s.io",
     "v1",

@@ -243,6 +243,7 @@ KIND: Final = WorkloadKind(
     crd=None,
     wire=BatchJob,
     read=read_batch_job,
+    runtimes=None,
     notes=(MIN_PARALLELISM,),
     schedulers=(PATH,),
     brings=(),

@@ -5,9 +5,12 @@ from typing import Any, Final
 from global_sched.shared.api.crd_kind import CrdKind
 from global_sched.shared.api.crd_kinds import PLATFORM
 from global_sched.shared.api.schema import crd
-from global_sched.shared.kinds.registry import ALL
+from global_sched.shared.kinds.registry import ALL, RUNTIMES
 
-WORKLOADS: Final[tuple[CrdKind, ...]] = tuple(one.crd for one in ALL if one.crd is not None)
+WORKLOADS: Final[tuple[CrdKind, ...]] = (
+    *(one.crd for one in ALL if one.crd is not None),
+    *(found for _, found in RUNTIMES.values()),
+)
 
 CRD_KINDS: Final[tuple[CrdKind, ...]] = (*PLATFORM, *WORKLOADS)
 """All of them, ours first."""

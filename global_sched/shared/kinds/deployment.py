@@ -77,6 +77,7 @@ KIND: Final = WorkloadKind(
     crd=None,
     wire=Deployment,
     read=lambda app: read_replicated(app, "Deployment"),
+    runtimes=None,
     notes=(),
     schedulers=(PATH,),
     brings=(),

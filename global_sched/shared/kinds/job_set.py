@@ -5,7 +5,8 @@ Source:  JobSet v0.10.1 (jobset.x-k8s.io/v1alpha2): `replicas` batch Jobs of eac
          InOrder make Jobs late, so that not all pods of the minimum wait at the same time.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from global_sched.shared.api.base import Meta, Wire
 from global_sched.shared.api.crd_kind import CrdKind
@@ -260,6 +261,16 @@ def _index_of(meta: Meta) -> int | None:
     return job * _PODS_OF_A_JOB + (place or 0)
 
 
+RULES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "spec.replicatedJobs[]": {"required": ["name", "template"]},
+    "spec.replicatedJobs[].replicas": {"default": 1, "format": "int32"},
+    "spec.replicatedJobs[].dependsOn": {"maxItems": 5},
+    "spec.replicatedJobs[].dependsOn[]": {"required": ["name", "status"]},
+    "spec.replicatedJobs[].dependsOn[].status": {"enum": ["Ready", "Complete"]},
+    "spec.startupPolicy": {"required": ["startupPolicyOrder"]},
+    "spec.startupPolicy.startupPolicyOrder": {"enum": ["AnyOrder", IN_ORDER]},
+}
+
 _CRD: Final = CrdKind(
     resource=JOB_SETS,
     type=JobSet,
@@ -270,15 +281,7 @@ _CRD: Final = CrdKind(
         ("Suspended", ".spec.suspend", "string"),
         ("Age", ".metadata.creationTimestamp", "date"),
     ),
-    rules={
-        "spec.replicatedJobs[]": {"required": ["name", "template"]},
-        "spec.replicatedJobs[].replicas": {"default": 1, "format": "int32"},
-        "spec.replicatedJobs[].dependsOn": {"maxItems": 5},
-        "spec.replicatedJobs[].dependsOn[]": {"required": ["name", "status"]},
-        "spec.replicatedJobs[].dependsOn[].status": {"enum": ["Ready", "Complete"]},
-        "spec.startupPolicy": {"required": ["startupPolicyOrder"]},
-        "spec.startupPolicy.startupPolicyOrder": {"enum": ["AnyOrder", IN_ORDER]},
-    },
+    rules=RULES,
 )
 
 KIND: Final = WorkloadKind(
@@ -286,6 +289,7 @@ KIND: Final = WorkloadKind(
     crd=_CRD,
     wire=JobSet,
     read=read_job_set,
+    runtimes=None,
     notes=(JOB_SET_EXCLUSIVE,),
     schedulers=("/spec/replicatedJobs/*/template/spec/template/spec/schedulerName",),
     brings=("/spec/replicatedJobs/*",),

@@ -260,6 +260,7 @@ KIND: Final = WorkloadKind(
     ),
     wire=LeaderWorkerSet,
     read=read_leader_worker_set,
+    runtimes=None,
     notes=(LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE, MIN_GROUPS),
     schedulers=(
         f"{_PATH}/leaderTemplate/spec/schedulerName",

@@ -251,6 +251,7 @@ KIND: Final = WorkloadKind(
     ),
     wire=MPIJob,
     read=read_mpi_job,
+    runtimes=None,
     notes=(),
     schedulers=("/spec/mpiReplicaSpecs/*/template/spec/schedulerName",),
     brings=("/spec/mpiReplicaSpecs/*",),

@@ -302,6 +302,7 @@ KIND: Final = WorkloadKind(
     ),
     wire=PyTorchJob,
     read=read_pytorch_job,
+    runtimes=None,
     notes=(),
     schedulers=("/spec/pytorchReplicaSpecs/*/template/spec/schedulerName",),
     brings=("/spec/pytorchReplicaSpecs/*",),

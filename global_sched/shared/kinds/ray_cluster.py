@@ -358,6 +358,7 @@ KIND: Final = WorkloadKind(
     ),
     wire=RayCluster,
     read=read_ray_cluster,
+    runtimes=None,
     notes=NOTES,
     schedulers=scheduler_paths("/spec"),
     brings=("/spec/workerGroupSpecs/*",),

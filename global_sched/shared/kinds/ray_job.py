@@ -246,6 +246,7 @@ KIND: Final = WorkloadKind(
     ),
     wire=RayJob,
     read=read_ray_job,
+    runtimes=None,
     notes=ray_cluster.NOTES,
     schedulers=(
         *ray_cluster.scheduler_paths("/spec/rayClusterSpec"),

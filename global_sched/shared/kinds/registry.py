@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from global_sched.shared.api.base import Meta
+from global_sched.shared.api.crd_kind import CrdKind
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.kinds import (
     batch_job,
@@ -15,6 +16,7 @@ from global_sched.shared.kinds import (
     ray_cluster,
     ray_job,
     stateful_set,
+    train_job,
     volcano_job,
 )
 from global_sched.shared.kinds.parts.kind import WorkloadKind
@@ -23,6 +25,7 @@ from global_sched.shared.model.ids import MAIN, PodSetName
 ALL: Final = (
     ray_job.KIND,
     ray_cluster.KIND,
+    train_job.KIND,
     job_set.KIND,
     mpi_job.KIND,
     volcano_job.KIND,
@@ -52,6 +55,15 @@ _INDEXES: Final = tuple(one.index for one in ALL if one.index is not None)
 def kind_of(api_version: str, kind: str) -> WorkloadKind | None:
     """The kind, None for one without a file here."""
     return KINDS.get((api_version, kind))
+
+
+RUNTIMES: Final[Mapping[tuple[str, str], tuple[WorkloadKind, CrdKind]]] = {
+    (found.resource.api_version, found.resource.kind): (one, found)
+    for one in ALL
+    if one.runtimes is not None
+    for found in one.runtimes.crds
+}
+"""Objects that hold a part of other templates, by (apiVersion, kind): whose, and their CRD."""
 
 
 def pod_set_of(meta: Meta) -> PodSetName:

@@ -65,6 +65,7 @@ KIND: Final = WorkloadKind(
     crd=None,
     wire=Deployment,
     read=lambda app: read_replicated(app, "StatefulSet"),
+    runtimes=None,
     notes=(),
     schedulers=(PATH,),
     brings=(),

@@ -337,6 +337,7 @@ KIND: Final = WorkloadKind(
     ),
     wire=VolcanoJob,
     read=read_volcano_job,
+    runtimes=None,
     notes=(PARTITIONS_TOGETHER,),
     schedulers=("/spec/schedulerName", "/spec/tasks/*/template/spec/schedulerName"),
     brings=("/spec/tasks/*",),

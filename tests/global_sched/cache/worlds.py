@@ -4,7 +4,8 @@ from typing import Any
 
 from global_sched.cache import State
 from global_sched.shared.api import core, federation, karmada, volcano
-from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds import KINDS, RUNTIMES
+from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.workload import Workload
@@ -35,6 +36,11 @@ def _feed(state: State, obj: Object, now: Instant) -> None:
     elif kind in upserts:
         wire, upsert = upserts[kind]
         upsert(decode(obj, wire))
+    elif (obj["apiVersion"], kind) in RUNTIMES:
+        _, crd = RUNTIMES[obj["apiVersion"], kind]
+        meta = obj["metadata"]
+        ref = RuntimeRef(obj["apiVersion"], kind, meta.get("namespace", ""), meta["name"])
+        state.upsert_runtime(ref, decode(obj, crd.type))
     else:
         reader = KINDS[(obj["apiVersion"], kind)]
         state.upsert_template(reader, decode(obj, reader.wire))

@@ -100,3 +100,25 @@ def test_the_submitter_is_not_waited_for():
     [unit] = units_of(member(job, head), OURS)
 
     assert (unit.minimum, unit.floor) == (amounts(headgroup=1), 1)
+
+
+def test_a_train_job_needs_what_its_job_set_says():
+    """Its own fields name a runtime; the JobSet that Trainer made has the parts and their order."""
+    top, first, then = job_set()
+    train = owner(
+        "TrainJob", "align", api_version="trainer.kubeflow.org/v1alpha1", binding="b-align"
+    )
+    made = owner(
+        "JobSet",
+        "steps",
+        api_version="jobset.x-k8s.io/v1alpha2",
+        controller=train,
+        spec=top["spec"],
+    )
+    [unit] = units_of(member(train, made, first, then, [of("data", "d", first)]), OURS)
+    assert (unit.root_kind, unit.name, unit.binding) == ("TrainJob", "align", "b-align")
+    assert (unit.minimum, unit.floor) == (amounts(data=1), 1)
+
+    pods = [of("data", "d", first, phase="Succeeded", node="n"), of("train", "t", then)]
+    [unit] = units_of(member(train, made, first, then, pods), OURS)
+    assert (unit.minimum, unit.floor) == (amounts(data=1, train=4), 5)

@@ -5,7 +5,7 @@ No field has a default: a kind that does not answer a question cannot be importe
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -23,10 +23,12 @@ from global_sched.shared.kinds.parts.interpretation import Interpretation
 from global_sched.shared.kinds.parts.owner import OwnerFacts
 from global_sched.shared.kinds.parts.reading import (
     HeldError,
+    MissingError,
     Reading,
     RefusedError,
     checked,
     held,
+    missing,
     refused,
 )
 from global_sched.shared.model.ids import PodSetName
@@ -54,6 +56,28 @@ class About:
     versions: str
 
 
+class RuntimeRef(NamedTuple):
+    """Which runtime a template refers to."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    """Empty for cluster-scoped ones."""
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtimes:
+    """Objects of the control plane that hold a part of each template of a kind."""
+
+    crds: tuple[CrdKind, ...]
+    """Their CRDs; the type of each is what an informer decodes them into."""
+    ref: Callable[[Any], RuntimeRef | None]
+    """The runtime that an object refers to; None where it names none that there can be."""
+    read: Callable[[Any, Any], Reading]
+    """The reading of an object with its runtime, as `WorkloadKind.read` without one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadKind:
     """Everything that anybody asks of one kind."""
@@ -66,8 +90,11 @@ class WorkloadKind:
     read: Callable[[Any], Reading]
     """Pod sets, minimum, constraint, queue, priority and scheduler of a decoded object.
 
-    Raises RefusedError for what has to change, HeldError for what its owner holds back.
+    Raises RefusedError for what has to change, HeldError for what its owner holds back,
+    MissingError for a kind whose pod templates stand in a runtime.
     """
+    runtimes: Runtimes | None
+    """Where pod templates stand that are not in the object; None for kinds that hold theirs."""
     notes: tuple[str, ...]
     """Annotations and labels of the object that `read` looks at, besides those of every kind."""
     schedulers: tuple[str, ...]
@@ -105,9 +132,9 @@ class WorkloadKind:
         """(apiVersion, kind)."""
         return self.resource.api_version, self.resource.kind
 
-    def content(self, obj: Any) -> bytes:
+    def content(self, obj: Any, runtime: Any = None) -> bytes:
         """All that `read` looks at: templates with the same content have equal readings."""
-        found = _ENCODE(obj.spec)
+        found = _ENCODE(obj.spec) + (b"" if runtime is None else _ENCODE(runtime.spec))
         for having in (obj.metadata.annotations, obj.metadata.labels):
             found += _ENCODE(self._noted(having or {}))
         return found
@@ -115,13 +142,18 @@ class WorkloadKind:
     def _noted(self, having: Mapping[str, str]) -> list[str | None]:
         return [having.get(name) for name in (*_EVERYWHERE, *self.notes)] if having else []
 
-    def reading(self, obj: Any) -> Reading:
+    def reading(self, obj: Any, runtime: Any = None) -> Reading:
         """What the template says; a template that cannot be read gives a `problem`."""
         resource = self.resource
         where = f"{resource.group_kind} {obj.metadata.namespace}/{obj.metadata.name}"
+        names = (resource.api_version, resource.kind)
         try:
-            return checked(self.read(obj))
+            if runtime is None or self.runtimes is None:
+                return checked(self.read(obj))
+            return checked(self.runtimes.read(obj, runtime))
         except RefusedError as error:
-            return refused(resource.api_version, resource.kind, f"{where}: {error}")
+            return refused(*names, f"{where}: {error}")
         except HeldError as error:
-            return held(resource.api_version, resource.kind, f"{where}: {error}")
+            return held(*names, f"{where}: {error}")
+        except MissingError as error:
+            return missing(*names, f"{where}: {error}")

@@ -44,6 +44,8 @@ class OwnerFacts:
     """By pod set; None where it has no fields that say it."""
     tasks: tuple[TaskRecord, ...] = ()
     groups: GroupsRecord | None = None
+    below: bool = False
+    """Whether the object that it makes says this, and not it itself."""
 
 
 NOTHING: Final = OwnerFacts()

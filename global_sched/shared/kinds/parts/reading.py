@@ -23,10 +23,20 @@ class RefusedError(ValueError):
 
     def __init__(self, field: str, why: str, remedy: str) -> None:
         super().__init__(f"{field}: {why}; {remedy}")
+        self.parts = (field, why, remedy)
+
+    def of(self, owner: str) -> "RefusedError":
+        """The same of a field of another object, or of a field further down."""
+        field, why, remedy = self.parts
+        return RefusedError(f"{owner}{field}", why, remedy)
 
 
 class HeldError(ValueError):
     """The template itself says that nothing is to run now."""
+
+
+class MissingError(ValueError):
+    """Another object that the template needs is not on the control plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,8 @@ class Reading:
     checkpoint: Instant | None = None
     stays: bool = False
     """Whether its pods run on after its end, until it is deleted: then it holds what it has."""
+    fixed: bool = False
+    """Whether its controller leaves one that runs as it is, whatever the template becomes."""
     problem: Verdict | None = None
 
     def scheduler_name(self) -> str | None:
@@ -108,6 +120,12 @@ def refused(api_version: str, kind: str, text: str) -> Reading:
 def held(api_version: str, kind: str, text: str) -> Reading:
     """The reading of a template whose owner holds it back."""
     verdict = Verdict(code=Code.WAIT, reason=Reason.SUSPENDED, detail=text, missing=1)
+    return Reading(api_version=api_version, kind=kind, problem=verdict)
+
+
+def missing(api_version: str, kind: str, text: str) -> Reading:
+    """The reading of a template that waits for another object on the control plane."""
+    verdict = Verdict(code=Code.WAIT, reason=Reason.RUNTIME_MISSING, detail=text, missing=1)
     return Reading(api_version=api_version, kind=kind, problem=verdict)
 
 

@@ -215,6 +215,6 @@ async def test_the_controller_alone_without_the_crd(tmp_path):
     assert process.returncode == 1
     assert said.decode().strip() == (
         "error: the cluster serves none of PyTorchJob.kubeflow.org, MPIJob.kubeflow.org, "
-        "LeaderWorkerSet.leaderworkerset.x-k8s.io, JobSet.jobset.x-k8s.io, RayCluster.ray.io, "
-        "RayJob.ray.io: install a CRD (see crds/)"
+        "LeaderWorkerSet.leaderworkerset.x-k8s.io, JobSet.jobset.x-k8s.io, "
+        "TrainJob.trainer.kubeflow.org, RayCluster.ray.io, RayJob.ray.io: install a CRD (see crds/)"
     )

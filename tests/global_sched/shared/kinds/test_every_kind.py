@@ -9,11 +9,13 @@ import yaml
 from global_sched.embedded.access import DEPLOY
 from global_sched.embedded.members.member import OPTIONAL
 from global_sched.shared.api.pod_kinds import KNOWN
+from global_sched.shared.api.reasons import Reason
 from global_sched.shared.api.resource import VOLCANO_JOBS
 from global_sched.shared.api.schema import crd
 from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.gang import Amounts
-from tests.kinds import SAMPLES
+from global_sched.shared.model.verdict import Code
+from tests.kinds import RUNTIMES, SAMPLES
 from tests.wire import decode
 
 ROOT = Path(__file__).parents[4]
@@ -34,7 +36,18 @@ def sample(kind):
 
 def reading(kind):
     """What its template says."""
-    return kind.reading(decode(sample(kind), kind.wire))
+    return kind.reading(decode(sample(kind), kind.wire), runtime(kind))
+
+
+def runtime(kind):
+    """The object that holds the other part of the sample, None where there is none."""
+    if kind.runtimes is None:
+        return None
+    found = RUNTIMES[kind.resource.group_kind]
+    ref = kind.runtimes.ref(decode(sample(kind), kind.wire))
+    [one] = [one for one in kind.runtimes.crds if one.resource.kind == ref.kind]
+    assert (found["kind"], found["metadata"]["name"]) == (ref.kind, ref.name)
+    return decode(found, one.type)
 
 
 def facts(kind):
@@ -86,7 +99,8 @@ def test_leader_and_agent_read_the_same_minimum(kind):
     assert [task for task in kept.tasks if counts.get(task.name) != task.replicas] == []
     gang = not found.divisible
     assert gang is not kind.one_by_one
-    assert gang is bool(kept.minimum or kept.groups or kept.tasks)
+    assert gang is bool(kept.minimum or kept.groups or kept.tasks or kept.below)
+    assert kept.below is (kind.runtimes is not None)
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -95,7 +109,7 @@ def test_scheduler_names_stand_where_overrides_look_for_them(kind):
     found = reading(kind).scheduling
     paths = [one.path for one in (*found.fields, found.fallback) if one is not None]
 
-    assert paths
+    assert bool(paths) is (kind.runtimes is None)
     assert [one for one in paths if pattern_of(one, kind.schedulers) is None] == []
     assert [one for one in kind.brings if pattern_of(one, kind.schedulers) is None] == []
 
@@ -146,6 +160,24 @@ def test_its_crd_takes_the_sample(kind):
         [version] = crd(kind.crd)["spec"]["versions"]
         schema = version["schema"]["openAPIV3Schema"]
         assert list(jsonschema_rs.Draft4Validator(schema).iter_errors(sample(kind))) == []
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_part_in_another_object(kind):
+    """Without that object it waits for it; its CRD takes the sample, and the leader may read it."""
+    if kind.runtimes is None:
+        assert kind.resource.group_kind not in RUNTIMES
+        return
+    found = kind.reading(decode(sample(kind), kind.wire)).problem
+
+    assert (found.code, found.reason) == (Code.WAIT, Reason.RUNTIME_MISSING)
+    text = (DEPLOY / "global-sched" / "rbac.yaml").read_text(encoding="utf-8")
+    for one in kind.runtimes.crds:
+        [version] = crd(one)["spec"]["versions"]
+        schema = version["schema"]["openAPIV3Schema"]
+        body = RUNTIMES[kind.resource.group_kind]
+        assert list(jsonschema_rs.Draft4Validator(schema).iter_errors(body)) == []
+        assert one.resource.plural in text
 
 
 @pytest.mark.parametrize("kind", EVERY)
