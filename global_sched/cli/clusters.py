@@ -18,24 +18,29 @@ def _report(row: Row) -> str:
     return row["problem"] or "no agent" if age is None else f"{duration(age)} ago"
 
 
+def _devices_first(free: dict[str, str] | None) -> dict[str, str]:
+    """What people look for first where a line is cut: GPUs, then CPUs and memory."""
+    return dict(sorted((free or {}).items(), key=lambda entry: ("/" not in entry[0], entry[0])))
+
+
 COLUMNS = (
     Column(head="NAME", field="name"),
     Column(head="READY", field="ready"),
     Column(head="REPORT", text=_report),
     Column(head="NODES", field="nodes", right=True),
-    Column(head="DOMAINS", field="domains", right=True),
+    Column(head="DOMAINS", field="domains", right=True, leaves=1),
     Column(head="JOBS", field="jobs", right=True),
-    Column(head="FREE", text=lambda row: amounts(row["free"] or {})),
+    Column(head="FREE", text=lambda row: amounts(_devices_first(row["free"])), sentences=True),
     Column(head="TOTAL", text=lambda row: amounts(row["total"] or {}), wide=True),
     Column(head="BINDS FOR", field="schedulers", wide=True),
     Column(head="TAINTS", field="taints", wide=True),
 )
 
 
-def show(where: Where, *, output: str) -> None:
+def show(where: Where, *, output: str, headers: bool = True) -> None:
     """Print every member cluster."""
     rows = list(rows_of(live(where)))
-    show_rows(rows, COLUMNS, output, nothing="No member clusters found.")
+    show_rows(rows, COLUMNS, output, nothing="No member clusters found.", headers=headers)
 
 
 def rows_of(view: View) -> Iterator[Row]:
@@ -45,6 +50,7 @@ def rows_of(view: View) -> Iterator[Row]:
         capacity = cluster.capacity
         topology = capacity.topology if capacity is not None else None
         yield {
+            "object": f"cluster.cluster.karmada.io/{cluster.name}",
             "name": cluster.name,
             "ready": "Terminating" if cluster.terminating else str(cluster.readiness),
             "report_age_seconds": _age(cluster, view),

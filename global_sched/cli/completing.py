@@ -65,7 +65,7 @@ async def _ask(root: Mapping[str, Any], what: str) -> set[str]:
         kubeconfig=root.get("kubeconfig"), context=root.get("context"), leader_namespace=namespace
     )
     silent = partial(opened, where, warn=lambda _text: None)  # a line would end up in the prompt
-    async with asyncio.timeout(_PATIENCE), silent() as (client, _):
+    async with asyncio.timeout(_PATIENCE), silent() as (client, *_):
         if what == "clusters":
             clusters = await client.list(CLUSTERS, type=dict)
             return {one["metadata"]["name"] for one in clusters.items}

@@ -1,18 +1,37 @@
 """`gsched jobs`."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
 
-from global_sched.cli.output import Column, Row, duration, show_rows
-from global_sched.cli.own import jobs_own
-from global_sched.cli.view import View, look, look_whole, with_client
+import click
+
+from global_sched.cache.notices import Topic
+from global_sched.cli.job_query import JobQuery, Object
+from global_sched.cli.output import Column, Row, duration, echo, object_name, show_rows
+from global_sched.cli.own import own_rows
+from global_sched.cli.view import Session, View, look, look_whole, with_session
 from global_sched.cli.where import Where
-from global_sched.shared.clock import Clock
+from global_sched.shared.api.base import KubeObject
+from global_sched.shared.kinds import KINDS
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.errors import Forbidden
+from global_sched.shared.kube.errors import BadRequest, Forbidden, NotFound
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Workload
+
+WATCH_SECONDS: Final = 2.0
+"""Seconds between two looks of `-w`."""
+_COLOURS: Final = {
+    "Unreadable": "red",
+    "Suspended": "magenta",
+    "Pending": "yellow",
+    "Starting": "cyan",
+    "Running": "green",
+}
 
 
 def pods_text(row: Row) -> str | None:
@@ -21,80 +40,201 @@ def pods_text(row: Row) -> str | None:
     return None if pods is None else f"{pods['admitted']}/{pods['wanted']}"
 
 
-COLUMNS = (
-    Column(head="NAMESPACE", field="namespace"),
+NAMESPACE: Final = Column(head="NAMESPACE", field="namespace")
+COLUMNS: Final = (
+    NAMESPACE,
     Column(head="NAME", field="name"),
+    Column(head="STATE", field="state", colour=lambda row: _COLOURS.get(row["state"])),
     Column(head="KIND", field="kind", wide=True),
-    Column(head="TENANT", field="tenant"),
-    Column(head="QUEUE", field="queue"),
-    Column(head="PRIORITY", field="priority", right=True),
-    Column(head="STATE", field="state"),
-    Column(head="CLUSTER", field="clusters"),
-    Column(head="DOMAIN", field="domain"),
-    Column(head="TIER", field="tier", right=True),
+    Column(head="TENANT", field="tenant", leaves=5),
+    Column(head="QUEUE", field="queue", leaves=2),
+    Column(head="PRIORITY", field="priority", right=True, leaves=3),
+    Column(head="CLUSTER", field="clusters", leaves=1),
+    Column(head="DOMAIN", field="domain", leaves=4),
+    Column(head="TIER", field="tier", right=True, leaves=4),
     Column(head="PODS", text=pods_text, right=True),
     Column(head="WAIT", text=lambda row: duration(row["wait_seconds"]), right=True),
-    Column(head="VERDICT", field="verdict"),
-    Column(head="REASON", field="reason", wide=True),
-    Column(head="DETAIL", field="detail"),
+    Column(head="VERDICT", field="verdict", wide=True),
+    Column(head="REASON", field="reason"),
+    Column(head="DETAIL", field="detail", leaves=6, sentences=True),
 )
 
 
-def show(where: Where, *, namespace: str | None, output: str) -> None:
-    """Print every job of the federation, or of one namespace; what only is copied with wide.
+def show(
+    where: Where,
+    query: JobQuery,
+    *,
+    output: str,
+    all_namespaces: bool = False,
+    headers: bool = True,
+    watch: bool = False,
+) -> None:
+    """Print the jobs that `query` asks for; what is only copied with wide.
 
-    Kinds that make pods which nothing counts are jobs, too.
+    The namespace is that of the query, else the one that the context names, else every one. Kinds
+    that make pods which nothing counts are jobs, too.
     """
 
-    async def work(client: Client, clock: Clock) -> View | None:
-        if namespace is None:
-            return await look_whole(client, clock, where)
+    async def work(session: Session) -> None:
+        asked = query
+        if asked.namespace is None and not all_namespaces and session.namespace:
+            asked = replace(asked, namespace=session.namespace)
+        if watch:
+            await follow(session, where, asked, output, headers=headers)
+            return
+        rows, note = await listed(session, where, asked, output)
+        scope = f" in namespace {asked.namespace}" if asked.namespace else ""
+        show_rows(rows, columns(asked), output, nothing=f"No jobs found{scope}.", headers=headers)
+        if note:
+            echo(note, err=True)
+
+    with_session(where, work)
+
+
+def columns(query: JobQuery) -> tuple[Column, ...]:
+    """The columns of a list; as with kubectl, one namespace need not be named in each row."""
+    return COLUMNS if query.namespace is None else COLUMNS[1:]
+
+
+async def listed(
+    session: Session, where: Where, query: JobQuery, output: str
+) -> tuple[list[Row], str]:
+    """The rows that are asked for, and what the caller could not be shown.
+
+    Raises:  ConfigError where the caller may neither read the federation nor named a namespace.
+    """
+    client = session.client
+    if query.selector:
+        found = await _labelled(client, query.selector, query.namespace)
+        query = replace(query, labelled=found)
+    if query.namespace is None:
+        view = await look_whole(client, session.clock, where)
+        return query.chosen(shown(view, output)), ""
+    try:
+        view = await look(client, session.clock, leader_namespace=where.leader_namespace)
+    except Forbidden as error:
+        rows = await own_rows(client, namespace=query.namespace, now=session.clock.now())
+        note = f"not shown: tenant, share and place in line; {error.message}"
+        return query.chosen(rows), note
+    return query.chosen(shown(view, output)), ""
+
+
+async def _labelled(client: Client, selector: str, namespace: str | None) -> set[Object]:
+    """The templates that a label selector selects, as the API server reads it.
+
+    Kinds without a file in global_sched/shared/kinds are not asked for.
+    Raises:  click.ClickException for a selector that the server refuses; ApiError.
+    """
+    found: set[Object] = set()
+    for kind in KINDS.values():
+        resource = kind.resource
         try:
-            return await look(client, clock, leader_namespace=where.leader_namespace)
-        except Forbidden as error:
-            await jobs_own(client, namespace=namespace, output=output, denied=error)
-            return None
+            listed = await client.list(
+                resource, namespace=namespace, label_selector=selector, type=KubeObject
+            )
+        except NotFound:
+            continue  # the kind is not installed
+        except BadRequest as error:
+            raise click.ClickException(f"-l {selector!r}: {error.message}") from error
+        kind_of = (resource.api_version, resource.kind)
+        found |= {(*kind_of, one.metadata.namespace, one.metadata.name) for one in listed.items}
+    return found
 
-    view = with_client(where, work)
-    if view is None:
-        return
-    rows = shown(view, namespace, output)
-    scope = f" in namespace {namespace}" if namespace else ""
-    show_rows(rows, COLUMNS, output, nothing=f"No jobs found{scope}.")
+
+async def follow(
+    session: Session, where: Where, query: JobQuery, output: str, *, headers: bool
+) -> None:
+    """Print the rows, then each row that changed in anything but its wait, until interrupted."""
+    before: dict[str, str] = {}
+    while True:
+        rows, note = await listed(session, where, query, output)
+        now = {row["binding_key"]: _without_wait(row) for row in rows}
+        news = [row for row in rows if before.get(row["binding_key"]) != now[row["binding_key"]]]
+        if news:
+            show_rows(news, columns(query), output, headers=headers)
+            headers = False
+        gone = sorted(before.keys() - now.keys())
+        for key in gone:
+            echo(f"{key} is no longer listed", err=True)
+        if note and not before:
+            echo(note, err=True)
+        before = now
+        await session.clock.sleep(WATCH_SECONDS)
 
 
-def shown(view: View, namespace: str | None, output: str) -> list[Row]:
-    """The rows of a namespace (None: of all) that this form shows: a table has only jobs."""
+def _without_wait(row: Row) -> str:
+    return json.dumps({k: v for k, v in row.items() if k != "wait_seconds"}, sort_keys=True)
+
+
+def shown(view: View, output: str) -> list[Row]:
+    """The rows that this form shows: a table has jobs and what cannot be read as one."""
     return [
         row
         for row in rows_of(view)
-        if namespace in (None, row["namespace"])
-        and (output != "table" or row["pods"] is not None or row["uncounted"])
+        if output not in ("table", "name")
+        or row["pods"] is not None
+        or row["uncounted"]
+        or row["state"] in ("Unreadable", "Suspended")
     ]
 
 
 def rows_of(view: View) -> Iterator[Row]:
-    """One row per workload, by key."""
+    """One row per workload, by key, then one per binding of ours that cannot be read."""
     outcomes = {outcome.workload: outcome for outcome in view.plan.outcomes}
+    known = set()
     for workload in sorted(view.state.workloads(), key=lambda one: one.key):
+        known.add(workload.key)
         yield row_of(workload, outcomes.get(workload.key), view.now) | {
             "uncounted": workload.demand.uncounted(view.policy)
         }
+    for notice in view.state.notices.standing():
+        key = f"{notice.namespace}/{notice.name}"
+        if (
+            notice.topic == Topic.MALFORMED
+            and notice.kind == "ResourceBinding"
+            and (key not in known)
+        ):
+            yield unreadable_row(notice.namespace, notice.name, notice.text)
+
+
+def unreadable_row(namespace: str, binding: str, why: str) -> Row:
+    """A binding of which nothing but the name is known."""
+    return dict.fromkeys(
+        ("tenant", "queue", "priority", "domain", "tier", "pods", "verdict"), None
+    ) | {
+        "object": f"resourcebinding.work.karmada.io/{binding}",
+        "binding_key": f"{namespace}/{binding}",
+        "binding": binding,
+        "namespace": namespace,
+        "name": binding,
+        "api_version": "work.karmada.io/v1alpha2",
+        "kind": "ResourceBinding",
+        "state": "Unreadable",
+        "clusters": [],
+        "wait_seconds": 0,
+        "reason": "InvalidSpec",
+        "detail": why,
+        "uncounted": False,
+    }
 
 
 def row_of(workload: Workload, outcome: Outcome | None, now: Instant) -> Row:
     """Where one workload stands."""
-    decision = workload.decision
+    decision, demand = workload.decision, workload.demand
     grants = decision.grants if decision is not None and workload.targets else ()
     first = grants[0] if len(grants) == 1 else None
-    gang = workload.demand.gang
+    gang = demand.gang
     until = decision.at if grants and decision is not None else now
-    verdict = outcome.verdict if outcome is not None else None
+    verdict = outcome.verdict if outcome is not None else workload.problem
     waits = not workload.targets and not workload.finished
     return {
+        "object": object_name(demand.api_version, demand.kind, workload.name),
+        "binding_key": workload.key,
+        "binding": workload.key.rpartition("/")[2],
         "namespace": workload.namespace,
         "name": workload.name,
-        "kind": workload.demand.kind,
+        "api_version": demand.api_version,
+        "kind": demand.kind,
         "tenant": workload.tenant if workload.namespace else None,
         "queue": workload.queue if gang is not None else None,
         "priority": workload.priority if gang is not None else None,
@@ -111,11 +251,17 @@ def row_of(workload: Workload, outcome: Outcome | None, now: Instant) -> Row:
 
 
 def state_of(workload: Workload) -> str:
-    """One word: Finished, Running, Starting, Placed (no pods to count) or Pending."""
+    """One word of `job_query.STATES`; Placed is a workload in its clusters without pods to count.
+
+    Where it runs comes first: what cannot be read any more goes on as it was.
+    """
     if workload.finished:
         return "Finished"
     if not workload.targets:
-        return "Pending"
+        if workload.paused():
+            return "Suspended"
+        unreadable = workload.problem is not None and workload.problem.code == Code.NEVER
+        return "Unreadable" if unreadable else "Pending"
     if workload.demand.gang is None or workload.decision is None:
         return "Placed"
     reached = all(workload.minimum_reached(grant) for grant in workload.decision.grants)

@@ -3,12 +3,13 @@
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from global_sched.cli.completing import complete_clusters, complete_jobs
-from global_sched.cli.output import FORMATS
+from global_sched.cli.job_query import SORT_FIELDS, STATES, JobQuery
+from global_sched.cli.output import FORMATS, LIST_FORMATS
 from global_sched.cli.where import Where
 from global_sched.shared.api.names import SYSTEM_NAMESPACE
 
@@ -31,13 +32,26 @@ PARTS = ("control-plane", "host", "member", "volcano-kinds")
     show_envvar=True,
     help="Where the leader publishes its Policy: `namespace` in the settings of global-sched.",
 )
+@click.option("--as", "acting_user", default="", help="Act as this user, as with kubectl.")
+@click.option("--as-group", "acting_groups", multiple=True, help="Act with this group; repeatable.")
 @click.version_option(package_name="global-sched", prog_name="gsched")
 @click.pass_context
 def cli(
-    context_: click.Context, kubeconfig: Path | None, context: str | None, leader_namespace: str
+    context_: click.Context,
+    kubeconfig: Path | None,
+    context: str | None,
+    leader_namespace: str,
+    acting_user: str,
+    acting_groups: tuple[str, ...],
 ) -> None:
     """See what global-sched sees: jobs, queues, tenants, clusters, and why a job waits."""
-    context_.obj = Where(kubeconfig=kubeconfig, context=context, leader_namespace=leader_namespace)
+    context_.obj = Where(
+        kubeconfig=kubeconfig,
+        context=context,
+        leader_namespace=leader_namespace,
+        acting_user=acting_user,
+        acting_groups=acting_groups,
+    )
 
 
 def output_option(command: click.decorators.FC) -> click.decorators.FC:
@@ -52,51 +66,103 @@ def output_option(command: click.decorators.FC) -> click.decorators.FC:
     )(command)
 
 
+def list_options(command: click.decorators.FC) -> click.decorators.FC:
+    """`-o table|wide|name|json|yaml` and `--no-headers`."""
+    command = click.option("--no-headers", is_flag=True, help="Print no heads of columns.")(command)
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(LIST_FORMATS),
+        default="table",
+        show_default=True,
+        help="How to print; a table is as wide as the terminal, wide has everything.",
+    )(command)
+
+
 def namespace_option(command: click.decorators.FC) -> click.decorators.FC:
     """`-n NAMESPACE`."""
     return click.option("-n", "--namespace", help="Only this namespace.")(command)
 
 
 @cli.command()
-@namespace_option
-@output_option
+@click.argument("names", nargs=-1, shell_complete=complete_jobs)
+@click.option("-A", "--all-namespaces", is_flag=True, help="Every namespace.")
+@click.option(
+    "-n", "--namespace", help="Only this namespace (default: the context's, else every one)."
+)
+@click.option("-l", "--selector", default="", help="Only jobs whose template has these labels.")
+@click.option("--queue", help="Only jobs of this queue.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(STATES, case_sensitive=False),
+    help="Only jobs in this state; repeatable.",
+)
+@click.option(
+    "--sort-by",
+    type=click.Choice(SORT_FIELDS),
+    help="Order by a field (default: what waits first, the longest wait on top).",
+)
+@click.option("-w", "--watch", is_flag=True, help="Go on with what changes, until Ctrl-C.")
+@list_options
 @click.pass_obj
-def jobs(where: Where, namespace: str | None, output: str) -> None:
-    """Every job: tenant, queue, priority, cluster, domain, wait and verdict."""
+def jobs(
+    where: Where,
+    /,
+    *,
+    output: str,
+    all_namespaces: bool,
+    watch: bool,
+    no_headers: bool,
+    **asked: Any,
+) -> None:
+    """Jobs (all, or those with NAMES): state, queue, cluster, pods, wait, and why they wait."""
     from global_sched.cli.jobs import show  # noqa: PLC0415 - --help stays quick
 
-    show(where, namespace=namespace, output=output)
+    if all_namespaces and asked["namespace"] is not None:
+        raise click.UsageError("give either -A or -n NAMESPACE")
+    if watch and output in ("json", "yaml"):
+        raise click.UsageError("-w prints rows as they change: it goes with -o table, wide or name")
+    show(
+        where,
+        JobQuery(**asked),
+        output=output,
+        all_namespaces=all_namespaces,
+        headers=not no_headers,
+        watch=watch,
+    )
 
 
 @cli.command()
 @click.option("--tree", is_flag=True, help="As a tree: what each deserves, holds and borrows.")
-@output_option
+@list_options
 @click.pass_obj
-def queues(where: Where, output: str, *, tree: bool) -> None:
+def queues(where: Where, output: str, *, tree: bool, no_headers: bool) -> None:
     """Queues: state, priority, weight, what is held and what waits."""
     from global_sched.cli.queues import show_queues  # noqa: PLC0415 - as above
 
-    show_queues(where, output=output, tree=tree)
+    show_queues(where, output=output, tree=tree, headers=not no_headers)
 
 
 @cli.command()
-@output_option
+@list_options
 @click.pass_obj
-def tenants(where: Where, output: str) -> None:
+def tenants(where: Where, output: str, *, no_headers: bool) -> None:
     """Tenants: weight, namespaces, dominant share."""
     from global_sched.cli.queues import show_tenants  # noqa: PLC0415 - as above
 
-    show_tenants(where, output=output)
+    show_tenants(where, output=output, headers=not no_headers)
 
 
 @cli.command()
-@output_option
+@list_options
 @click.pass_obj
-def clusters(where: Where, output: str) -> None:
+def clusters(where: Where, output: str, *, no_headers: bool) -> None:
     """Member clusters: readiness, age of the report, free room."""
     from global_sched.cli.clusters import show  # noqa: PLC0415 - as above
 
-    show(where, output=output)
+    show(where, output=output, headers=not no_headers)
 
 
 @cli.command()

@@ -5,41 +5,134 @@ from typing import Any, Final
 
 import click
 
-from global_sched.cli.output import Column, echo, show_rows, show_value
+from global_sched.cache.finished import is_finished
+from global_sched.cli.output import Row, echo, object_name, show_value
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.karmada import ResourceBinding
-from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE
-from global_sched.shared.api.reasons import ConditionType
+from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE, DEFAULT_SCHEDULER
+from global_sched.shared.api.reasons import ConditionType, Reason
 from global_sched.shared.api.resource import QUEUES, RESOURCE_BINDINGS
 from global_sched.shared.api.volcano import Queue
 from global_sched.shared.kinds import KINDS, RUNTIMES, WorkloadKind
+from global_sched.shared.kinds.parts.reading import Reading
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
+from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.decision_text import DecisionError, parse_decision
+from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.instant import SECOND, Instant, parse_instant
 from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.scheduled_text import detail_of, reported_of
 
 NEEDS_NAMESPACE: Final = (
     "you may not read the whole federation; name your namespace: gsched explain -n NAMESPACE JOB"
 )
 
 
-OWN_COLUMNS: Final = (
-    Column(head="JOB", field="job"),
-    Column(head="BINDING", field="binding", wide=True),
-    Column(head="CLUSTER", field="clusters"),
-    Column(head="ADMITTED", field="admitted"),
-    Column(head="SCHEDULED", field="scheduled"),
-)
+async def own_rows(client: Client, *, namespace: str, now: Instant) -> list[Row]:
+    """The jobs of the caller's own namespace, as rows of `gsched jobs`.
 
-
-async def jobs_own(client: Client, *, namespace: str, output: str, denied: Forbidden) -> None:
-    """Print the bindings of the caller's own namespace, and say what they may not read.
-
-    Raises:  click.ClickException when they may not be read either.
+    Read from bindings, and from templates where the caller may read them: what a job's pods do
+    stands in reports, which only the platform may read, so a job with clusters is Placed.
+    Raises:  click.ClickException when the bindings may not be read.
     """
-    rows = [_own(one) for one in await _bindings(client, namespace)]
-    show_rows(rows, OWN_COLUMNS, output, nothing=f"No jobs found in namespace {namespace}.")
-    echo(f"not shown: queue, share and place in line; {denied.message}", err=True)
+    bindings = await _bindings(client, namespace)
+    kinds = {(one.spec.resource.api_version, one.spec.resource.kind) for one in bindings}
+    readings: dict[tuple[str, str, str], Reading] = {}
+    for kind in sorted(kinds & KINDS.keys()):
+        readings |= await _readings(client, KINDS[kind], namespace)
+    return [_row(one, readings.get(_template(one)), now) for one in bindings if _is_ours(one)]
+
+
+def _is_ours(binding: ResourceBinding) -> bool:
+    return binding.spec.scheduler_name != DEFAULT_SCHEDULER
+
+
+def _template(binding: ResourceBinding) -> tuple[str, str, str]:
+    of = binding.spec.resource
+    return of.api_version, of.kind, of.name
+
+
+async def _readings(
+    client: Client, kind: WorkloadKind, namespace: str
+) -> dict[tuple[str, str, str], Reading]:
+    """What the templates of a kind say, by (apiVersion, kind, name); none where refused."""
+    try:
+        found = await client.list(kind.resource, namespace=namespace, type=kind.wire)
+    except ApiError:
+        return {}
+    of, read = kind.resource, {}
+    for template in found.items:
+        try:
+            runtime = await _runtime(client, kind, template)
+        except ApiError:
+            runtime = None
+        name = template.metadata.name
+        read[of.api_version, of.kind, name] = kind.reading(template, runtime)
+    return read
+
+
+def _row(binding: ResourceBinding, reading: Reading | None, now: Instant) -> Row:
+    """One job, from its binding and what its template says."""
+    reference = binding.spec.resource
+    clusters = [target.name for target in binding.spec.clusters or ()]
+    decision = _decision(binding) if clusters else None
+    grants = decision.grants if decision is not None else ()
+    first = grants[0] if len(grants) == 1 else None
+    said = reported_of(condition(binding.status.conditions, ConditionType.SCHEDULED))
+    created = binding.metadata.creation_timestamp
+    until = decision.at if decision is not None else now
+    wanted = sum(one.count for one in reading.pod_sets) if reading is not None else None
+    state = _state(binding, clusters, reading)
+    waits = not clusters and state != "Finished"
+    problem = reading.problem if reading is not None else None
+    reason = said.reason or (problem.reason if problem is not None else None)
+    detail = detail_of(said.message) or (problem.detail if problem is not None else "")
+    return {
+        "object": object_name(reference.api_version, reference.kind, reference.name),
+        "binding_key": f"{binding.metadata.namespace}/{binding.metadata.name}",
+        "binding": binding.metadata.name,
+        "namespace": reference.namespace,
+        "name": reference.name,
+        "api_version": reference.api_version,
+        "kind": reference.kind,
+        "tenant": None,
+        "queue": (reading.queue or DEFAULT_QUEUE) if reading is not None and wanted else None,
+        "priority": None,
+        "state": state,
+        "clusters": clusters,
+        "domain": first.domain if first else None,
+        "tier": first.tier if first else None,
+        "pods": {"admitted": sum(g.amounts.pods() for g in grants), "wanted": wanted}
+        if wanted
+        else None,
+        "wait_seconds": max(0, (until - parse_instant(created)) // SECOND) if created else 0,
+        "verdict": str(said.code) if said.code and waits else None,
+        "reason": str(reason) if reason and waits else None,
+        "detail": detail if waits else None,
+    }
+
+
+def _state(binding: ResourceBinding, clusters: list[str], reading: Reading | None) -> str:
+    """One word of `job_query.STATES`, as far as a binding and its template show it."""
+    of = binding.spec.resource
+    items = binding.status.aggregated_status
+    if is_finished(of.api_version, of.kind, items, [ClusterName(one) for one in clusters]):
+        return "Finished"
+    if clusters:
+        return "Placed"
+    problem = reading.problem if reading is not None else None
+    if problem is None:
+        return "Pending"
+    return "Suspended" if problem.reason == Reason.SUSPENDED else "Unreadable"
+
+
+def _decision(binding: ResourceBinding) -> Decision | None:
+    text = binding.metadata.annotation(DECISION)
+    try:
+        return parse_decision(text) if text else None
+    except DecisionError:
+        return None
 
 
 async def explain_own(

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 import msgspec
@@ -18,9 +18,12 @@ from global_sched.dispatch.policy_map import HASH_KEY, POLICY_KEY, SCHEDULERS_KE
 from global_sched.shared.api.names import GLOBAL_SCHEDULER, POLICY_CONFIG_MAP, SYSTEM_NAMESPACE
 from global_sched.shared.api.resource import CONFIGMAPS
 from global_sched.shared.clock import Clock, SystemClock
+from global_sched.shared.kube.acting import Headers, impersonation
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.connect import connect
+from global_sched.shared.kube.connect import find_source, open_connection
+from global_sched.shared.kube.connection import ActingSource
 from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden, NotFound
+from global_sched.shared.kube.transport import AiohttpTransport
 from global_sched.shared.model.codec import from_json
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import Instant
@@ -45,6 +48,15 @@ class View:
     def outcome(self, key: WorkloadKey) -> Outcome | None:
         """How a workload would leave the cycle."""
         return next((one for one in self.plan.outcomes if one.workload == key), None)
+
+
+class Session(NamedTuple):
+    """A command's connection to the control plane."""
+
+    client: Client
+    clock: Clock
+    namespace: str
+    """What the kubeconfig's context names; empty where it names none."""
 
 
 async def look(client: Client, clock: Clock, *, leader_namespace: str = SYSTEM_NAMESPACE) -> View:
@@ -105,28 +117,44 @@ def show_warning(text: str) -> None:
 @asynccontextmanager
 async def opened(
     where: Where, *, warn: Callable[[str], None] = show_warning
-) -> AsyncIterator[tuple[Client, Clock]]:
-    """A client of the control plane, closed with the block. Raises ConfigError."""
+) -> AsyncIterator[Session]:
+    """A session with the control plane, closed with the block. Raises ConfigError."""
     clock = SystemClock()
-    transport = await connect(
-        kubeconfig=where.kubeconfig, context=where.context, clock=clock, warn=warn
+    source = find_source(
+        kubeconfig=where.kubeconfig, context=where.context, in_cluster=False, clock=clock
     )
-    client = Client(transport, clock=clock, user_agent="gsched")
+    if acting := _acting(where):
+        source = ActingSource(source, acting)
+    connection = await open_connection(source, clock=clock, warn=warn)
+    client = Client(AiohttpTransport(connection), clock=clock, user_agent="gsched")
     try:
-        yield client, clock
+        yield Session(client, clock, (await connection.access()).namespace)
     finally:
         await client.close()
+
+
+def _acting(where: Where) -> Headers:
+    """The headers that --as and --as-group ask for. Raises ConfigError."""
+    try:
+        return impersonation({"as": where.acting_user, "as-groups": list(where.acting_groups)})
+    except ValueError as error:
+        raise ConfigError(f"--as, --as-group: {error}") from error
 
 
 def with_client(
     where: Where,
     work: Callable[[Client, Clock], Coroutine[Any, Any, T]],
 ) -> T:
+    """`with_session` for a command that needs no namespace of the context."""
+    return with_session(where, lambda session: work(session.client, session.clock))
+
+
+def with_session(where: Where, work: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
     """Run a command against a control plane; what goes wrong is one line and exit code 1."""
 
     async def body() -> T:
-        async with opened(where) as (client, clock):
-            return await work(client, clock)
+        async with opened(where) as session:
+            return await work(session)
 
     try:
         return asyncio.run(body())

@@ -1,4 +1,4 @@
-"""Which federation a command looks at."""
+"""Which federation a command looks at, and as whom."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,3 +13,6 @@ class Where:
     kubeconfig: Path | None = None
     context: str | None = None
     leader_namespace: str = SYSTEM_NAMESPACE
+    acting_user: str = ""
+    """The user to act as; empty for the one that the kubeconfig names."""
+    acting_groups: tuple[str, ...] = ()

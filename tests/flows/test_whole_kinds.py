@@ -71,7 +71,7 @@ async def test_a_cron_job_reaches_no_cluster(tmp_path):
         condition = await scheduled("nightly-cronjob")
         assert condition["status"] == "False"
         assert f"CronJob.batch {TEAM}/nightly: the kind makes pods" in condition["message"]
-        [row] = shown(await look(world.admin, world.clock), TEAM, "table")
+        [row] = shown(await look(world.admin, world.clock), "table")
         assert (row["name"], row["state"], row["reason"]) == (
             "nightly",
             "Pending",

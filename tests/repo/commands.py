@@ -112,6 +112,7 @@ COMMANDS: Final[dict[str, Runs | NotRun | Live]] = {
     "export KUBECONFIG=…/kubeconfig": _VARIABLES,
     "export PATH=$PWD/.venv/bin:$PATH": _VARIABLES,
     "gsched jobs": Live(),
+    "gsched jobs -A --state pending --queue research --sort-by priority": Live(),
     "gsched clusters": Live(),
     "gsched topology west": Live(),
     "gsched queues": Live(),

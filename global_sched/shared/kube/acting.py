@@ -1,4 +1,4 @@
-"""Acting as another user: `as` and its companions in a kubeconfig, as headers of each request.
+"""Acting as another user: `as` in a kubeconfig or `--as`, as headers of each request.
 
 The API server judges such a request by the rights of the named user, if the one who asks may
 impersonate it. Sent without these headers it would be judged by the rights of the credentials,

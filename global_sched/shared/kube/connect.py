@@ -30,9 +30,14 @@ async def connect(
     Raises:  ConfigError with one line: what is wrong, and what would help.
     """
     source = find_source(kubeconfig=kubeconfig, context=context, in_cluster=in_cluster, clock=clock)
+    return AiohttpTransport(await open_connection(source, clock=clock, warn=warn))
+
+
+async def open_connection(source: Source, *, clock: Clock, warn: Warn = log_warning) -> Connection:
+    """A connection whose credentials have been loaded once. Raises ConfigError."""
     connection = Connection(source, clock=clock, warn=warn)
     await connection.access()
-    return AiohttpTransport(connection)
+    return connection
 
 
 def find_source(

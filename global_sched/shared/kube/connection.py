@@ -32,6 +32,8 @@ class Access:
     proxy: str | None = None
     unverified: str = ""
     """Why the server need not prove who it is, with what to do; empty when it must."""
+    namespace: str = ""
+    """The namespace that the kubeconfig's context names; empty where it names none."""
     fresh_for: float | None = None
     """Seconds after which the source should be asked again; None = only when refused."""
 
@@ -56,6 +58,18 @@ class FixedSource:
     async def load(self) -> Access:
         """The same as always."""
         return self._access
+
+
+class ActingSource:
+    """The credentials of another source, used to act as the user that `acting` names."""
+
+    def __init__(self, source: Source, acting: Headers) -> None:
+        self._source = source
+        self._acting = acting
+
+    async def load(self) -> Access:
+        """What the other source has, with our headers in place of its own."""
+        return replace(await self._source.load(), acting=self._acting)
 
 
 Warn = Callable[[str], None]

@@ -148,6 +148,7 @@ class KubeconfigSource:
                 unverified=self._unverified(loader, cfg),
                 server_hostname=cfg.tls_server_name or None,
                 proxy=cfg.proxy or None,
+                namespace=_namespace(loader),
                 fresh_for=_fresh_for(loader, self._clock),
             )
         except _BROKEN as error:
@@ -247,6 +248,12 @@ async def _authorization(cfg: Any) -> str:
     """The Authorization header; files end in newlines, headers must not."""
     settings = await cfg.auth_settings()
     return next((str(entry["value"]).strip() for entry in settings.values()), "")
+
+
+def _namespace(loader: _Loader) -> str:
+    """What the context in use names; kubectl takes `default` where it names none."""
+    context: Any = loader._current_context  # noqa: SLF001 - as above
+    return str(context["context"].safe_get("namespace") or "")
 
 
 def _address(host: str) -> str:

@@ -56,5 +56,11 @@ def reported_of(condition: Condition | None) -> Reported:
     )
 
 
+def detail_of(message: str) -> str:
+    """The sentence of a condition's message that we wrote, without code, reason and cluster."""
+    match = _MESSAGE.fullmatch(message)
+    return message if match is None else match.group(4)
+
+
 _NOTHING: Final = Reported()
 _SUCCESS: Final = Reported(code=Code.FIT, reason=Reason.ADMITTED, message=SUCCESS)

@@ -56,6 +56,67 @@ def test_machines_get_every_field_as_it_is(capsys, output):
     assert (json.loads(text) if output == "json" else yaml.safe_load(text)) == ROWS
 
 
+def test_names_and_no_heads(capsys):
+    """`-o name` is what kubectl takes as an argument; `--no-headers` is for pipes."""
+    show_rows([{"object": "queue.scheduling.volcano.sh/a"}], COLUMNS, "name")
+    show_rows(ROWS[:1], COLUMNS[:1], "table", headers=False)
+
+    assert capsys.readouterr().out == "queue.scheduling.volcano.sh/a\na\n"
+
+
+@pytest.mark.parametrize(
+    ("width", "want"),
+    [
+        pytest.param(50, "NAME   SHORT   LONG\na      1       it waits for a rack", id="all of it"),
+        pytest.param(
+            40, "NAME   SHORT   LONG\na      1       it waits for a rack with", id="cut to the line"
+        ),
+        pytest.param(34, "NAME   LONG\na      it waits for a rack with", id="a column less"),
+        pytest.param(10, "NAME   LONG\na      it waits for a rack with", id="never less than that"),
+    ],
+)
+def test_a_table_fits_the_terminal(capsys, monkeypatch, width, want):
+    """Columns leave by their order; a column of sentences is cut, and the cut is seen."""
+    columns = (
+        Column(head="NAME", field="name"),
+        Column(head="SHORT", field="short", leaves=1),
+        Column(head="LONG", field="long", sentences=True),
+    )
+    monkeypatch.setenv("COLUMNS", str(width))
+    show_rows(
+        [{"name": "a", "short": 1, "long": "it waits for a rack with 5 free"}], columns, "table"
+    )
+
+    shown = capsys.readouterr().out
+    head, line = shown.splitlines()
+    wanted_head, wanted_line = want.splitlines()
+    assert head == wanted_head
+    assert line.startswith(wanted_line[:-1])
+    assert len(line) <= max(width, 31)
+    assert line.endswith("…") == (width < 50)
+
+
+@pytest.mark.parametrize(
+    ("environment", "terminal", "want"),
+    [
+        pytest.param({}, True, "\x1b[31mbad\x1b[0m", id="a terminal"),
+        pytest.param({}, False, "bad", id="a pipe"),
+        pytest.param({"NO_COLOR": "1"}, True, "bad", id="NO_COLOR"),
+        pytest.param({"TERM": "dumb"}, True, "bad", id="a dumb terminal"),
+    ],
+)
+def test_colours(capsys, monkeypatch, environment, terminal, want):
+    """Only on a terminal, and never where they are not wanted."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    show_rows([{"s": "bad"}], [Column(head="S", field="s", colour=lambda _: "red")], "table")
+
+    assert capsys.readouterr().out == f"S\n{want}\n"
+
+
 def test_no_rows(capsys):
     """People are told so on stderr; machines get an empty list."""
     show_rows([], COLUMNS, "table", nothing="No jobs found.")

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from global_sched.cli.apply import apply_manifest
-from global_sched.cli.own import explain_own, jobs_own
+from global_sched.cli.own import explain_own, own_rows
 from global_sched.cli.view import look, look_whole, opened
 from global_sched.cli.where import Where
 from global_sched.embedded.federation import Federation, running
@@ -86,10 +86,9 @@ async def test_a_tenant_sees_their_own_job_only(capsys):
             tenant, job="train", namespace="team-a", output="table", denied=denied.value
         )
         own = capsys.readouterr().out
-        await jobs_own(tenant, namespace="team-a", output="table", denied=denied.value)
-        listed = capsys.readouterr()
+        listed = await own_rows(tenant, namespace="team-a", now=clock.now())
         with pytest.raises(click.ClickException, match="you may not read namespace team-b: "):
-            await jobs_own(tenant, namespace="team-b", output="json", denied=denied.value)
+            await own_rows(tenant, namespace="team-b", now=clock.now())
 
         refused = []
         for job, namespace in (
@@ -113,13 +112,27 @@ async def test_a_tenant_sees_their_own_job_only(capsys):
     assert own.splitlines()[4] == "queue     default: Open, 0 pending, 0 running"
     assert own.splitlines()[5].startswith("not shown ")
     assert "team-b" not in own
-    assert [line.split("   ")[0] for line in listed.out.splitlines()] == [
-        "JOB",
-        "Job team-a/only-team-a",
-        "Job team-a/train",
+    assert [
+        {field: row[field] for field in ("name", "state", "queue", "pods", "reason", "detail")}
+        for row in sorted(listed, key=lambda row: row["name"])
+    ] == [
+        {
+            "name": "only-team-a",
+            "state": "Pending",
+            "queue": "default",
+            "pods": {"admitted": 0, "wanted": 1},
+            "reason": None,
+            "detail": "",
+        },
+        {
+            "name": "train",
+            "state": "Pending",
+            "queue": "default",
+            "pods": {"admitted": 0, "wanted": 1},
+            "reason": "TopologyDoesNotFit",
+            "detail": "largest free domain holds 3 of 4",
+        },
     ]
-    assert MESSAGE in listed.out
-    assert listed.err.startswith("not shown: queue, share and place in line; ")
     assert refused[0] == (
         "you may not read the whole federation; name your namespace: "
         "gsched explain -n NAMESPACE JOB"
@@ -132,7 +145,7 @@ async def test_a_tenant_sees_their_own_job_only(capsys):
 @pytest.mark.slow
 @virtual_time
 async def test_an_administrator_who_acts_as_a_tenant_sees_what_the_tenant_sees(capsys, tmp_path):
-    """`as` and `as-groups` of the kubeconfig decide, not the credentials that stand beside them."""
+    """`as` of the kubeconfig decides, not the credentials beside it, and --as before both."""
     clock = LoopClock()
     federation = Federation([], clock=clock, tenants=["team-a", "team-b"], state=tmp_path)
     async with running(federation):
@@ -143,16 +156,17 @@ async def test_an_administrator_who_acts_as_a_tenant_sees_what_the_tenant_sees(c
         user["user"] |= {"as": "ann", "as-groups": ["tenant:team-a"]}
         path.write_text(yaml.safe_dump(content))
 
-        async with opened(Where(kubeconfig=path)) as (client, _):
-            with pytest.raises(Forbidden, match='User "ann" cannot list') as denied:
+        async with opened(Where(kubeconfig=path)) as (client, *_):
+            with pytest.raises(Forbidden, match='User "ann" cannot list'):
                 await look(client, clock)
-            await jobs_own(client, namespace="team-a", output="table", denied=denied.value)
-            shown = capsys.readouterr().out
+            shown = await own_rows(client, namespace="team-a", now=clock.now())
             with pytest.raises(click.ClickException, match="you may not read namespace team-b: "):
-                await jobs_own(client, namespace="team-b", output="table", denied=denied.value)
+                await own_rows(client, namespace="team-b", now=clock.now())
+        flags = Where(kubeconfig=path, acting_user="bob", acting_groups=("tenant:team-b",))
+        async with opened(flags) as (client, *_):
+            others = await own_rows(client, namespace="team-b", now=clock.now())
+            with pytest.raises(click.ClickException, match='User "bob" cannot list'):
+                await own_rows(client, namespace="team-a", now=clock.now())
 
-    assert [line.split("   ")[0] for line in shown.splitlines()] == [
-        "JOB",
-        "Job team-a/only-team-a",
-        "Job team-a/train",
-    ]
+    assert sorted(row["name"] for row in shown) == ["only-team-a", "train"]
+    assert sorted(row["name"] for row in others) == ["only-team-b", "train"]

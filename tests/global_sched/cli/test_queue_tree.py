@@ -42,7 +42,7 @@ def test_the_tree_shows_what_each_deserves_holds_and_borrows(capsys):
         "blue": ["4", None, None, "1", None],
         "red": ["2", "3", "1", None, None],
     }
-    assert [row["of_deserved"] for row in rows if row["name"] == "red"] == [1.5]
+    assert [row["share"] for row in rows if row["name"] == "red"] == [1.5]
     waiting = {row["name"]: row["pending"] for row in rows}
     assert waiting == {"root": 1, "default": 0, "lost": 0, "org": 1, "blue": 0, "red": 1}
     assert "spec.parent: queue gone does not exist" in lines[3]
@@ -84,7 +84,7 @@ world:
 
     rows = {row["name"]: row for row in queues.tree_rows(scenario_view(text))}
 
-    assert rows["q"]["of_deserved"] == want
+    assert rows["q"]["share"] == want
 
 
 def test_without_anything_special_the_tree_is_narrow():

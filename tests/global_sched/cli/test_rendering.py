@@ -64,20 +64,26 @@ agent     b: 4 pods bound
 """
 
 TABLES = """\
-NAMESPACE   NAME       TENANT       QUEUE     PRIORITY   STATE     CLUSTER   DOMAIN   TIER   PODS   WAIT   VERDICT   DETAIL
-default     rack       ns/default   default          0   Running   b         b-1         1    4/4     0s   -         -
-default     too-wide   ns/default   default          0   Pending   -         -           -    0/5     0s   NO_FIT    a is nearest: largest free tier-1 domain a-1 holds 3 of 5
+NAMESPACE   NAME       STATE     CLUSTER   PODS   WAIT   REASON
+default     rack       Running   b          4/4     0s   -
+default     too-wide   Pending   -          0/5     0s   TopologyDoesNotFit
 NAME   READY   REPORT   NODES   DOMAINS   JOBS   FREE
-a      Ready   1s ago       6         3      0   cpu 384, memory 3Ti, nvidia.com/gpu 48
-b      Ready   1s ago       6         3      1   cpu 384, memory 3Ti, nvidia.com/gpu 16
+a      Ready   1s ago       6         3      0   nvidia.com/gpu 48, cpu 384, me…
+b      Ready   1s ago       6         3      1   nvidia.com/gpu 16, cpu 384, me…
 DOMAIN   TIER   TIER NAME   NODES   FREE
 b-1         1   -               4   cpu 256, memory 2Ti, nvidia.com/gpu 0
 b-2         1   -               1   cpu 64, memory 512Gi, nvidia.com/gpu 8
 b-10        1   -               1   cpu 64, memory 512Gi, nvidia.com/gpu 8
-NAME      STATE   PRIORITY   WEIGHT    SHARE   PENDING   STARTING   RUNNING   ALLOCATED           CAPABILITY
-default   Open           0        1   33.33%         1          0         1   nvidia.com/gpu 32   -
+NAME      PARENT   STATE    SHARE   PENDING   RUNNING   ALLOCATED
+default   root     Open    44.44%         1         1   nvidia.com/gpu 32
 NAME         WEIGHT    SHARE   ADMITTED   PENDING   NAMESPACES
 ns/default        1   33.33%          1         1   default
+"""
+
+BROAD = """\
+NAMESPACE   NAME       STATE     TENANT       QUEUE     PRIORITY   CLUSTER   DOMAIN   TIER   PODS   WAIT   REASON               DETAIL
+default     rack       Running   ns/default   default          0   b         b-1         1    4/4     0s   -                    -
+default     too-wide   Pending   ns/default   default          0   -         -           -    0/5     0s   TopologyDoesNotFit   a is nearest: largest free tier…
 """  # noqa: E501 - a table is as wide as it is
 
 
@@ -232,16 +238,27 @@ world:
 
 
 def test_tables_of_a_world(capsys):
-    """One row per job, cluster, domain and queue; zeros of what is used up are shown."""
+    """One row per job, cluster, domain and queue, in 80 columns."""
     view = scenario_view()
 
     show_rows(list(jobs.rows_of(view)), jobs.COLUMNS, "table")
     show_rows(list(clusters.rows_of(view)), clusters.COLUMNS, "table")
     show_rows(list(topology.rows_of(view, "b")), topology.COLUMNS, "table")
-    show_rows(queues.queue_rows(view), queues.QUEUE_COLUMNS, "table")
+    listed = queues.queue_rows(view)
+    show_rows(listed, queues.list_columns(listed), "table")
     show_rows(queues.tenant_rows(view), queues.TENANT_COLUMNS, "table")
 
     assert capsys.readouterr().out == TABLES
+
+
+def test_a_broad_terminal_shows_more_columns(capsys, monkeypatch):
+    """What fits is shown, and the sentence at the end is cut to the line."""
+    monkeypatch.setenv("COLUMNS", "160")
+    show_rows(list(jobs.rows_of(scenario_view())), jobs.COLUMNS, "table")
+
+    shown = capsys.readouterr().out
+    assert shown == BROAD
+    assert max(map(len, shown.splitlines())) == 160
 
 
 def test_a_domain_lies_under_its_parent():

@@ -30,12 +30,12 @@ POLICY = {
 SCENARIO = """\
 a gang goes to the smaller cluster, because its rack can hold it
 
-NAMESPACE   NAME    TENANT       QUEUE     PRIORITY   STATE     CLUSTER   DOMAIN    TIER   PODS   WAIT   VERDICT   DETAIL
-default     rack    ns/default   default          0   Running   b         b-1          1    4/4     0s   -         -
-default     spine   ns/default   default          0   Running   a         a-spine      2    4/4     0s   -         -
+NAMESPACE   NAME    STATE     QUEUE     CLUSTER   PODS   WAIT   REASON
+default     rack    Running   default   b          4/4     0s   -
+default     spine   Running   default   a          4/4     0s   -
 
 everything is as the file expects
-"""  # noqa: E501 - a table is as wide as it is
+"""
 
 
 def gang(name, pods):

@@ -269,3 +269,20 @@ async def test_outside_a_pod(home):
     """Asking for in-cluster credentials outside a pod says what to do instead."""
     with pytest.raises(ConfigError, match=r"no in-cluster credentials.*pass --kubeconfig FILE"):
         await connect(in_cluster=True, clock=LoopClock())
+
+
+@pytest.mark.parametrize(
+    ("context", "want"),
+    [
+        pytest.param({"namespace": "team"}, "team", id="the context's"),
+        pytest.param({}, "", id="none where it names none"),
+    ],
+)
+async def test_the_namespace_of_the_context(tmp_path, context, want):
+    """What a command takes where it is given no namespace."""
+    path = write_config(tmp_path / "config")
+    content = yaml.safe_load(path.read_text())
+    content["contexts"][0]["context"] |= context
+    path.write_text(yaml.safe_dump(content))
+
+    assert (await access_of(path)).namespace == want
