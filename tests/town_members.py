@@ -138,7 +138,7 @@ class Member:
         found = [one for one in workloads if one.decision is not None]
         holders = [one for one in found if one.targets and one.decision.grant(self.name)]
         claimants = [
-            one for one in found if one.decision.claim and one.decision.claim.cluster == self.name
+            one for one in found if one.decision.claim and self.name in one.decision.claim.clusters
         ]
         there = {one.binding_id for one in holders}
         for binding in [binding for binding in self._demands if binding not in there]:

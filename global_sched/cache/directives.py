@@ -9,7 +9,7 @@ from zlib import crc32
 import msgspec
 
 from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec, LeftBinding
-from global_sched.shared.model.decision import Claim, Decision, Grant
+from global_sched.shared.model.decision import Claim, ClaimPart, Decision, Grant
 from global_sched.shared.model.decision_text import amounts_map
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.growth import growth_gang, growth_of
@@ -94,7 +94,11 @@ def _entries(
         if decision is not None and decision.claim is not None:
             make = _growth_entry if decision.grants else _claim_entry
             key = (decision.claim.since, decision.claim.order, workload.binding_id)
-            found.append((key, make(workload, decision, decision.claim)))
+            found += [
+                (key, make(workload, decision, decision.claim, part))
+                for part in decision.claim.parts
+                if part.cluster == cluster
+            ]
     for workload in holders:
         decision = workload.decision
         grant = decision.grant(cluster) if decision is not None else None
@@ -104,9 +108,11 @@ def _entries(
     return [entry for _, entry in sorted(found, key=lambda item: item[0])]
 
 
-def _claim_entry(workload: Workload, decision: Decision, claim: Claim) -> DirectiveEntry:
+def _claim_entry(
+    workload: Workload, decision: Decision, claim: Claim, part: ClaimPart
+) -> DirectiveEntry:
     gang = workload.demand.gang
-    held = claim.amounts if gang is None else claim.amounts.within(gang.all_amounts())
+    held = part.amounts if gang is None else part.amounts.within(gang.all_amounts())
     return DirectiveEntry(
         binding=workload.binding_id,
         workload=workload.key,
@@ -114,22 +120,24 @@ def _claim_entry(workload: Workload, decision: Decision, claim: Claim) -> Direct
         epoch=decision.epoch,
         at=format_micro(claim.since),
         order=claim.order,
-        tier=claim.tier,
+        tier=part.tier,
         gang=None if gang is None else _told(gang),
         held=amounts_map(held),
-        held_domain=claim.domain or "",
+        held_domain=part.domain or "",
         held_until=format_micro(claim.until),
         leaving=sorted({one.binding for one in claim.victims}) or None,
     )
 
 
-def _growth_entry(workload: Workload, decision: Decision, claim: Claim) -> DirectiveEntry:
+def _growth_entry(
+    workload: Workload, decision: Decision, claim: Claim, part: ClaimPart
+) -> DirectiveEntry:
     """Room for more pods of a gang that runs: an entry of its own, as of somebody who waits."""
-    entry = _claim_entry(workload, decision, claim)
+    entry = _claim_entry(workload, decision, claim, part)
     return msgspec.structs.replace(
         entry,
         binding=growth_of(workload.binding_id),
-        gang=_told(growth_gang(workload, claim.amounts)),
+        gang=_told(growth_gang(workload, part.amounts)),
     )
 
 

@@ -29,7 +29,7 @@ class Position:
     charges: tuple[tuple[UsageKey, Resources], ...] = ()
     left: tuple[tuple[UsageKey, Resources], ...] = ()
     clusters: tuple[ClusterName, ...] = ()
-    claims: ClusterName | None = None
+    claims: tuple[ClusterName, ...] = ()
     unsettled: bool = False
 
 
@@ -91,9 +91,9 @@ class Ledger:
             if left is not None and left is not new:
                 del self.leavers[cluster][key]
                 self.changed_holders.add(cluster)
-        if old.claims is not None and old.claims != position.claims:
-            self.claimants[old.claims].pop(key, None)
-            self.changed_holders.add(old.claims)
+        for cluster in set(old.claims) - set(position.claims):
+            self.claimants[cluster].pop(key, None)
+            self.changed_holders.add(cluster)
         return position
 
     def _drop(self, cluster: ClusterName, key: WorkloadKey) -> None:
@@ -119,9 +119,10 @@ class Ledger:
         self._leave(new, position)
         stands = waits or new.admitted()
         if stands and new.decision is not None and new.decision.claim is not None:
-            position.claims = new.decision.claim.cluster
-            self.claimants.setdefault(position.claims, {})[new.key] = new
-            self.changed_holders.add(position.claims)
+            position.claims = new.decision.claim.clusters
+            for cluster in position.claims:
+                self.claimants.setdefault(cluster, {})[new.key] = new
+                self.changed_holders.add(cluster)
         return position
 
     def _hold(self, new: Workload, position: Position) -> None:

@@ -64,7 +64,7 @@ def _check(ledger, workloads, plan):
         for key, left in leaving.items():
             _change(ledger, workloads[key], left, running)
         has = dict(running.get(claimant.key, {}))
-        has[claim.cluster] = has.get(claim.cluster, Amounts()).plus(claim.amounts)
+        has[claim.first.cluster] = has.get(claim.first.cluster, Amounts()).plus(claim.amounts)
         _change(ledger, claimant, has, running)
         if own:
             assert _profile(workloads, running, claimant, claimed=True) > profile

@@ -242,7 +242,7 @@ def check_minimal(town, plan):
         again = run_cycle(other.snapshot(), NO_CLAIMS, town.now)
         if claimant in {one.workload for one in again.admissions}:
             claim = plan.claims[0].decision.claim
-            elsewhere = claim.domain is not None or claim.cluster != kept.cluster
+            elsewhere = claim.first.domain is not None or claim.first.cluster != kept.cluster
             assert takes_back(town, (*fewer, *shrunk), claimant, lawful=elsewhere), kept.workload
 
 

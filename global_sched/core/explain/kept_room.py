@@ -1,6 +1,7 @@
 """Room that is kept from a workload, for people: how much, for whom, and why it may not pass by."""
 
 from global_sched.core.cycle import Cycle
+from global_sched.core.make_room.claim_text import claim_place
 from global_sched.core.make_room.holds import Held
 from global_sched.core.make_room.patience import HEALED
 from global_sched.core.make_room.reservation import NEVER, start_of
@@ -21,14 +22,18 @@ def kept_from(workload: Workload, verdict: Verdict, cycle: Cycle) -> tuple[str, 
     found = []
     for one in claimants(statement.snapshot):
         held = cycle.claims.kept_for(one.key)
-        if held is not None and one.key != workload.key and allowed[held.at]:
+        if (
+            held is not None
+            and one.key != workload.key
+            and any(allowed[part.at] for part in held.parts)
+        ):
             found.append(_kept(held) + ("" if held.waves else _past(workload, held, statement)))
     return tuple(found)
 
 
 def _kept(held: Held) -> str:
     claim = held.claim
-    where = claim.cluster if claim.domain is None else f"{claim.cluster} {claim.domain}"
+    where = claim_place(claim)
     for_whom = f"a gang of queue {held.workload.queue} ({counted(claim.amounts.pods(), 'pod')})"
     if held.waves:
         return f"room in {where} for {for_whom}, for which others had to leave"

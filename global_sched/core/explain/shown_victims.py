@@ -98,8 +98,8 @@ def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
             "it has its minimum, and for more pods others leave only as far as its queue lacks "
             "some of what it deserves"
         )
-    found, lacks = who_leaves(workload, asked, cycle.claims, statement)
-    amount = growth_gang(workload, lacks).requests(lacks)
+    found = who_leaves(workload, asked, cycle.claims, statement)
+    amount = growth_gang(workload, asked).requests(asked)
     if isinstance(found, Nothing):
         return (), _why_none(found, workload, amount, cycle)
     if statement.policy.searches_per_cycle <= 0:
@@ -160,7 +160,7 @@ def _leaving(claim: Claim, claimant: Workload, snapshot: Snapshot) -> Iterator[V
         one = known.get(leaver.binding)
         if one is not None:
             yield Victim(
-                cluster=leaver.cluster or claim.cluster,
+                cluster=claim.leaves(leaver),
                 queue=one.queue,
                 priority=priority_of(one),
                 pods=leaver.amounts.pods(),

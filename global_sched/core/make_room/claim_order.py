@@ -25,7 +25,7 @@ def in_order(found: Iterable[tuple[Workload, Claim]]) -> Iterator[tuple[Workload
 
 def _turn(found: tuple[Workload, Claim]) -> tuple[bool, Instant, int, BindingId]:
     workload, claim = found
-    anywhere = claim.domain is None and not claim.victims
+    anywhere = claim.first.domain is None and not claim.victims
     return anywhere, claim.since, claim.order, workload.binding_id
 
 
@@ -33,4 +33,6 @@ def _choice(found: tuple[Workload, Claim]) -> tuple[int, int, int, int]:
     workload, claim = found
     gang = workload.demand.gang
     assert gang is not None
-    return scarcity_key(NO_TIER if claim.tier is None else claim.tier, gang, claim.amounts)
+    return scarcity_key(
+        NO_TIER if claim.first.tier is None else claim.first.tier, gang, claim.amounts
+    )

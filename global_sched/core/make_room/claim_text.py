@@ -5,6 +5,7 @@ from dataclasses import replace
 from global_sched.core.make_room.holds import Held
 from global_sched.core.offer import Refusal
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import counted
@@ -22,11 +23,18 @@ def no_victims(protected: str = "") -> str:
     )
 
 
+def claim_place(claim: Claim) -> str:
+    """Where its room is, as people read it."""
+    return " and ".join(
+        one.cluster if one.domain is None else f"{one.cluster} {one.domain}" for one in claim.parts
+    )
+
+
 def told(held: Held, verdict: Verdict) -> Verdict:
     """What a workload with a claim is told."""
     claim = held.claim
     until = format_instant(claim.until)
-    where = claim.cluster if claim.domain is None else f"{claim.cluster} {claim.domain}"
+    where = claim_place(claim)
     if not claim.victims:
         text = f"{where} drains for it; nothing that would delay it goes there"
         return replace(verdict, code=Code.WAIT, reason=Reason.ROOM_RESERVED, detail=text)

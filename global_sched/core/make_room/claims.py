@@ -109,12 +109,12 @@ class Claims:
             return own
         if claim is not None and failed:
             shut = self._statement.ledger.gates.refusal(workload) is not None
-            drop_claim(workload, self._statement, None if shut else claim.cluster)
+            drop_claim(workload, self._statement, () if shut else claim.clusters)
         else:
             found = self._instead(workload, found) or found
             found = self._patience.keep(workload, found) or found
             if claim is not None and workload.key not in self._statement.decided:
-                drop_claim(workload, self._statement, None)
+                drop_claim(workload, self._statement)
         refuse(workload, position, found, self._statement)
         return level
 
@@ -178,7 +178,7 @@ class Claims:
             accept(workload, position, found, statement)
             self._patience.close()
             if not held.waves:
-                self._hold_again(held.claim.cluster)
+                self._hold_again(held.claim.clusters)
             return level
         if not held.waves or held.outgrown():
             instead = self._instead(workload, found) or self._instead_of_room(held, found)
@@ -199,14 +199,15 @@ class Claims:
         if held.waves or not is_kept_out(refusal):
             return None
         del self._held[held.workload.key]
-        drop_claim(held.workload, self._statement, None)
+        drop_claim(held.workload, self._statement)
         return self._patience.keep(held.workload, refusal)
 
-    def _hold_again(self, cluster: ClusterName) -> None:
+    def _hold_again(self, clusters: tuple[ClusterName, ...]) -> None:
         """What drains no more is first for the claims that others have left for before."""
         for key, held in list(self._held.items()):
             claim = held.claim
-            if claim.cluster == cluster and claim.victims and claim.since < self._statement.now:
+            there = set(claim.clusters) & set(clusters)
+            if there and claim.victims and claim.since < self._statement.now:
                 give_back(held, self._statement)
                 self._held[key] = hold(held.workload, claim, self._statement)
 
@@ -307,8 +308,8 @@ class Claims:
 
     def _claim(self, workload: Workload, found: Found, refusal: Refusal) -> Refusal:
         statement = self._statement
-        claim = claim_of(workload, found, statement)
+        claim = claim_of(found, statement)
         evict(found.units, workload, statement)
         claimed = write_claim(workload, claim, statement)
         verdict = told(self.begin(claimed, claim), refusal.verdict)
-        return Refusal(verdict, claim.cluster, refusal.clusters)
+        return Refusal(verdict, claim.first.cluster, refusal.clusters)

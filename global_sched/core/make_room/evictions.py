@@ -8,6 +8,7 @@ from global_sched.core.make_room.leaving import Unit
 from global_sched.core.make_room.occupancy import Holder, may_ever_leave
 from global_sched.core.make_room.search import Found
 from global_sched.core.make_room.trial_room import by_cluster, leaving_of
+from global_sched.core.offer import Offer
 from global_sched.core.order.ageing import priority_of
 from global_sched.core.outcomes import outcome_of
 from global_sched.core.place.divided import resized
@@ -16,6 +17,7 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import (
     Backoff,
     Claim,
+    ClaimPart,
     Decision,
     Grant,
     Leaver,
@@ -31,20 +33,30 @@ from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
 
 
-def claim_of(workload: Workload, found: Found, statement: Statement) -> Claim:
+def claim_of(found: Found, statement: Statement) -> Claim:
     """The claim for what a search found. Victims in other clusters free a quota, not its room."""
-    part, gang = found.offer.parts[0], workload.demand.gang
-    assert part.placed is not None
-    assert gang is not None
     return Claim(
-        cluster=part.cluster,
-        amounts=gang.minimum_amounts(),
-        domain=part.placed.domain,
-        tier=part.placed.tier,
-        victims=leavers_of(found.units, part.cluster),
+        parts=parts_of(found.offer, found.amounts),
+        victims=leavers_of(found.units, found.offer.parts[0].cluster),
         since=statement.now,
         until=Instant(statement.now + statement.policy.hold_seconds * SECOND),
     )
+
+
+def parts_of(offer: Offer, amounts: Amounts) -> tuple[ClaimPart, ...]:
+    """The parts of an offer as a claim on `amounts` keeps them, the first ones first."""
+    found, left = [], amounts
+    for part in offer.parts:
+        there = left if len(offer.parts) == 1 else part.amounts().within(left)
+        left = left.minus(there)
+        if part.placed is not None and there.entries:
+            placed = part.placed
+            found.append(
+                ClaimPart(
+                    cluster=part.cluster, amounts=there, domain=placed.domain, tier=placed.tier
+                )
+            )
+    return tuple(found)
 
 
 def leavers_of(units: Iterable[Unit], home: ClusterName) -> tuple[Leaver, ...]:
@@ -86,7 +98,7 @@ def let_leave(
     reclaim = victim.queue != claimant.queue
     units: list[Unit] = []
     for leaver in leavers:
-        grant = decision.grant(leaver.cluster or claim.claim.cluster)
+        grant = decision.grant(claim.claim.leaves(leaver))
         if grant is not None:
             units += _units(victim, grant, leaver, reclaim=reclaim)
     evict(units, claimant, statement)
@@ -206,14 +218,15 @@ def _end(victim: Workload, verdict: Verdict, grant: Grant, statement: Statement)
     statement.outcomes[:] = [*others, outcome_of(victim, verdict, nearest=grant.cluster)]
 
 
-def drop_claim(workload: Workload, statement: Statement, failed: ClusterName | None) -> None:
+def drop_claim(
+    workload: Workload, statement: Statement, failed: tuple[ClusterName, ...] = ()
+) -> None:
     """Plan the annotation without the claim; where it failed is left out for a while."""
-    backoffs = list(statement.backoffs(workload))
-    if failed is not None:
-        seconds = statement.policy.backoff_seconds
-        backoffs = [one for one in backoffs if one.cluster != failed]
-        until = Instant(statement.now + seconds * SECOND)
-        backoffs.append(Backoff(cluster=failed, until=until, reason="room was not free in time"))
+    backoffs = [one for one in statement.backoffs(workload) if one.cluster not in failed]
+    until = Instant(statement.now + statement.policy.backoff_seconds * SECOND)
+    backoffs += [
+        Backoff(cluster=one, until=until, reason="room was not free in time") for one in failed
+    ]
     made = statement.decide(workload, (), tuple(sorted(backoffs)))
     write_annotation(workload, replace(made, evicted=_evicted(workload)), statement)
 

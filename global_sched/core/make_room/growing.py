@@ -86,11 +86,11 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
         return None
     if not claims.turns.take_for_growth(surplus=not needed):
         return None
-    found, lacks = who_leaves(workload, asked, claims, statement)
+    found = who_leaves(workload, asked, claims, statement)
     if isinstance(found, Nothing):
         return None
     order = statement.next_order()
-    claim = replace(claim_of(workload, found, statement), amounts=lacks, order=order)
+    claim = replace(claim_of(found, statement), order=order)
     evict(found.units, workload, statement)
     claimed = write_annotation(
         workload, replace(decision, claim=claim, epoch=statement.snapshot.epoch), statement
@@ -108,10 +108,10 @@ def claimable(workload: Workload, statement: Statement) -> Amounts:
 
 def who_leaves(
     workload: Workload, asked: Amounts, claims: Claims, statement: Statement
-) -> tuple[Found | Nothing, Amounts]:
-    """Who leaves for those pods, and for how many of them; as everything is now."""
+) -> Found | Nothing:
+    """What leaves for those pods, or for fewer of them; as everything is now."""
     if needs_more(workload).entries:
-        return GrownSearch(workload, asked, claims, statement).run(), asked
+        return GrownSearch(workload, asked, claims, statement).run()
     return find_surplus(workload, asked, claims, statement)
 
 
@@ -133,9 +133,9 @@ def _drop(workload: Workload, decision: Decision, statement: Statement) -> None:
     backoffs = list(statement.backoffs(workload))
     if claim.until <= statement.now:
         until = Instant(statement.now + statement.policy.backoff_seconds * SECOND)
-        backoffs = [one for one in backoffs if one.cluster != claim.cluster]
+        backoffs = [one for one in backoffs if one.cluster not in claim.clusters]
         reason = "room for its growth was not free in time"
-        backoffs.append(Backoff(cluster=claim.cluster, until=until, reason=reason))
+        backoffs += [Backoff(cluster=one, until=until, reason=reason) for one in claim.clusters]
     write_annotation(
         workload, replace(decision, claim=None, backoffs=tuple(sorted(backoffs))), statement
     )

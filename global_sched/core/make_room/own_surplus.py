@@ -31,7 +31,7 @@ TRIES = 4
 
 def find_surplus(
     workload: Workload, wanted: Amounts, claims: Claims, statement: Statement
-) -> tuple[Found | Nothing, Amounts]:
+) -> Found | Nothing:
     """What leaves for so many pods of the gang (`deserved_part`), or for fewer of them."""
     search = _SurplusSearch(workload, wanted, claims, statement)
     found = search.run()
@@ -41,9 +41,9 @@ def find_surplus(
         fewer = search.fewer()
         if not fewer.entries:
             break
-        wanted, search = fewer, _SurplusSearch(workload, fewer, claims, statement)
+        search = _SurplusSearch(workload, fewer, claims, statement)
         found = search.run()
-    return found, wanted
+    return found
 
 
 def deserved_part(workload: Workload, statement: Statement) -> Amounts:

@@ -16,7 +16,7 @@ from global_sched.core.make_room.evictions import write_claim
 from global_sched.core.make_room.holds import Held, below
 from global_sched.core.make_room.occupancy import freed_by
 from global_sched.core.statement import Statement
-from global_sched.shared.model.decision import Claim
+from global_sched.shared.model.decision import Claim, ClaimPart
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import BindingId, ClusterName, DomainId
 from global_sched.shared.model.instant import SECOND, Instant
@@ -58,11 +58,16 @@ def reserve(
     _, start, _, place = min(found, key=lambda one: one[:3])
     wait = statement.policy.patience_seconds * SECOND
     until = statement.now + wait if start == NEVER else start + _grace(statement)
+    tier = place.occupancy.index.tier[place.position]
     claim = Claim(
-        cluster=place.occupancy.cluster,
-        amounts=gang.minimum_amounts(),
-        domain=place.domain,
-        tier=place.occupancy.index.tier[place.position] if place.domain is not None else None,
+        parts=(
+            ClaimPart(
+                cluster=place.occupancy.cluster,
+                amounts=gang.minimum_amounts(),
+                domain=place.domain,
+                tier=tier if place.domain is not None else None,
+            ),
+        ),
         since=statement.now,
         until=Instant(max(until, statement.now + _grace(statement))),
     )
@@ -72,7 +77,9 @@ def reserve(
 def _drains(place: DomainRows, others: Iterable[Held], statement: Statement) -> bool:
     """Whether the domain, a part of it or one around it drains for somebody already."""
     cluster = place.occupancy.cluster
-    domains = [held.claim.domain for held in others if held.claim.cluster == cluster]
+    domains = [
+        part.domain for held in others for part in held.claim.parts if part.cluster == cluster
+    ]
     capacity = statement.rooms.rooms[statement.rooms.position[cluster]].cluster.capacity
     assert capacity is not None
     under = below(capacity.topology, place.domain)
@@ -156,4 +163,4 @@ def start_of(held: Held, statement: Statement) -> Instant:
     gang = held.workload.demand.gang
     if held.claim.victims or gang is None:
         return NEVER
-    return start_in(gang, held.claim.cluster, held.claim.domain, statement)
+    return start_in(gang, held.claim.first.cluster, held.claim.first.domain, statement)

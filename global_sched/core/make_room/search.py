@@ -23,7 +23,7 @@ from global_sched.core.offer import Offer, Refusal
 from global_sched.core.place.admission import offer_for
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.quantity import counted
@@ -46,11 +46,12 @@ MOST_PROVED = 48
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Who leaves, and what the claimant gets then."""
+    """What leaves, and what the claimant gets then; `amounts` of it is what they leave for."""
 
     units: tuple[Unit, ...]
     offer: Offer
     cost: Cost
+    amounts: Amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +206,9 @@ class Search:
             offer = self.offer(needed)
         if offer is None or not self._stand(needed) or self._returns(needed, offer):
             return None
-        return Found(tuple(needed), offer, cost_of(needed, self.field))
+        return Found(
+            tuple(needed), offer, cost_of(needed, self.field), self._gang.minimum_amounts()
+        )
 
     def _widened(self, choice: VictimChoice, units: Sequence[Unit], step: int) -> list[Unit]:
         """The same victims and up to so many more."""

@@ -45,7 +45,7 @@ def holds(more: Sequence[LeftOver], statement: Statement) -> tuple[bool, bool]:
     given = {one.admission.workload: one.admission for one in more}
     final = sorted((given.get(one.workload, one) for one in statement.admissions), key=_turn)
     clusters = {name for one in more for name in one.clusters}
-    if clusters & {one.cluster for one in _claims(statement)}:
+    if clusters & {name for one in _claims(statement) for name in one.clusters}:
         return False, False
     decided = statement.decided
     workloads = {one.key: one for one in claimants(statement.snapshot) if one.key in decided}

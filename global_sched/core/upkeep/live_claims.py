@@ -22,16 +22,21 @@ def live(workload: Workload, statement: Statement) -> Claim | None:
         return None
     if claim.victims and claim.until > statement.now + statement.policy.hold_seconds * SECOND:
         return None  # no wave lasts longer: the Policy has changed, or another writer made it
-    if claim.cluster not in statement.rooms.position:
+    if not set(claim.clusters) <= set(statement.rooms.position):
         return None
-    ledger, wanted = statement.ledger, gang.all_amounts()
+    ledger, left = statement.ledger, workload.lacking() if workload.targets else gang.all_amounts()
     if ledger.gates.refusal(workload) is not None:
         return None
-    amounts = claim.amounts.within(workload.lacking() if workload.targets else wanted)
-    bounds = ledger.bounds(workload.queue, workload.tenant, claim.cluster)
-    refused = over(bounds, gang.requests(amounts))
-    if refused is not None and refused.code == Code.NEVER:
+    parts = []
+    for part in claim.parts:
+        amounts = part.amounts.within(left)
+        left = left.minus(amounts)
+        bounds = ledger.bounds(workload.queue, workload.tenant, part.cluster)
+        refused = over(bounds, gang.requests(amounts))
+        if refused is not None and refused.code == Code.NEVER:
+            return None
+        if amounts.entries:
+            parts.append(replace(part, amounts=amounts))
+    if tuple(parts) != claim.parts and not (claim.victims and parts):
         return None
-    if amounts != claim.amounts and not (claim.victims and amounts.entries):
-        return None
-    return replace(claim, amounts=amounts)
+    return replace(claim, parts=tuple(parts))

@@ -298,6 +298,15 @@ class LeaverRecord(Wire, frozen=True):
     cluster: str = ""
 
 
+class ClaimPartRecord(Wire, frozen=True):
+    """One more cluster in which room is kept."""
+
+    cluster: str = ""
+    amounts: dict[str, Count] | None = None
+    domain: str = ""
+    tier: int | None = None
+
+
 class ClaimRecord(Wire, frozen=True):
     """Room that is kept for a workload that is not admitted yet."""
 
@@ -309,6 +318,8 @@ class ClaimRecord(Wire, frozen=True):
     since: str = ""
     until: str = ""
     order: Count = 0
+    more: list[ClaimPartRecord] | None = None
+    """Further clusters, where it has room in several."""
     check: str = ""
     """Beside grants: ties it to them, since the decision's id says nothing of it."""
 

@@ -52,23 +52,52 @@ class Leaver:
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class Claim:
-    """Room that is kept for a workload that is not admitted yet.
-
-    `amounts` are the pods that it is kept for, under `domain` (None: anywhere in the cluster).
-    With `victims` it is a wave: they leave, and their room goes to nobody else. Without any it is a
-    reservation: the whole domain drains. It ends with the admission, or at `until`. (since, order)
-    is its place in the order in which room was given.
-    """
+class ClaimPart:
+    """Room for `amounts` pods in one cluster, under `domain` (None: anywhere there)."""
 
     cluster: ClusterName
     amounts: Amounts
     domain: DomainId | None = None
     tier: int | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Claim:
+    """Room that is kept for a request that is not admitted yet: its parts, each in one cluster.
+
+    With `victims` it is a wave: they leave, and their room goes to nobody else. Without any it is a
+    reservation: the whole domain drains. It ends with the admission, or at `until`. (since, order)
+    is its place in the order in which room was given.
+    """
+
+    parts: tuple[ClaimPart, ...]
+    """At least one. A gang has one, since it is never split."""
     victims: tuple[Leaver, ...] = ()
     since: Instant
     until: Instant
     order: int = 0
+
+    @property
+    def first(self) -> ClaimPart:
+        """The part that texts name; a victim without a cluster of its own leaves this one's."""
+        return self.parts[0]
+
+    @property
+    def amounts(self) -> Amounts:
+        """The pods of all parts."""
+        found = self.first.amounts
+        for one in self.parts[1:]:
+            found = found.plus(one.amounts)
+        return found
+
+    @property
+    def clusters(self) -> tuple[ClusterName, ...]:
+        """Where its parts are."""
+        return tuple(one.cluster for one in self.parts)
+
+    def leaves(self, victim: Leaver) -> ClusterName:
+        """The cluster that a victim leaves."""
+        return victim.cluster or self.first.cluster
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -161,7 +190,7 @@ def content_id(decision: Decision, binding: BindingId) -> DecisionId:
     """
     parts: list[object] = [binding, decision.grants, decision.at, decision.order]
     if decision.claim is not None and not decision.grants:
-        parts.append(decision.claim)
+        parts += _signed(decision.claim)
     for name in ("priority", "claimed", "evictions", "started"):
         value = getattr(decision, name)
         if value is not None and not (name == "evictions" and value == 0):
@@ -196,7 +225,39 @@ def decision_id(
 
 def growth_check(id_: DecisionId, claim: Claim) -> str:
     """What a claim beside grants must carry: it belongs to this decision as it is."""
-    return hashlib.sha256(to_json([id_, claim])).hexdigest()[:20]
+    return hashlib.sha256(to_json([id_, *_signed(claim)])).hexdigest()[:20]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OnePart:
+    """A claim's content in the order in which ids have always had it."""
+
+    cluster: ClusterName
+    amounts: Amounts
+    domain: DomainId | None
+    tier: int | None
+    victims: tuple[Leaver, ...]
+    since: Instant
+    until: Instant
+    order: int
+
+
+def _signed(claim: Claim) -> list[object]:
+    """What of a claim is in an id: its first part as ever, and further ones where it has any."""
+    first = claim.first
+    found: list[object] = [
+        _OnePart(
+            cluster=first.cluster,
+            amounts=first.amounts,
+            domain=first.domain,
+            tier=first.tier,
+            victims=claim.victims,
+            since=claim.since,
+            until=claim.until,
+            order=claim.order,
+        )
+    ]
+    return [*found, claim.parts[1:]] if claim.parts[1:] else found
 
 
 def is_whole(decision: Decision, binding: BindingId) -> bool:

@@ -4,6 +4,7 @@ import msgspec
 
 from global_sched.shared.api.federation import (
     BackoffRecord,
+    ClaimPartRecord,
     ClaimRecord,
     DecisionRecord,
     GiveUpRecord,
@@ -14,6 +15,7 @@ from global_sched.shared.model.decision import (
     MOST_EVICTIONS,
     Backoff,
     Claim,
+    ClaimPart,
     Decision,
     Grant,
     Leaver,
@@ -82,11 +84,12 @@ def amounts_map(amounts: Amounts) -> dict[str, int]:
 
 
 def _claim_record(decision: Decision, claim: Claim) -> ClaimRecord:
+    first = claim.first
     return ClaimRecord(
-        cluster=claim.cluster,
-        amounts=amounts_map(claim.amounts),
-        domain=claim.domain or "",
-        tier=claim.tier,
+        cluster=first.cluster,
+        amounts=amounts_map(first.amounts),
+        domain=first.domain or "",
+        tier=first.tier,
         victims=[
             LeaverRecord(
                 binding=one.binding,
@@ -100,6 +103,16 @@ def _claim_record(decision: Decision, claim: Claim) -> ClaimRecord:
         since=format_micro(claim.since),
         until=format_micro(claim.until),
         order=claim.order,
+        more=[
+            ClaimPartRecord(
+                cluster=one.cluster,
+                amounts=amounts_map(one.amounts),
+                domain=one.domain or "",
+                tier=one.tier,
+            )
+            for one in claim.parts[1:]
+        ]
+        or None,
         check=growth_check(decision.id, claim) if decision.grants else "",
     )
 
@@ -198,13 +211,19 @@ def _backoff(record: BackoffRecord) -> Backoff:
     )
 
 
-def _claim(decision: DecisionRecord, record: ClaimRecord) -> Claim | None:
-    """The claim; None beside grants that it was not made for, which stay as they are."""
-    claim = Claim(
+def _claim_part(record: ClaimRecord | ClaimPartRecord) -> ClaimPart:
+    return ClaimPart(
         cluster=ClusterName(record.cluster),
         amounts=amounts_of(record.amounts),
         domain=DomainId(record.domain) if record.domain else None,
         tier=record.tier,
+    )
+
+
+def _claim(decision: DecisionRecord, record: ClaimRecord) -> Claim | None:
+    """The claim; None beside grants that it was not made for, which stay as they are."""
+    claim = Claim(
+        parts=tuple(_claim_part(one) for one in (record, *(record.more or ()))),
         victims=tuple(
             Leaver(
                 binding=BindingId(one.binding),

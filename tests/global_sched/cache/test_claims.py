@@ -10,7 +10,14 @@ from global_sched.cache.directives import directive_specs
 from global_sched.cache.ledger import Ledger, Position
 from global_sched.shared.api.names import DECISION
 from global_sched.shared.kinds import KINDS
-from global_sched.shared.model.decision import Claim, Decision, Grant, Leaver, decision_id
+from global_sched.shared.model.decision import (
+    Claim,
+    ClaimPart,
+    Decision,
+    Grant,
+    Leaver,
+    decision_id,
+)
 from global_sched.shared.model.decision_text import parse_decision, render_decision
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DomainId
@@ -22,10 +29,9 @@ from tests.wire import binding, cluster_object, decode, pod_template, task, vcjo
 
 M1 = ClusterName("m1")
 CLAIM = Claim(
-    cluster=M1,
-    amounts=Amounts.of({"main": 4}),
-    domain=DomainId("rack-0"),
-    tier=1,
+    parts=(
+        ClaimPart(cluster=M1, amounts=Amounts.of({"main": 4}), domain=DomainId("rack-0"), tier=1),
+    ),
     victims=(
         Leaver(binding=BindingId("id-v"), amounts=Amounts.of({"main": 2})),
         Leaver(binding=BindingId("id-w"), amounts=Amounts.of({"main": 1}), whole=False),
@@ -34,6 +40,21 @@ CLAIM = Claim(
     until=Instant(NOW + 300 * SECOND),
     order=2,
 )
+
+
+def kept(**part) -> Claim:
+    """The claim with another part."""
+    return replace(CLAIM, parts=(replace(CLAIM.first, **part),))
+
+
+TWO_PARTS = replace(
+    kept(amounts=Amounts.of({"main": 3})),
+    parts=(
+        replace(CLAIM.first, amounts=Amounts.of({"main": 3})),
+        ClaimPart(cluster=ClusterName("m2"), amounts=Amounts.of({"main": 1})),
+    ),
+)
+"""Room in two clusters."""
 
 
 def claiming(name="x", claim=CLAIM, **fields) -> Workload:
@@ -51,8 +72,37 @@ def test_the_annotation_holds_the_claim():
 
     assert read == one.decision
     assert authentic(read, one.binding_id)
-    wider = replace(read.claim, domain=None)
+    wider = kept(domain=None)
     assert not authentic(replace(read, claim=wider), one.binding_id)
+
+
+def test_the_annotation_holds_every_part_of_a_claim():
+    """Room in two clusters is read as it was written, and neither part may be another one."""
+    one = claiming(claim=TWO_PARTS)
+
+    text = render_decision(one.decision)
+
+    assert parse_decision(text) == one.decision
+    assert authentic(parse_decision(text), one.binding_id)
+    assert not authentic(parse_decision(text.replace("m2", "m3")), one.binding_id)
+    assert TWO_PARTS.amounts == CLAIM.amounts
+
+
+def test_each_cluster_is_told_its_part():
+    """The member of either part holds that much, and the cache knows both."""
+    one, ledger = claiming(claim=TWO_PARTS), Ledger(Demands())
+
+    held = {
+        name: [entry.held for spec in specs for entry in spec.entries or ()]
+        for name in ("m1", "m2")
+        if (specs := directive_specs(name, [], [one], label_keys=(), epoch=1))
+    }
+    place = ledger.replace(one.key, Position(), one, look=False)
+
+    assert held == {"m1": [{"main": 3}], "m2": [{"main": 1}]}
+    assert {name for name, those in ledger.claimants.items() if those} == {"m1", "m2"}
+    ledger.replace(one.key, place, claiming(), look=False)
+    assert {name for name, those in ledger.claimants.items() if those} == {"m1"}
 
 
 def test_a_claim_beside_grants_belongs_to_them():
@@ -218,7 +268,7 @@ def test_a_directive_holds_room_for_growth():
     """
     one = workload("high", pods=4, on="m1", admitted=2, bound=2)
     later = Instant(NOW + 60 * SECOND)
-    claim = replace(CLAIM, amounts=Amounts.of({"main": 2}), since=later, order=5)
+    claim = replace(kept(amounts=Amounts.of({"main": 2})), since=later, order=5)
     grown = replace(one, decision=replace(one.decision, claim=claim))
 
     [before] = directive_specs("m1", [one], label_keys=(), epoch=1)
@@ -237,7 +287,7 @@ def test_a_claim_for_growth_that_changes_is_told():
     """The Directive's entry for the growth follows the claim, though its decision's id stays."""
     one = workload("high", pods=4, on="m1", admitted=2, bound=2)
     specs = []
-    for claim in (CLAIM, replace(CLAIM, domain=DomainId("rack-9"))):
+    for claim in (CLAIM, kept(domain=DomainId("rack-9"))):
         grown = replace(one, decision=replace(one.decision, claim=claim))
         [spec] = directive_specs("m1", [grown], [grown], label_keys=(), epoch=1)
         specs.append(spec.entries)
@@ -253,7 +303,7 @@ def test_room_for_growth_is_told_and_kept():
     job = vcjob("x", replicas=4)
     grants = (Grant(cluster=M1, amounts=Amounts.of({"worker": 2})),)
     made = decision_id("id-x-job", grants, NOW, 2, None, 0)
-    claim = replace(CLAIM, amounts=Amounts.of({"worker": 2}), victims=())
+    claim = replace(kept(amounts=Amounts.of({"worker": 2})), victims=())
     decision = Decision(id=made, epoch=1, at=NOW, order=2, grants=grants, priority=0, claim=claim)
 
     def told(content, version):

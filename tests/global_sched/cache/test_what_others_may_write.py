@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from global_sched.shared.api.karmada import ResourceBinding
-from global_sched.shared.model.decision import Backoff, Claim, Decision, Grant, sealed
+from global_sched.shared.model.decision import Backoff, Claim, ClaimPart, Decision, Grant, sealed
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import SECOND, Instant, parse_instant
@@ -109,7 +109,9 @@ def test_nothing_was_decided_after_it_arrived(field, when, want):
 
 def test_a_claim_began_when_it_arrived():
     """Its place in the order in which room is given is not in the future."""
-    claim = Claim(cluster="m1", amounts=Amounts.of({"worker": 4}), since=FAR, until=FAR)
+    claim = Claim(
+        parts=(ClaimPart(cluster="m1", amounts=Amounts.of({"worker": 4})),), since=FAR, until=FAR
+    )
     _, workload = read(forged(grants=(), claim=claim), clusters=())
 
     assert workload.decision.claim == replace(claim, since=NOW)

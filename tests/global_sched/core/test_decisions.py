@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from global_sched.core.decisions import new_decision, reduced
-from global_sched.shared.model.decision import Claim, Decision, Leaver
+from global_sched.shared.model.decision import Claim, ClaimPart, Decision, Leaver
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId
 from global_sched.shared.model.instant import SECOND, Instant
@@ -23,7 +23,12 @@ def at(seconds):
 
 def claim(*victims):
     """A claim that was made 5 s after NOW."""
-    return Claim(cluster=ClusterName("m"), amounts=TWO, victims=victims, since=at(5), until=at(305))
+    return Claim(
+        parts=(ClaimPart(cluster=ClusterName("m"), amounts=TWO),),
+        victims=victims,
+        since=at(5),
+        until=at(305),
+    )
 
 
 def before(grants=(), **fields):

@@ -31,7 +31,7 @@ def test_a_claim_is_made_with_its_victims():
     assert withdrawal.makes_room_for == claiming.workload
     assert withdrawal.decision.evicted == town.now
     assert (withdrawal.reason, withdrawal.targets) == (Reason.PREEMPTED, ())
-    assert (claim.cluster, claim.amounts.pods(), claim.victims[0].whole) == ("m", 2, True)
+    assert (claim.first.cluster, claim.amounts.pods(), claim.victims[0].whole) == ("m", 2, True)
     assert claim.until == town.now + POLICY.hold_seconds * SECOND
     assert verdict_of(plan, "high").reason == Reason.ROOM_BEING_MADE
     assert verdict_of(plan, "low").reason == Reason.PREEMPTED

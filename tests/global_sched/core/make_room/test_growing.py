@@ -99,7 +99,7 @@ def test_preemption_for_growth():
     claimed = found.workloads["jobs/high"].decision
     assert claimed.id == before.id, "what was admitted is the same"
     assert claimed.grants == before.grants
-    assert (claimed.claim.amounts, claimed.claim.cluster) == (TWO, "m")
+    assert (claimed.claim.amounts, claimed.claim.first.cluster) == (TWO, "m")
     assert outcome(plan, "high").detail.startswith("in place; 2 more pods wait: 1 gang leaves m")
     # While they linger nothing else gets the room.
     found.add(workload("other", cpu=1, pods=1, queue="a"))

@@ -109,7 +109,7 @@ def test_the_narrower_domain_is_held_first():
     town.add(workload("narrow", cpu=3, priority=8, queue="a"))
     town.execute(cycle(town), linger=True)
     claims = {
-        str(claim.domain): len(claim.victims)
+        str(claim.first.domain): len(claim.victims)
         for one in town.workloads.values()
         if one.decision is not None and (claim := one.decision.claim) is not None
     }
@@ -137,7 +137,7 @@ def test_larger_pods_are_held_first():
     town.add(workload("large", cpu=4, pods=2, priority=9, queue="a"))
     town.execute(cycle(town), linger=True)
     claims = {one.name: one.decision.claim for one in town.workloads.values() if one.decision.claim}
-    assert {name: claim.domain for name, claim in claims.items()} == {
+    assert {name: claim.first.domain for name, claim in claims.items()} == {
         "small": "spine",
         "large": "spine",
     }
@@ -167,7 +167,7 @@ def test_what_comes_free_for_a_claim_is_not_for_an_earlier_reservation():
     town = town_of(job("low"), racks=(1,))
     town.add(job("any"))
     plan = cycle(town, policy)
-    assert [one.decision.claim.domain for one in plan.claims] == [None]
+    assert [one.decision.claim.first.domain for one in plan.claims] == [None]
     town.execute(plan)
     town.now = Instant(town.now + SECOND)
     town.add(job("high", priority=10))
@@ -208,7 +208,10 @@ def test_nothing_is_held_outside_of_the_claims_domain():
     town.add(job("next", priority=8))
     town.execute(cycle(town), linger=True)
     claims = {one.name: one.decision.claim for one in town.workloads.values() if one.decision.claim}
-    assert {name: claim.domain for name, claim in claims.items()} == {"first": "r1", "next": "r0"}
+    assert {name: claim.first.domain for name, claim in claims.items()} == {
+        "first": "r1",
+        "next": "r0",
+    }
     town.leave()
     world = town.snapshot()
     room = world.clusters[0].capacity

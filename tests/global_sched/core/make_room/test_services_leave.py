@@ -194,7 +194,7 @@ def test_victims_elsewhere_are_named_with_their_cluster():
 
     (leaver,) = claiming.decision.claim.victims
     assert (leaver.binding, leaver.cluster) == (BindingId("id-web"), "n")
-    assert claiming.decision.claim.cluster == "m"
+    assert claiming.decision.claim.first.cluster == "m"
 
 
 @pytest.mark.parametrize(

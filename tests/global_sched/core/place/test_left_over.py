@@ -6,7 +6,7 @@ import pytest
 
 from global_sched.core import cycle, explain_workload, run_cycle
 from global_sched.core.statement import Statement
-from global_sched.shared.model.decision import Claim
+from global_sched.shared.model.decision import Claim, ClaimPart
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, DomainId
 from global_sched.shared.model.instant import SECOND, Instant
@@ -163,10 +163,14 @@ def test_all_is_within_the_limits(capability):
 def test_deciding_again_where_room_is_kept(runs):
     """Beside a reservation nobody gets more afterwards: its room is kept from the beginning."""
     claim = Claim(
-        cluster=ClusterName("c"),
-        amounts=Amounts.of({"main": 2}),
-        domain=DomainId("rack-0"),
-        tier=1,
+        parts=(
+            ClaimPart(
+                cluster=ClusterName("c"),
+                amounts=Amounts.of({"main": 2}),
+                domain=DomainId("rack-0"),
+                tier=1,
+            ),
+        ),
         since=NOW,
         until=Instant(NOW + 60 * SECOND),
     )

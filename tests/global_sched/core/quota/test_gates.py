@@ -7,7 +7,7 @@ import pytest
 from global_sched.core.quota.gates import Gates
 from global_sched.core.quota.tree import Tree
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.decision import Claim, Decision, Leaver
+from global_sched.shared.model.decision import Claim, ClaimPart, Decision, Leaver
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.queue import Queue
@@ -138,7 +138,10 @@ def test_who_made_others_leave_stays_within_the_limit():
     victim = workload("victim", queue="q", tenant="t", created=1)
     leaver = Leaver(binding=victim.binding_id, amounts=Amounts())
     claim = Claim(
-        cluster=ClusterName("c1"), amounts=Amounts(), since=NOW, until=NOW, victims=(leaver,)
+        parts=(ClaimPart(cluster=ClusterName("c1"), amounts=Amounts()),),
+        since=NOW,
+        until=NOW,
+        victims=(leaver,),
     )
     claimant = workload("claimant", queue="q", tenant="t", created=2)
     claimant = replace(claimant, decision=Decision(id="x", at=NOW, epoch=1, order=0, claim=claim))
