@@ -10,6 +10,14 @@ from global_sched.shared.api import resource as kinds
 from tests.e2e.waiting import until
 from tests.e2e.world import gang, policy
 from tests.wire import placement
+from tests.wire_templates import (
+    job_set,
+    pod_template,
+    replicated_job,
+    train_job,
+    trainer_part,
+    training_runtime,
+)
 
 INTERPRETER = DEPLOY / "interpreter"
 
@@ -47,6 +55,54 @@ async def test_what_a_volcano_job_mounts_goes_with_it(world, federation, kubectl
         binding = await world.binding(space, "train")
         assert "replicas" not in binding["spec"]
         assert "replicaRequirements" not in binding["spec"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "kind"),
+    [
+        pytest.param(kinds.TRAINING_RUNTIMES, "TrainingRuntime", id="of the namespace"),
+        pytest.param(kinds.CLUSTER_TRAINING_RUNTIMES, "ClusterTrainingRuntime", id="of all"),
+    ],
+)
+async def test_the_runtime_of_a_train_job_goes_with_it(world, kubectl, space, resource, kind):
+    """With propagateDeps no policy of its own is needed; the job's end is at the template."""
+    notes = {"federation.global-sched.io/run-seconds": "2"}
+    node = pod_template(annotations=notes, schedulerName="member-agent", restartPolicy="Never")
+    name = f"torch-{space}"
+    made = training_runtime(name, trainer_part(template=node), kind=kind, namespace=space)
+    job = train_job("align", 2, kind=kind, runtime=name, namespace=space)
+    claim = policy(job, where=placement("east"))
+    claim["spec"]["propagateDeps"] = True
+    with customized(kubectl):
+        await world.apply(made, claim, job)
+
+        async def ended():
+            found = await world.get(kinds.TRAIN_JOBS, "align", space)
+            told = (found.get("status") or {}).get("conditions") or ()
+            return [one["type"] for one in told if one["status"] == "True"]
+
+        assert await until(ended, "the template says how it ended") == ["Complete"]
+        east = await world.member("east")
+        scope = space if resource.namespaced else None
+        found = await east.get(resource, name, namespace=scope)
+        assert found["spec"]["template"]["spec"]["replicatedJobs"][0]["name"] == "node"
+        if not resource.namespaced:
+            await world.admin.delete(resource, name)
+
+
+async def test_a_job_set_says_at_its_template_how_it_ended(world, kubectl, space):
+    """Karmada has no rule for it: the customization has."""
+    notes = {"federation.global-sched.io/run-seconds": "2"}
+    pod = pod_template(annotations=notes, schedulerName="member-agent", restartPolicy="Never")
+    with customized(kubectl):
+        job = job_set("steps", replicated_job("a", template=pod), namespace=space)
+        await world.submit(job, where=placement("east"))
+
+        async def ended():
+            found = await world.get(kinds.JOB_SETS, "steps", space)
+            return (found.get("status") or {}).get("terminalState")
+
+        assert await until(ended, "the template says how it ended") == "Completed"
 
 
 async def test_karmadas_updates_keep_what_the_member_filled_in(world, kubectl, space):

@@ -75,7 +75,7 @@ def tune(space, *, code=0, **more):
     )
 
 
-def solve(space, *, code=0):
+def solve(space, *, code=0, spec=None):
     """An MPIJob of two workers, and a launcher that comes once they are ready."""
     launcher = pod(gpus=0, seconds=4, code=code)
     job = mpi_job(
@@ -83,6 +83,7 @@ def solve(space, *, code=0):
     )
     job["spec"]["launcherCreationPolicy"] = "WaitForWorkersReady"
     job["spec"]["mpiReplicaSpecs"]["Launcher"]["restartPolicy"] = "Never"
+    job["spec"]["runPolicy"] |= spec or {}
     return job
 
 
@@ -251,23 +252,26 @@ async def test_an_mpi_job(world, space, code, want):
     await until(at_the_template, "the template says so, too")
 
 
-@pytest.mark.parametrize("make", [steps, cluster, tune, align])
+@pytest.mark.parametrize("make", [steps, cluster, tune, align, solve])
 async def test_a_suspended_one_waits(world, space, make):
     """It has no cluster and a reason, until it is resumed."""
     obj = make(space, spec={"suspend": True})
     if make is align:
         await world.submit(runtime(space), where=EAST)
     name, kind = obj["metadata"]["name"], obj["kind"]
+    field = "spec.runPolicy" if make is solve else "spec"
     await world.submit(obj, where=EAST)
 
     async def held():
         found = await world.condition(space, name, kind)
-        return "spec.suspend is true" in found.get("message", "")
+        return f"{field}.suspend is true" in found.get("message", "")
 
     await until(held, "the condition says that it is suspended")
     assert await world.clusters(space, name, kind) == {}
     resource = kind_of(obj["apiVersion"], kind).resource
-    await world.admin.patch(resource, name, {"spec": {"suspend": False}}, namespace=space)
+    told = {"suspend": False}
+    body = {"spec": {"runPolicy": told} if make is solve else told}
+    await world.admin.patch(resource, name, body, namespace=space)
 
     async def placed():
         return await world.clusters(space, name, kind) == {"east": 0}
@@ -295,6 +299,12 @@ async def test_a_suspended_one_waits(world, space, make):
             {"spec": {"clusterSelector": {"ray.io/cluster": "x"}}},
             "use rayClusterSpec",
             id="a cluster that runs already",
+        ),
+        pytest.param(
+            solve,
+            {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}},
+            "use kubeflow.org/mpi-operator",
+            id="an MPIJob that others run",
         ),
         pytest.param(
             align,

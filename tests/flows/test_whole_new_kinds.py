@@ -212,6 +212,30 @@ async def test_a_ray_cluster_takes_its_minimum_and_what_more_there_is(tmp_path):
 
 @pytest.mark.slow
 @virtual_time
+@pytest.mark.parametrize("name", ["ray", "tune"])
+async def test_workers_of_several_hosts_run_whole(tmp_path, name):
+    """Five nodes hold two replicas of two hosts; a fifth host alone would be of no use."""
+    group = worker_group("gpu", 3, 1, hosts=2, template=pod())
+    objects = {
+        "ray": ray_cluster("ray", group, head=pod(gpus=0)),
+        "tune": ray_job("tune", group, head=pod(gpus=0), submitter=pod(gpus=0)),
+    }
+    async with whole(tmp_path, member("west", nodes=5)) as world:
+        await world.submit(objects[name])
+        await asyncio.sleep(20)
+        one, _ = await workload(world, name)
+        running = await placed(world, "west")
+        waiting = [p for p in await world.pods("west") if not p["spec"].get("nodeName")]
+
+        assert running["gpu"] == ["west-0"] * 4
+        assert [p["metadata"]["labels"]["ray.io/group"] for p in waiting] == ["gpu"] * 2
+        [granted] = one.decision.grants
+        assert granted.amounts.get("gpu") == 4
+        assert one.demand.gang.minimum == (3 if name == "ray" else 4)
+
+
+@pytest.mark.slow
+@virtual_time
 async def test_a_ray_job_runs_to_its_end(tmp_path):
     """The cluster first, then the submitter in room that was kept; at the end both are gone."""
     async with whole(tmp_path, member("west", racks=2, nodes=3)) as world:

@@ -14,6 +14,7 @@ from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.errors import ConfigError, Forbidden
 from tests.virtual_time import virtual_time
 from tests.wire import stripped, vcjob
+from tests.wire_templates import train_job, training_runtime
 
 MESSAGE = "NO_FIT TopologyDoesNotFit, nearest b: largest free domain holds 3 of 4"
 
@@ -140,6 +141,37 @@ async def test_a_tenant_sees_their_own_job_only(capsys):
     assert refused[1].startswith("you may not read namespace team-b: ")
     assert refused[2].startswith("you may not read namespace team-b: ")
     assert refused[3] == "'only-team-b' is not in namespace team-a"
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_tenant_sees_the_queue_that_a_runtime_names(capsys):
+    """Half of a TrainJob stands in its runtime, which tenants may read."""
+    clock = LoopClock()
+    federation = Federation([], clock=clock, tenants=["team-a"])
+    annotations = {"scheduling.volcano.sh/queue-name": "gold"}
+    async with running(federation):
+        admin = federation.client()
+        space, claim, *_ = jobs("team-a")
+        resource = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob"}
+        claim["spec"]["resourceSelectors"] = [resource]
+        for manifest in (
+            space,
+            claim,
+            training_runtime("torch", template={"annotations": annotations}),
+            stripped(train_job("fit")),
+        ):
+            await apply_manifest(admin, manifest)
+        while not (await admin.list(RESOURCE_BINDINGS)).items:
+            await clock.sleep(0.1)
+        tenant = federation.client("tenant/team-a")
+        with pytest.raises(Forbidden) as denied:
+            await look(tenant, clock)
+        await explain_own(
+            tenant, job="fit", namespace="team-a", output="table", denied=denied.value
+        )
+
+    assert "queue     gold, which does not exist" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.slow
