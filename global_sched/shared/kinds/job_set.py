@@ -38,6 +38,7 @@ from global_sched.shared.kinds.parts.templates import (
     first_priority,
     first_queue,
     managed_here,
+    stays_after_its_end,
 )
 from global_sched.shared.model.gang import Amounts, PodSet
 from global_sched.shared.model.ids import PodSetName
@@ -85,6 +86,7 @@ class JobSetSpec(Wire, frozen=True):
     startup_policy: StartupPolicy | None = None
     suspend: bool | None = None
     managed_by: str = ""
+    ttl_seconds_after_finished: int | None = None
 
 
 class JobSet(Wire, frozen=True):
@@ -100,6 +102,7 @@ def read_job_set(job: JobSet) -> Reading:
     """The gang of a JobSet: all pods of all its Jobs. Raises RefusedError, HeldError."""
     spec, meta = job.spec, job.metadata
     managed_here(spec.managed_by, CONTROLLER)
+    stays_after_its_end(spec.ttl_seconds_after_finished, "spec.ttlSecondsAfterFinished")
     parts = spec.replicated_jobs or []
     if not parts:
         raise RefusedError(_FIELD, "is empty", "a JobSet needs at least one replicated job")
@@ -267,6 +270,7 @@ RULES: Final[Mapping[str, Mapping[str, Any]]] = {
     "spec.replicatedJobs[].dependsOn": {"maxItems": 5},
     "spec.replicatedJobs[].dependsOn[]": {"required": ["name", "status"]},
     "spec.replicatedJobs[].dependsOn[].status": {"enum": ["Ready", "Complete"]},
+    "spec.ttlSecondsAfterFinished": {"minimum": 0, "format": "int32"},
     "spec.startupPolicy": {"required": ["startupPolicyOrder"]},
     "spec.startupPolicy.startupPolicyOrder": {"enum": ["AnyOrder", IN_ORDER]},
 }

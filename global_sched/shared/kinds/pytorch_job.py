@@ -38,6 +38,7 @@ from global_sched.shared.kinds.parts.templates import (
     common_constraint,
     first_priority,
     first_queue,
+    stays_after_its_end,
 )
 from global_sched.shared.model.gang import Amounts, PodSet
 from global_sched.shared.model.ids import PodSetName
@@ -61,11 +62,12 @@ class SchedulingPolicy(Wire, frozen=True):
 
 
 class RunPolicy(Wire, frozen=True):
-    """Only the scheduling part matters."""
+    """How it is scheduled, and when it is deleted."""
 
     scheduling_policy: SchedulingPolicy | None = None
     suspend: bool | None = None
     active_deadline_seconds: int | None = None
+    ttl_seconds_after_finished: int | None = None
 
 
 class PyTorchJobSpec(Wire, frozen=True):
@@ -92,6 +94,9 @@ def read_pytorch_job(job: PyTorchJob) -> Reading:
     """The gang of a PyTorchJob. Raises RefusedError, HeldError."""
     spec = job.spec
     run = spec.run_policy
+    if run is not None:
+        field = "spec.runPolicy.ttlSecondsAfterFinished"
+        stays_after_its_end(run.ttl_seconds_after_finished, field)
     if run is not None and run.suspend:
         raise HeldError("spec.runPolicy.suspend is true; set it to false to start the job")
     replicas = sorted((spec.pytorch_replica_specs or {}).items(), key=lambda item: _rank(item[0]))

@@ -167,6 +167,16 @@ def test_pytorch_job(job, want):
     assert sets(reading) == want
 
 
+def test_a_pytorch_job_that_its_operator_would_delete_is_refused():
+    """Karmada would bring it back, and it would run again."""
+    run = {"runPolicy": {"ttlSecondsAfterFinished": 0}}
+    problem = read(pytorch_job("j", {"Worker": 1}, spec=run)).problem
+
+    assert (problem.code, problem.reason) == (Code.NEVER, Reason.INVALID_SPEC)
+    assert "spec.runPolicy.ttlSecondsAfterFinished: is 0: Karmada brings back" in problem.detail
+    assert "leave it out" in problem.detail
+
+
 @pytest.mark.parametrize(
     "obj",
     [

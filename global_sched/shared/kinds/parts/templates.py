@@ -46,6 +46,17 @@ def first_priority(templates: Sequence[PodTemplate]) -> str:
     return next(filter(None, (one.spec.priority_class_name for one in templates)), "")
 
 
+def stays_after_its_end(seconds: int | None, field: str) -> None:
+    """Refuse an object that its own controller would delete in the member once it has ended."""
+    if seconds is not None:
+        raise RefusedError(
+            field,
+            f"is {seconds}: Karmada brings back what is deleted in a member, "
+            "and it would run again",
+            "leave it out, and delete the object on the control plane",
+        )
+
+
 def managed_here(managed_by: str, controller: str, field: str = "spec.managedBy") -> None:
     """Refuse an object that its own controller in the member would leave alone."""
     if managed_by and managed_by != controller:

@@ -123,6 +123,12 @@ def test_held(job, want):
             id="nothing to run",
         ),
         pytest.param(
+            job_set("j", replicated_job("a"), spec={"ttlSecondsAfterFinished": 60}),
+            "spec.ttlSecondsAfterFinished: is 60: Karmada brings back what is deleted in a member, "
+            "and it would run again; leave it out, and delete the object on the control plane",
+            id="a time to live, which the member would keep and Karmada not",
+        ),
+        pytest.param(
             job_set("j", replicated_job("")),
             "spec.replicatedJobs[0].name: is missing; name every replicated job",
             id="a part without a name",

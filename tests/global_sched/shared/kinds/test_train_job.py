@@ -343,6 +343,14 @@ REFUSED = [
     ),
     pytest.param(
         train_job("j"),
+        training_runtime("torch", spec={"template": {"spec": {"ttlSecondsAfterFinished": 5}}}),
+        f"{CLUSTER}: spec.template.spec.ttlSecondsAfterFinished: is 5: Karmada brings back what "
+        "is deleted in a member, and it would run again; leave it out, and delete the object on "
+        "the control plane",
+        id="a runtime whose JobSets are deleted",
+    ),
+    pytest.param(
+        train_job("j"),
         training_runtime("torch", spec={"template": {"spec": {}}}),
         f"{CLUSTER}: spec.template.spec.replicatedJobs: is empty; a JobSet needs at least one "
         "replicated job",
