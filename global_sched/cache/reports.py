@@ -1,6 +1,6 @@
 """CapacityReports to values: slices are joined, bounded and checked before anything is believed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from sys import intern
@@ -123,7 +123,9 @@ def assemble(
             ),
             demand=_demand(head),
         ),
-        total=_total(head),
+        total=_amounts(head.nodes.allocatable, "allocatable"),
+        largest=None if head.nodes.largest is None else _amounts(head.nodes.largest, "largest"),
+        missing=max(0, head.nodes.total - head.nodes.schedulable),
         observed=observed,
         generation=head.generation,
         period_seconds=head.period_seconds,
@@ -156,11 +158,12 @@ def _demand(head: CapacityReportSpec) -> tuple[Wanted, ...]:
         raise ReportError(f"spec.{error}") from error
 
 
-def _total(head: CapacityReportSpec) -> Resources:
-    amounts = head.nodes.allocatable or {}
+def _amounts(wire: Mapping[str, int] | None, field: str) -> Resources:
+    """Amounts of `spec.nodes`."""
+    amounts = wire or {}
     for name, amount in amounts.items():
         if amount > AMOUNT_LIMIT:
-            raise ReportError(f"spec.nodes.allocatable[{name}]: {amount} is out of range")
+            raise ReportError(f"spec.nodes.{field}[{name}]: {amount} is out of range")
     return Resources.of({intern(name): amount for name, amount in amounts.items()})
 
 

@@ -37,7 +37,7 @@ LIMIT_REACHED = Refusal(
     Verdict(
         code=Code.WAIT,
         reason=Reason.CYCLE_LIMIT,
-        detail="this cycle admitted as many as one may; the next one follows",
+        detail="the cycle has admitted as many as one may; the next cycle follows at once",
         missing=1,
     )
 )

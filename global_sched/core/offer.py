@@ -1,13 +1,15 @@
 """What a division answers for one workload: the room it would take, or why there is none."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
+from global_sched.shared.model.words import in_ranges, listed
 from global_sched.shared.model.workload import Demand, Target
 from global_sched.shared.placement import Placed
 
@@ -103,29 +105,60 @@ def refusal_of(clusters: tuple[ClusterVerdict, ...]) -> Refusal:
     codes = {one.verdict.code for one in clusters}
     code = next((one for one in _CODES if one in codes), None)
     if code is None:
-        verdict = Verdict(code=Code.WAIT, reason=Reason.NO_CLUSTER, detail="there is no cluster")
-        return Refusal(verdict, None, clusters)
+        none = "the federation has no cluster"
+        return Refusal(Verdict(code=Code.WAIT, reason=Reason.NO_CLUSTER, detail=none))
     nearest = min((one for one in clusters if one.verdict.code == code), key=_distance)
     verdict = nearest.verdict
     found = f"{nearest.cluster} is nearest: {verdict.detail}"
-    if verdict.holds == 0:  # nor does any other: calling one of them near would mislead
-        found = f"no cluster has room for any of it: {verdict.detail}"
+    if verdict.asks:
+        found = _room_text(verdict, clusters) + verdict.note
     unsure = sorted(one.cluster for one in clusters if not one.verdict.proven)
-    if unsure and verdict.proven:
-        found += f"; in {unsure[0]} not every way of placing it was tried"
+    if unsure:
+        found += (
+            f"; it may fit in {unsure[0]}: the search there ended at the Policy's "
+            "placement_search_limit"
+        )
     return Refusal(
-        Verdict(
-            code=Code.WAIT if unsure else code,
-            reason=verdict.reason,
-            detail=found,
-            missing=verdict.missing,
-            holds=verdict.holds,
-            wants=verdict.wants,
-            nearest=verdict.nearest,
-            proven=not unsure,
-        ),
+        replace(verdict, code=Code.WAIT if unsure else code, detail=found, proven=not unsure),
         nearest.cluster,
         clusters,
+    )
+
+
+_PLACES = 3
+"""So many sizes of room are told, and so many places of each."""
+
+
+def _room_text(verdict: Verdict, clusters: tuple[ClusterVerdict, ...]) -> str:
+    """What it waits for, and the most that there is of it, over all clusters."""
+    kind = verdict.within
+    there = f"no {kind or 'cluster'} has room for "
+    if not verdict.holds:
+        there += "it now" if verdict.wants == 1 else "any of them now"
+        return f"waits for {verdict.asks}; {there}"
+    places: dict[int, list[str]] = {}
+    for one in clusters:
+        found = one.verdict
+        if found.asks and found.holds:
+            name = str(one.cluster)
+            if kind and found.nearest is not None:
+                name = f"{in_ranges([found.nearest, *found.ties])} in {one.cluster}"
+            places.setdefault(found.holds, []).append(name)
+    sizes = sorted(places, reverse=True)[:_PLACES]
+    most = [f"{size} ({_some(places[size], kind)})" for size in sizes]
+    one_only = len(sizes) == 1 and len(places[sizes[0]]) == 1 and not verdict.ties
+    return f"waits for {verdict.asks}; the largest {'has' if one_only else 'have'} room for " + (
+        listed(most)
+    )
+
+
+def _some(names: list[str], kind: str) -> str:
+    """A few of the places."""
+    if not kind:
+        return in_ranges(names)
+    more = len(names) - _PLACES
+    return ", ".join(names[:_PLACES]) + (
+        f" and {counted(more, 'more cluster')}" if more > 0 else ""
     )
 
 

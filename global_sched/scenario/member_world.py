@@ -139,6 +139,8 @@ class MemberWorld:
             capacity=Capacity(
                 topology=histogram(self._topology(), sorted(wanted)),
                 total=self._total(),
+                largest=self._largest(),
+                missing=sum(not _is_open(node) for node in self._nodes),
                 observed=Instant(min(now, now - self.agent.report_age_seconds * SECOND)),
                 generation=self._generation,
                 scheduler_names=tuple(self.agent.scheduler_names),
@@ -276,10 +278,21 @@ class MemberWorld:
     def _total(self) -> Resources:
         """Allocatable amounts of the nodes that are Ready and not cordoned."""
         return Resources.total(
-            Resources.of(allocatable(node))
-            for node in self._nodes
-            if usable(node) and not node.spec.unschedulable
+            Resources.of(allocatable(node)) for node in self._nodes if _is_open(node)
         )
+
+    def _largest(self) -> Resources:
+        """Of each resource the most that any node has."""
+        most: dict[str, int] = {}
+        for node in self._nodes:
+            for name, amount in allocatable(node).items():
+                most[name] = max(most.get(name, 0), amount)
+        return Resources.of(most)
+
+
+def _is_open(node: Node) -> bool:
+    """Whether it counts in the total."""
+    return usable(node) and not node.spec.unschedulable
 
 
 def _names_of(group: NodesSpec, cluster: ClusterSpec, read: Read) -> list[str]:

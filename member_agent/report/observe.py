@@ -89,7 +89,17 @@ def _totals(cache: ClusterCache) -> ReportNodes:
         ready=len(ready),
         schedulable=len(open_),
         allocatable={name: min(n, AMOUNT_LIMIT) for name, n in known[:AXIS_LIMIT]} or None,
+        largest=_largest(cache) or None,
     )
+
+
+def _largest(cache: ClusterCache) -> dict[str, int]:
+    """Of each resource the most that any node has."""
+    most: dict[str, int] = {}
+    for record in cache.nodes.values():
+        for name, amount in record.room.items():
+            most[name] = max(most.get(name, 0), amount)
+    return {name: min(n, AMOUNT_LIMIT) for name, n in sorted(most.items())[:AXIS_LIMIT] if n}
 
 
 def _workloads(

@@ -73,7 +73,7 @@ async def test_a_refusal_by_the_agent_stands_in_the_report():
 
         seen = await world.reported("b")
         assert (seen.bound, seen.minimum_reached) == (None, False)
-        assert seen.reason == "the cluster holds 2 of 3"
+        assert seen.reason == "the cluster has room for 2 of 3 pods"
 
 
 @virtual_time

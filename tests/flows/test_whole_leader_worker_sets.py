@@ -114,4 +114,4 @@ async def test_no_rack_for_a_group_is_told(tmp_path):
         assert await world.pods("east", SPACE) == []
         assert outcome is not None
         assert outcome.verdict.code.name == "NO_FIT"
-        assert "the cluster holds 0 of 8 in whole partitions" in outcome.verdict.detail
+        assert "with room for 8 pods in whole partitions" in outcome.verdict.detail

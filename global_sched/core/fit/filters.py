@@ -16,6 +16,7 @@ from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.pods import tolerated
 from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.words import did_you_mean
 from global_sched.shared.model.workload import Demand, Division, Workload
 from global_sched.shared.placement import shared_gpus
 
@@ -128,14 +129,18 @@ def binder(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa
         return PASS
     capacity = cluster.capacity
     if capacity is None:
-        return _wait(Reason.NO_REPORT, f"no report says who binds pods of scheduler {name}")
+        return _wait(
+            Reason.NO_REPORT,
+            f"no report says whether a scheduler there binds pods with schedulerName {name}",
+        )
     if name in capacity.scheduler_names:
         return PASS
     if name == VOLCANO_SCHEDULER and capacity.volcano_scheduler:
         return PASS
     return _never(
         Reason.NOBODY_BINDS,
-        f"no scheduler there binds pods with schedulerName {name}{_by_the_agent(capacity)}",
+        f"no scheduler there binds pods with schedulerName {name}"
+        f"{did_you_mean(name, capacity.scheduler_names)}{_by_the_agent(capacity)}",
     )
 
 
@@ -211,7 +216,8 @@ def backing_off(workload: Workload, cluster: Cluster, view: View) -> Verdict:
             seconds = -((view.now - backoff.until) // SECOND)
             why = f": {backoff.reason}" if backoff.reason else ""
             return _wait(
-                Reason.BACKING_OFF, f"it could not place the workload{why}; {seconds} s to go"
+                Reason.BACKING_OFF,
+                f"the cluster could not place the workload{why}; {seconds} s to go",
             )
     return PASS
 

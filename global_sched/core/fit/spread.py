@@ -62,8 +62,8 @@ def choose(
             return Verdict(
                 code=Code.NO_FIT,
                 reason=Reason.CLUSTER_SPREAD,
-                detail=f"the policy wants {spread.minimum} different {spread.by}s, {found} can"
-                " take it",
+                detail=f"the policy's spreadConstraints want {spread.minimum} different "
+                f"{spread.by}s, and {found} can take it",
                 missing=spread.minimum - found,
             )
     return taken

@@ -6,7 +6,7 @@ demand share the answer, and share the whole refusal once no cluster has room.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from global_sched.core.fit.affinity import AffinityTerm, choices
 from global_sched.core.fit.filters import PASS, constrained, shared_gpu
 from global_sched.core.fit.plugins import COPY_FILTERS, DEMAND_FILTERS, WORKLOAD_FILTERS, Filter
 from global_sched.core.fit.rooms import Ask, Mask, Rooms
+from global_sched.core.fit.sizes import Sizes
 from global_sched.core.fit.spread import minimum_clusters
 from global_sched.core.offer import Refusal, refusal_of
 from global_sched.core.view import View
@@ -83,6 +84,7 @@ class Standings:
 
     def __init__(self, view: View, rooms: Rooms) -> None:
         self._view, self._rooms = view, rooms
+        self._sizes: Sizes | None = None
         self._by_demand: dict[int, Standing] = {}
         self._statics: dict[tuple[object, ...], Static] = {}
         self._refusals: dict[tuple[int, ...], Refusal] = {}
@@ -150,9 +152,21 @@ class Standings:
         for at, answer in zip(open_at, answers, strict=True):
             found[at] = answer or self._not_asked(at)
         refusal = self._refusal_of(tuple([one for one in found if one is not None]))
+        if ask is not None and refusal.verdict.holds is not None:
+            refusal = self._never(ask, refusal)
         if case.shared:
             case.standing.dead = refusal
         return refusal
+
+    def _never(self, ask: Ask, refusal: Refusal) -> Refusal:
+        """The refusal for lack of room, for good where the federation does not have so much."""
+        if self._sizes is None:
+            self._sizes = Sizes([room.cluster for room in self._rooms.rooms])
+        beyond = self._sizes.beyond(ask.gang, ask.minimum)
+        if not beyond:
+            return refusal
+        verdict = replace(refusal.verdict, code=Code.NEVER, detail=beyond, proven=True)
+        return replace(refusal, verdict=verdict)
 
     def _refusal_of(self, answers: tuple[ClusterVerdict, ...]) -> Refusal:
         """One refusal for the answers: many demands get the same ones from clusters that are full.

@@ -1,4 +1,4 @@
-"""What workloads are told about room that is made or kept for them."""
+"""Sentences about room that is made or reserved for a workload."""
 
 from dataclasses import replace
 
@@ -11,15 +11,15 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.verdict import Code, Verdict
 
-NO_SEARCHES = "the Policy allows no search for those who could leave (searches_per_cycle is 0)"
+NO_SEARCHES = "no victims are searched, since the Policy sets searches_per_cycle to 0"
 
 
 def no_victims(protected: str = "") -> str:
     """No workload may leave for it; `protected` says which would, were they not."""
     nothing = f"{protected}; nothing else" if protected else "nothing"
     return (
-        f"nobody may leave for it: {nothing} of lower priority runs in its queue, and no other "
-        "queue that holds more than it deserves gives to it"
+        f"no victims: {nothing} of lower priority runs in its queue, and there is nothing that it "
+        "may reclaim from queues beyond their deserved share"
     )
 
 
@@ -31,19 +31,20 @@ def claim_place(claim: Claim) -> str:
 
 
 def told(held: Held, verdict: Verdict) -> Verdict:
-    """What a workload with a claim is told."""
+    """The verdict on a workload with a claim."""
     claim = held.claim
     until = format_instant(claim.until)
     where = claim_place(claim)
     if not claim.victims:
-        text = f"{where} drains for it; nothing that would delay it goes there"
+        text = f"{where} drains for it; no job that would delay it is placed there"
         return replace(verdict, code=Code.WAIT, reason=Reason.ROOM_RESERVED, detail=text)
     gangs = sum(1 for one in claim.victims if one.whole)
     pods = sum(one.amounts.pods() for one in claim.victims if not one.whole)
     parts = [counted(gangs, "gang")] if gangs else []
     parts += [counted(pods, "surplus pod")] if pods else []
-    verb = "leave" if gangs + pods > 1 else "leaves"
-    text = f"{' and '.join(parts)} {verb} {where} for it; the room is kept until {until}"
+    verb = "are" if gangs + pods > 1 else "is"
+    text = f"{' and '.join(parts)} {verb} being evicted from {where} for it; the room is reserved "
+    text += f"until {until}"
     return Verdict(code=Code.WAIT, reason=Reason.ROOM_BEING_MADE, detail=text, missing=1)
 
 
@@ -55,7 +56,7 @@ def with_why(refusal: Refusal, why: str) -> Refusal:
 
 def deferred(refusal: Refusal, policy: Policy) -> Refusal:
     """It may search in a later cycle, unless the Policy allows no search at all."""
-    later = "who could leave for it is looked at in a later cycle"
+    later = "victims are searched in a later cycle"
     if policy.searches_per_cycle <= 0:
         later = NO_SEARCHES
     verdict = Verdict(

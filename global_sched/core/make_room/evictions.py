@@ -195,12 +195,12 @@ def why(unit: Unit, claimant: Workload) -> str:
     """Who takes the place, without naming another tenant's job."""
     if unit.reclaim:
         return (
-            f"queue {claimant.queue} has less of what it deserves and takes back what queue "
+            f"queue {claimant.queue} is below its deserved share and reclaims what queue "
             f"{unit.holder.workload.queue} holds beyond its own"
         )
     return (
-        f"a workload of priority {claimant.priority} in queue {claimant.queue} needs the room, "
-        f"and this one has priority {unit.holder.workload.priority}"
+        f"preempted by a workload of priority {claimant.priority} in queue {claimant.queue}; "
+        f"this one has priority {unit.holder.workload.priority}"
     )
 
 

@@ -93,14 +93,16 @@ class Search:
                 return Nothing(self._too_early(early))
             if self.rights.overtaken_by.any():
                 return Nothing(
-                    "those of lower priority in its queue had waited so long when they were "
-                    "admitted that they came before it, and stay"
+                    "no victims: ageing had raised the jobs of lower priority in its queue above "
+                    "it when they were admitted"
                 )
             return Nothing(no_victims(), none=not self.rights.too_early.any())
         spots, total = self._spots()
         if not spots:
             may = counted(int(self.may.sum()), "gang")
-            return Nothing(f"no allowed domain would hold it even without the {may} that may leave")
+            return Nothing(
+                f"no victims: no allowed domain has room for it without the {may} that may leave"
+            )
         proved: list[Found] = []
         rightless = True
         for choice, units, cost in sorted(self._choices(spots), key=lambda one: one[2]):
@@ -113,9 +115,9 @@ class Search:
         if proved:
             return min(proved, key=lambda one: one.cost)
         if rightless:
-            there = f"of {counted(total, 'domain')} that would hold it without others"
-            return Nothing(f"{there}, none can be freed by those whom its queue may take from")
-        return Nothing("those who may leave do not free room that it can be placed in")
+            there = f"{counted(total, 'domain')} would have room for it if other jobs left"
+            return Nothing(f"no victims: {there}, and its queue may not take all that room")
+        return Nothing("no victims: what may leave does not free room that it can be placed in")
 
     def _too_early(self, early: list[int]) -> str:
         """Why these stay, of which it could take room but for the time."""
@@ -134,11 +136,13 @@ class Search:
         if held:
             seconds = self._statement.policy.hold_seconds << int(field.evictions[held].max())
             parts.append(
-                f"{counted(len(held), 'gang')} came where others had to leave, or came back, less "
-                f"than {seconds} s ago"
+                f"{counted(len(held), 'gang')} came by an eviction, or came back after one, "
+                f"less than {seconds} s ago"
             )
         stay = "stays" if len(early) == 1 else "stay"
-        return f"of those that may leave for it, {' and '.join(parts)}, and {stay} so long"
+        return (
+            f"no victims: of those that may leave for it, {' and '.join(parts)}, and {stay} so long"
+        )
 
     # --- candidates -----------------------------------------------------------------------
 

@@ -25,7 +25,10 @@ OFFERS: Mapping[Division, Callable[[Workload, Statement], Offer | Refusal]] = {
 FITS = Verdict(code=Code.FIT, reason=Reason.FITS)
 ADMITTED = Verdict(code=Code.FIT, reason=Reason.ADMITTED)
 NO_ROOM_BESIDE = Verdict(
-    code=Code.NO_FIT, reason=Reason.GROWTH_PENDING, detail="no room beside the others", missing=1
+    code=Code.NO_FIT,
+    reason=Reason.GROWTH_PENDING,
+    detail="no room for more pods where it runs",
+    missing=1,
 )
 
 
@@ -81,7 +84,7 @@ def _unbound(workload: Workload) -> Refusal | None:
             return Refusal(_wait(Reason.GROWTH_PENDING, detail), grant.cluster)
         gives_up = any(cluster == grant.cluster for cluster, _ in decision.give_up)
         if gives_up and progress is not None and not grant.amounts.covers(progress.bound):
-            detail = f"{grant.cluster} still has pods of it that leave for others"
+            detail = f"surplus pods of it in {grant.cluster} are still being evicted"
             return Refusal(_wait(Reason.GROWTH_PENDING, detail), grant.cluster)
     return None
 

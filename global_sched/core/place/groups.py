@@ -109,7 +109,8 @@ def _refuse_all(
     shared = Verdict(
         code=refusal.verdict.code,
         reason=Reason.GROUP_DOES_NOT_FIT,
-        detail=f"{failed.key} of group {failed.group} has no place: {refusal.verdict.detail}",
+        detail=f"group {failed.group} is admitted all or none, and its binding {failed.key} is "
+        f"refused: {refusal.verdict.detail}",
         missing=refusal.verdict.missing,
     )
     for member in members:
@@ -122,7 +123,8 @@ def _incomplete(workload: Workload) -> Refusal:
         Verdict(
             code=Code.WAIT,
             reason=Reason.GROUP_INCOMPLETE,
-            detail=f"not all {workload.group_size} bindings of group {workload.group} are there",
+            detail=f"group {workload.group} has {workload.group_size} bindings, and not all "
+            "of them exist yet",
             missing=1,
         )
     )

@@ -8,6 +8,7 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import Placed
@@ -81,13 +82,10 @@ def _cannot_spread(workload: Workload) -> Verdict:
     return Verdict(
         code=Code.NEVER,
         reason=Reason.CLUSTER_SPREAD,
-        detail=f"the policy wants at least {wanted} clusters, and a gang runs whole in one",
+        detail=f"the policy's spreadConstraints want at least {wanted} clusters, and a gang runs "
+        "whole in one",
         missing=wanted - 1,
     )
-
-
-def _more(pods: int) -> str:
-    return "1 more pod finds" if pods == 1 else f"{pods} more pods find"
 
 
 def grow_whole(
@@ -137,7 +135,7 @@ def grow_whole(
         Verdict(
             code=Code.NO_FIT,
             reason=Reason.GROWTH_PENDING,
-            detail=f"{_more(lacking.pods())} no room beside the others",
+            detail=f"no room for {counted(lacking.pods(), 'more pod')} where it runs",
             missing=lacking.pods(),
         )
     )

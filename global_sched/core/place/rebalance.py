@@ -89,7 +89,7 @@ def _write_move(workload: Workload, grant: Grant, offer: Offer, statement: State
     amount = gang.requests(part.placed.amounts)
     statement.take(workload, part, part.placed, amount)
     decision = statement.decide(workload, (grant_of(workload.demand, part),))
-    text = f"moved from {grant.cluster} to {part.cluster}, as the reschedule asked"
+    text = f"moved from {grant.cluster} to {part.cluster}, as the reschedule asked for"
     statement.withdraw(workload, grant, decision, REBALANCED, text)
     verdict = Verdict(code=Code.FIT, reason=Reason.ADMITTED, detail=text)
     statement.outcomes.append(outcome_of(workload, verdict, nearest=part.cluster))

@@ -1,5 +1,7 @@
 """What stands against a workload before room or amounts are looked at: its queue and its tenant."""
 
+from dataclasses import replace
+
 from global_sched.core.quota.dominant_share import Amount
 from global_sched.core.quota.tree import Node, Tree
 from global_sched.shared.api.pod_kinds import group_kind
@@ -11,6 +13,7 @@ from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.queue import Tenant
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.words import did_you_mean
 from global_sched.shared.model.workload import Demand, Division, Workload
 
 _NAMED = 3
@@ -24,6 +27,7 @@ class Gates:
         self._tree = tree
         self._policy = policy or Policy()
         self._tenants = {tenant.name: tenant for tenant in snapshot.tenants}
+        self._classes = [name for name, _ in snapshot.priorities]
         self._clusters = [cluster.name for cluster in snapshot.clusters]
         self._shut: dict[tuple[QueueName, TenantName], Verdict | None] = {}
         self._limits: dict[
@@ -46,12 +50,23 @@ class Gates:
         Copies of an object without demand pass all gates, unless its kind makes pods.
         """
         if workload.problem is not None:
-            return workload.problem
+            return self._class_meant(workload, workload.problem)
         if workload.demand.division == Division.COPIED:
             return _uncounted(workload, self._policy)
         if workload.left and not workload.targets:
             return _being_left(workload)
         return self.shut(workload.queue, workload.tenant) or self._own(workload)
+
+    def _class_meant(self, workload: Workload, problem: Verdict) -> Verdict:
+        """The problem, with the PriorityClass that is nearest to one that does not exist."""
+        if problem.reason != Reason.PRIORITY_CLASS_MISSING:
+            return problem
+        meant = did_you_mean(workload.priority_class, self._classes)
+        return replace(problem, detail=f"{problem.detail}{meant}")
+
+    def _meant(self, queue: QueueName) -> str:
+        """The queue that is nearest to one that does not exist."""
+        return did_you_mean(queue, [one.queue.name for one in self._tree.order if one.exists])
 
     def shut(self, queue: QueueName, tenant: TenantName) -> Verdict | None:
         """Why the queue takes nothing from the tenant at all."""
@@ -93,7 +108,10 @@ class Gates:
         """The queue is missing, cannot be read, or takes nothing now."""
         node = self._tree.node(name)
         if not node.exists and node is not self._tree.root:
-            return _wait(Reason.QUEUE_MISSING, f"queue {name} does not exist on the control plane")
+            return _wait(
+                Reason.QUEUE_MISSING,
+                f"queue {name} does not exist on the control plane{self._meant(name)}",
+            )
         if node.frozen:
             return _wait(Reason.QUEUE_INVALID, f"queue {name}: {node.frozen}")
         if node.children or node.parent is None:
@@ -128,8 +146,8 @@ class Gates:
         if before is not None:
             return _wait(
                 Reason.TENANT_PENDING_LIMIT,
-                f"tenant {tenant.name} has {counted(before, 'workload')} waiting before it, and "
-                f"may have {tenant.pending_limit} in all",
+                f"tenant {tenant.name} may have {tenant.pending_limit} pending, and it has "
+                f"{counted(before, 'older pending workload')}",
             )
         if chosen and tenant.priority_classes and chosen not in tenant.priority_classes:
             allowed = ", ".join(sorted(tenant.priority_classes))
@@ -158,8 +176,8 @@ def _being_left(workload: Workload) -> Verdict:
     """It goes nowhere before it has left: its pods would run twice."""
     places = [f"{one.cluster} since {format_instant(one.at)}" for one in workload.left]
     text = (
-        f"it is leaving {', '.join(places)}, and may run there until the member shows that none of "
-        "it is left"
+        f"it was withdrawn from {', '.join(places)}, and may run there until "
+        "the agent reports that nothing of it is left"
     )
     backoffs = () if workload.decision is None else workload.decision.backoffs
     names = {one.cluster for one in workload.left}

@@ -83,7 +83,7 @@ class QuotaLimit:
             text += _KEPT
         if leaving:
             shown_leaving = format_quantity(leaving, name)
-            text += f", and {shown_leaving} by pods that are leaving and have not ended"
+            text += f", and {shown_leaving} more by pods that are being evicted"
             if has + aside + amount <= limit:
                 code = Code.WAIT
         missing = has + leaving + aside + amount - limit
@@ -145,7 +145,7 @@ class Reserve:
             text += _KEPT
         elif code == Code.NO_FIT and self._root.leaving.get(name):
             code = Code.WAIT
-            text += "; pods that are leaving have not ended"
+            text += "; pods that are being evicted still run"
         return Verdict(
             code=code, reason=Reason.GUARANTEE_RESERVED, detail=text, missing=amount - room
         )

@@ -172,8 +172,8 @@ def _withdraw_untimely(
     _release(workload, decision.grants, (), statement)
     left = statement.decide(workload, ())
     text = (
-        f"decided in term {decision.epoch} and written after term {statement.snapshot.epoch} had "
-        f"begun; with what was decided since it breaks a limit: {why.detail}"
+        f"it was admitted by an earlier leader (term {decision.epoch}), whose decision arrived "
+        f"after term {statement.snapshot.epoch} had begun, and breaks a limit: {why.detail}"
     )
     first, *rest = decision.grants
     statement.withdraw(workload, first, left, Reason.LATE_DECISION, text, tuple(rest))

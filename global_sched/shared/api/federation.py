@@ -128,6 +128,8 @@ class ReportNodes(Wire, frozen=True):
     schedulable: Count = 0
     allocatable: dict[str, Count] | None = None
     """Sum over nodes that are ready and not cordoned."""
+    largest: dict[str, Count] | None = None
+    """Of each resource the most that any node has, in use or not, ready or not."""
 
 
 class ReportOmission(Wire, frozen=True):

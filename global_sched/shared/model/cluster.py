@@ -30,6 +30,10 @@ class Capacity:
     topology: Topology
     total: Resources
     observed: Instant
+    largest: Resources | None = None
+    """Of each resource the most that any node has, whatever runs there; None: not known."""
+    missing: int = 0
+    """Nodes that `total` leaves out: not ready, or cordoned."""
     generation: int = 0
     period_seconds: int = 10
     scheduler_names: tuple[str, ...] = ()

@@ -37,6 +37,14 @@ class Verdict:
     nearest: DomainId | None = None
     proven: bool = True
     """False where the search limit ended before it was certain that nothing fits."""
+    asks: str = ""
+    """Of a refusal for lack of room: `a rack with room for 5 pods`."""
+    within: str = ""
+    """What domains of the highest allowed tier are called: `rack`; empty for whole clusters."""
+    note: str = ""
+    """What stands behind the sentence: faults of the cluster's HyperNodes."""
+    ties: tuple[DomainId, ...] = ()
+    """Further domains that hold as many as the nearest one; a few of many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

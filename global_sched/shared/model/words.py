@@ -1,6 +1,7 @@
 """How lists of names are said to people."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 _SHOWN = 6
 
@@ -8,3 +9,55 @@ _SHOWN = 6
 def shortened(names: Sequence[str]) -> list[str]:
     """The first few and the last of many names."""
     return list(names) if len(names) <= _SHOWN + 1 else [*names[:_SHOWN], "…", names[-1]]
+
+
+_COMPARED = 64
+"""So many names are compared letter by letter: a name of the cycle's input costs a bounded time."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean research?`: the known name that is nearest; empty where none is near."""
+    near = [one for one in known if _may_be(name, one)]
+    if name in near:
+        return ""
+    found = [one for one in near if one.rpartition("/")[2] == name][:1]
+    found = found or get_close_matches(name, sorted(near)[:_COMPARED], n=1, cutoff=0.7)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _may_be(name: str, known: str) -> bool:
+    """Whether comparing them is worth it: as long, with an end in common; or the end of a path."""
+    alike = known[:1] == name[:1] or known[-1:] == name[-1:]
+    return (alike and abs(len(known) - len(name)) <= 3) or known.rpartition("/")[2] == name
+
+
+def in_ranges(names: Sequence[str]) -> str:
+    """`west-1`, `east-1 to east-4`, `a, b and c`: names that only differ in their number at once.
+
+    The names in the order of their numbers; a few of many.
+    """
+    parts: list[str] = []
+    run: list[str] = []
+    for name in [*sorted(names, key=_numbered), ""]:
+        if run and _numbered(name) != _after(run[-1]):
+            parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else run
+            run = []
+        run.append(name)
+    return listed(shortened(parts))
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(one for one in (", ".join(names[:-1]), *names[-1:]) if one)
+
+
+def _numbered(name: str) -> tuple[str, int]:
+    """What stands before the number at its end, and that; -1 for none."""
+    stem = name.rstrip("0123456789")
+    digits = name[len(stem) :]
+    return (stem, int(digits)) if digits and (digits == "0" or digits[0] != "0") else (name, -1)
+
+
+def _after(name: str) -> tuple[str, int]:
+    stem, number = _numbered(name)
+    return (stem, number + 1) if number >= 0 else ("", -2)

@@ -16,7 +16,7 @@ from global_sched.shared.placement.capacity.cluster_counts import ClusterFitCoun
 from global_sched.shared.placement.capacity.fit_counts import SUMS, FitCounts, Ints
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.tier_levels import Mask, Near, Nearby, TierLevels
-from global_sched.shared.placement.explain.refusals import too_little
+from global_sched.shared.placement.explain.refusals import tied, too_little
 from global_sched.shared.placement.request.compile import Task, Unit, one_shape
 from global_sched.shared.placement.search.select_domain import glance
 from global_sched.shared.placement.space import Space
@@ -49,7 +49,7 @@ class ClusterSet:
             self._class_sets.setdefault(baseline.class_set, at)
         self._changed: set[int] = set()
         self._levels: TierLevels | None = None
-        self.verdicts: dict[tuple[int | None, DomainId | None, int, int, int], Verdict] = {}
+        self.verdicts: dict[tuple[object, ...], Verdict] = {}
         """Refusals for lack of room, which many clusters and gangs share."""
 
     def space(self, at: int) -> Space:
@@ -202,6 +202,7 @@ class Question:
         field, least = self._cluster_set, task.units[0].least
         first, index = field.fit_counts.first[at], field.baselines[at].index
         tier, nearest, holds, level = task.limit.tier, None, 0, -1
+        ties: tuple[DomainId, ...] = ()
         if tier is None:
             holds = min(sums[first + index.root], least)
         else:
@@ -210,12 +211,13 @@ class Question:
                 here = sums[first : first + end]
                 most = max(here)
                 holds = min(most, least)
-                domain = index.domains[here.index(most)]
-                nearest, level = domain.name, domain.tier
-        key = (tier, nearest, level, holds, least)
+                best = here.index(most)
+                nearest, level = index.domains[best].name, index.domains[best].tier
+                ties = tied(index, here, best) if most else ()
+        key = (tier, nearest, level, holds, least, ties, index.kind_of(tier))
         verdict = field.verdicts.get(key)
         if verdict is None:
-            verdict = field.verdicts[key] = too_little(index, task, nearest, holds)
+            verdict = field.verdicts[key] = too_little(index, task, nearest, holds, ties)
         return verdict
 
 

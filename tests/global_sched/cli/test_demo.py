@@ -43,8 +43,9 @@ SMALL = Path(__file__).parents[2] / "data" / "small-demo"
             "default/too-wide: {says: of 9}",
             [
                 (
-                    "default/too-wide: says 'a is nearest: largest free tier-1 domain a-1 holds "
-                    "3 of 5', wanted 'of 9' in it"
+                    "default/too-wide: says 'waits for a HyperNode of tier 1 with room for 5 "
+                    "pods; the largest have room for 3 (a-1 and a-2 in a) and 1 (b-2 and b-10 in "
+                    "b)', wanted 'of 9' in it"
                 )
             ],
             id="another reason",
@@ -79,7 +80,10 @@ def test_what_the_demo_shows():
     assert "default/rack ns/default default 0 b b-1 (1) 4/4 0s Running" in lines
     assert "default/too-wide ns/default default 0 - - 0/5 0s NO_FIT TopologyDoesNotFit" in lines
     assert reasons(view) == [
-        "default/too-wide: a is nearest: largest free tier-1 domain a-1 holds 3 of 5"
+        (
+            "default/too-wide: waits for a HyperNode of tier 1 with room for 5 pods; the largest "
+            "have room for 3 (a-1 and a-2 in a) and 1 (b-2 and b-10 in b)"
+        )
     ]
 
 

@@ -25,18 +25,18 @@ asks for  5 worker (each nvidia.com/gpu 8)
 within    one domain of tier 1 or below (hard)
 ordered   queue default, tenant ns/default, job priority 0
 state     Pending, submitted 0s ago
-verdict   NO_FIT TopologyDoesNotFit: a is nearest: largest free tier-1 domain a-1 holds 3 of 5
+verdict   NO_FIT TopologyDoesNotFit: waits for a HyperNode of tier 1 with room for 5 pods; the largest have room for 3 (a-1 and a-2 in a) and 1 (b-2 and b-10 in b)
 in line   1 of 1 in queue default
 queue     default: weight 1, holds nvidia.com/gpu 32; dominant share 33.33% (nvidia.com/gpu)
 entitled  default deserves nvidia.com/gpu 72, nvidia.com/gpu 40 of it unused; above it: root
 tenant    ns/default: weight 1, holds nvidia.com/gpu 32; dominant share 33.33% (nvidia.com/gpu)
-victims   none: nobody may leave for it: nothing of lower priority runs in its queue, and no other queue that holds more than it deserves gives to it
+victims   none: no victims: nothing of lower priority runs in its queue, and there is nothing that it may reclaim from queues beyond their deserved share
 runs when highestTierAllowed is 2 (now 1): a holds it in a-spine
 runs when 3 pods are enough to start (now 5): a holds it in a-1
 
 CLUSTER   VERDICT   REASON               SCORE   DETAIL
-a         NO_FIT    TopologyDoesNotFit       -   largest free tier-1 domain a-1 holds 3 of 5
-b         NO_FIT    TopologyDoesNotFit       -   largest free tier-1 domain b-10 holds 1 of 5
+a         NO_FIT    TopologyDoesNotFit       -   the largest HyperNode of tier 1 has room for 3 of 5 pods (a-1 and a-2)
+b         NO_FIT    TopologyDoesNotFit       -   the largest HyperNode of tier 1 has room for 1 of 5 pods (b-2 and b-10)
 
 Domains of a, nearest first:
   DOMAIN   TIER    HOLDS   WHY NOT MORE
@@ -159,8 +159,8 @@ def test_room_that_is_made_for_growth(capsys):
     assert printed(capsys, ("high", town), town.now) == [
         "growth    1 more pod waits",
         (
-            "verdict   FIT GrowthPending: in place; 1 more pod waits: 1 gang leaves m r0 for it; "
-            "the room is kept until 2026-01-31T12:05:02Z"
+            "verdict   FIT GrowthPending: in place; 1 more pod waits: 1 gang is being evicted "
+            "from m r0 for it; the room is reserved until 2026-01-31T12:05:02Z"
         ),
         (
             "queue     q: weight 1, holds cpu 3, cpu 1 of it kept for jobs that wait, cpu 2 more "
@@ -185,8 +185,8 @@ def test_victims_that_stay(capsys):
     assert lines[-2:] == [
         "victim    all 2 pods of a gang in m, queue p, priority 0: over its deserved",
         (
-            "victims   they stay: the Policy allows no search for those who could leave "
-            "(searches_per_cycle is 0)"
+            "victims   they stay: no victims are searched, since the Policy sets "
+            "searches_per_cycle to 0"
         ),
     ]
 

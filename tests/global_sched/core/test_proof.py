@@ -84,7 +84,7 @@ def test_a_refusal_that_is_not_proven_is_no_refusal(trees):
     [outcome] = plan.outcomes
     assert outcome.verdict.code == Code.WAIT
     assert not outcome.verdict.proven
-    assert "was tried" in outcome.verdict.detail
+    assert "placement_search_limit" in outcome.verdict.detail
     assert plan.unproven == ("jobs/job",)
     assert not plan.withdrawals
     assert not plan.claims

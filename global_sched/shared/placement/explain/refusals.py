@@ -2,20 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.topology import NodeClass, Topology
 from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.words import did_you_mean, in_ranges
 from global_sched.shared.placement.capacity.baseline import Baseline
 from global_sched.shared.placement.capacity.domain_room import DomainRoom, WholeGroups
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import NOWHERE, Task
-from global_sched.shared.placement.request.node_match import node_class_problem
+from global_sched.shared.placement.request.node_match import label_problem, node_class_problem
 from global_sched.shared.placement.search.node_packing import Budget, Packer
 from global_sched.shared.placement.search.select_domain import Scope, top_of
 from global_sched.shared.placement.tree.domain_index import TreeIndex
@@ -45,7 +48,7 @@ def _static(baseline: Baseline, shape: PodShape) -> Verdict | None:
         return Verdict(
             code=Code.WAIT,
             reason=Reason.LABEL_NOT_REPORTED,
-            detail=f"does not report label {missing} yet",
+            detail=f"the report of this cluster does not hold node label {missing} yet",
             missing=1,
         )
     problem = _never(baseline, shape)
@@ -69,14 +72,25 @@ def _never(baseline: Baseline, shape: PodShape) -> str:
         return ""
     for name, amount in shape.requests:
         if name not in topology.axis and amount:
-            return f"no node has {name}"
+            return f"no node of this cluster has {name}{did_you_mean(name, topology.axis)}"
     problems: dict[str, int] = {}
     for kind in baseline.classes:
         problem = node_class_problem(_lasting(kind), shape)
         if not problem:
             return ""
         problems[problem] = problems.get(problem, 0) + 1
-    return "no node matches: " + "; ".join(sorted(problems)[:3])
+    return "no node of this cluster can take the pod: " + "; ".join(
+        problem + _label_meant(problem, shape, baseline.classes) for problem in sorted(problems)[:3]
+    )
+
+
+def _label_meant(problem: str, shape: PodShape, classes: Sequence[NodeClass]) -> str:
+    """The label of some node that is nearest to the one that the problem names."""
+    for key, value in shape.selector:
+        if problem == label_problem(key, value):
+            there = {f"{name}={has}" for kind in classes for name, has in kind.labels}
+            return did_you_mean(f"{key}={value}", sorted(there))
+    return ""
 
 
 def _lasting(kind: NodeClass) -> NodeClass:
@@ -88,71 +102,94 @@ def not_now(
 ) -> Verdict:
     """No room now: how many of the minimum the nearest domain holds."""
     index = rows.index
-    wants = task.least or 1
     grouped = any(unit.tier is not None for unit in task.units)
     holding = ClosestFit(rows, task, tables)
     hard = task.limit.tier is not None
+    ties: tuple[DomainId, ...] = ()
     if hard:
-        nearest, holds = _nearest(rows, task, holding, scope)
-        detail = _hard_text(index, task, scope, nearest, holds)
+        nearest, holds, ties = _nearest(rows, task, holding, scope)
     else:
         nearest = None
         within = index.root if scope.around is None else (top_of(index, scope.around, scope.limit))
         holds = holding.pods(index.root if within is None else within)
-        groups = " in whole partitions" if grouped else ""
-        detail = f"the cluster holds {holds} of {wants}{groups}"
-    if not proven:
-        detail += "; not every way of placing these shapes was tried"
-    return Verdict(
-        code=Code.NO_FIT if proven else Code.WAIT,
-        reason=(Reason.TOPOLOGY_DOES_NOT_FIT if hard or grouped else Reason.CAPACITY_DOES_NOT_FIT),
-        detail=detail,
-        missing=max(1, wants - holds),
-        holds=holds,
-        wants=wants,
-        nearest=nearest,
-        proven=proven,
+    verdict = _verdict(index, task, scope, nearest, holds, ties)
+    reason = Reason.TOPOLOGY_DOES_NOT_FIT if hard or grouped else Reason.CAPACITY_DOES_NOT_FIT
+    if proven:
+        return replace(verdict, reason=reason)
+    return replace(
+        verdict, code=Code.WAIT, reason=reason, detail=verdict.detail + UNPROVEN, proven=False
     )
 
 
-def too_little(index: TreeIndex, task: Task, nearest: DomainId | None, holds: int) -> Verdict:
+UNPROVEN: Final = "; it may fit: the search ended at the Policy's placement_search_limit"
+
+
+def too_little(
+    index: TreeIndex,
+    task: Task,
+    nearest: DomainId | None,
+    holds: int,
+    ties: tuple[DomainId, ...] = (),
+) -> Verdict:
     """What `not_now` says of a task of one shape, from how many pods the nearest domain holds."""
-    hard, wants = task.limit.tier is not None, task.least or 1
     anywhere = Scope(limit=task.limit, within=index.root)
+    return _verdict(index, task, anywhere, nearest, holds, ties)
+
+
+def _verdict(
+    index: TreeIndex,
+    task: Task,
+    scope: Scope,
+    nearest: DomainId | None,
+    holds: int,
+    ties: tuple[DomainId, ...],
+) -> Verdict:
+    """A refusal for lack of room, with HyperNodes whose nodes no domain has for a fault."""
+    hard, wants = task.limit.tier is not None, task.least or 1
+    kind = index.kind_of(task.limit.tier) if hard else ""
+    groups = _in_groups(task) if hard else _in_partitions(task)
+    some = f"{holds} of {counted(wants, 'pod')}{groups}" if holds else f"{_any_of(wants)}{groups}"
+    names = in_ranges([nearest, *ties]) if nearest is not None else ""
+    asks = f"{a(kind or 'cluster')} with room for {counted(wants, 'pod')}{groups}"
+    if not hard:
+        text = f"the cluster has {'' if holds else 'no '}room for {some}"
+    elif scope.around is not None:
+        asks, kind = "", ""
+        more = "more pod" if wants == 1 else "more pods"
+        text = f"its running pods lie in {nearest}, which has room for {holds} of {wants} {more}"
+        if nearest is None:
+            text = f"its running pods lie in no common {index.kind_of(task.limit.tier)}"
+    elif holds:
+        text = f"the largest {kind} has room for {some} ({names})"
+    else:
+        text = f"no {kind} has room for {some}"
     return Verdict(
         code=Code.NO_FIT,
         reason=Reason.TOPOLOGY_DOES_NOT_FIT if hard else Reason.CAPACITY_DOES_NOT_FIT,
-        detail=_hard_text(index, task, anywhere, nearest, holds)
-        if hard
-        else f"the cluster holds {holds} of {wants}",
+        detail=text + (index.faults if hard else ""),
         missing=max(1, wants - holds),
         holds=holds,
         wants=wants,
         nearest=nearest,
+        asks=asks,
+        within=kind,
+        ties=ties if holds else (),
+        note=index.faults if hard else "",
     )
 
 
-def _hard_text(
-    index: TreeIndex, task: Task, scope: Scope, nearest: DomainId | None, holds: int
-) -> str:
-    """What the nearest domain holds, and HyperNodes whose nodes no domain has for a fault."""
-    return _nearest_text(index, task, scope, nearest, holds) + index.faults
+def _any_of(wants: int) -> str:
+    return "the pod" if wants == 1 else f"any of {wants} pods"
 
 
-def _nearest_text(
-    index: TreeIndex, task: Task, scope: Scope, nearest: DomainId | None, holds: int
-) -> str:
-    wants = task.least or 1
-    if scope.around is not None:
-        if nearest is None:
-            return f"pods already run in no common domain of tier {task.limit.tier} or below"
-        return f"pods already run in {nearest}, which holds {holds} of {wants} more"
-    if nearest is None or holds == 0:
-        return (
-            f"no domain of tier {task.limit.tier} or below holds any of {wants}{_in_groups(task)}"
-        )
-    tier = index.tier[index.position[nearest]]
-    return f"largest free tier-{tier} domain {nearest} holds {holds} of {wants}{_in_groups(task)}"
+def a(word: str) -> str:
+    """`a rack`, `an island`."""
+    return f"{'an' if word[:1] in 'aeiouAEIOU' else 'a'} {word}"
+
+
+def _in_partitions(task: Task) -> str:
+    """Whether some pods only count in whole groups."""
+    return " in whole partitions" if any(unit.tier is not None for unit in task.units) else ""
 
 
 def _in_groups(task: Task) -> str:
@@ -163,17 +200,20 @@ def _in_groups(task: Task) -> str:
 
 def _nearest(
     rows: Rows, task: Task, holding: "ClosestFit", scope: Scope
-) -> tuple[DomainId | None, int]:
-    """The allowed domain that holds most of the minimum; the lowest tier, then the name."""
+) -> tuple[DomainId | None, int, tuple[DomainId, ...]]:
+    """The allowed domain that holds most of the minimum; the lowest tier, then the name.
+
+    And of one shape those that hold as many.
+    """
     index = rows.index
     if scope.around is not None:
         top = top_of(index, scope.around, scope.limit)
         if top is None:
-            return None, 0
-        return index.domains[top].name, holding.pods(top)
+            return None, 0, ()
+        return index.domains[top].name, holding.pods(top), ()
     after = max((a for t, _, a in index.slices if t <= (task.limit.tier or 0)), default=0)
     if not after:
-        return None, 0
+        return None, 0, ()
     bound = holding.upper[:after]
     if scope.within != index.root:
         bound = np.where(index.under(scope.within)[:after], bound, -1)
@@ -185,7 +225,28 @@ def _nearest(
         holds = holding.pods(at)
         if holds > most or (holds == most and at < best):
             best, most = at, holds
-    return index.domains[best].name, most
+    ties: tuple[DomainId, ...] = ()
+    if holding.exact:
+        ties = tied(index, [int(one) for one in bound], best)
+    return index.domains[best].name, most, ties
+
+
+_TIES: Final = 8
+
+
+def tied(index: TreeIndex, holds: Sequence[int], best: int) -> tuple[DomainId, ...]:
+    """Further domains of the tier of the best one that hold as many, by position; a few of many."""
+    found: list[DomainId] = []
+    at, tier = best, index.domains[best].tier
+    while len(found) < _TIES:
+        try:
+            at = holds.index(holds[best], at + 1)
+        except ValueError:
+            break
+        if index.domains[at].tier != tier:
+            break
+        found.append(index.domains[at].name)
+    return tuple(found)
 
 
 class ClosestFit:
@@ -201,6 +262,7 @@ class ClosestFit:
                 anchor = None if unit.anchor in (None, NOWHERE) else unit.anchor
                 room = WholeGroups(rows.index, table, tier=unit.tier, size=unit.size, anchor=anchor)
             self.upper += np.minimum(room.sums, unit.least)
+        self.exact = len(task.units) == 1
         self._packer: Packer | None = None
         if len(task.units) > 1:
             budget = Budget(_MOST_ADDITIONS)

@@ -21,16 +21,21 @@ def node_class_problem(kind: NodeClass, shape: PodShape) -> str:
     labels = dict(kind.labels)
     for key, value in shape.selector:
         if labels.get(key) != value:
-            return f"label {key} is not {value}"
+            return label_problem(key, value)
     if shape.affinity and not any(
         all(matches(requirement, labels) for requirement in term) for term in shape.affinity
     ):
-        return "the node affinity does not match"
+        return "node affinity does not match"
     taint = tolerated(kind.taints, shape.tolerations)
     if taint is not None:
         return f"taint {taint.key} is not tolerated"
     taken = next((port for port in shape.ports if port in kind.ports), "")
     return f"host port {taken} is taken" if taken else ""
+
+
+def label_problem(key: str, value: str) -> str:
+    """What a node lacks for a selector."""
+    return f"no label {key}={value}"
 
 
 def is_device(resource: str) -> bool:

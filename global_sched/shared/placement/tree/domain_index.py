@@ -50,6 +50,7 @@ class TreeIndex:
     _under: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
     _below: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     _cuts: dict[int, "Cut"] = field(default_factory=dict)
+    _kinds: dict[int | None, str] = field(default_factory=dict)
     _parents_before: NDArray[np.int64] | None = None
     _levels: dict[int, "TierSlices"] = field(default_factory=dict)
     _flats: dict[int, bool] = field(default_factory=dict)
@@ -67,6 +68,14 @@ class TreeIndex:
     def tiers(self) -> tuple[int, ...]:
         """The tiers that exist, ascending."""
         return tuple(tier for tier, _, _ in self.slices)
+
+    def kind_of(self, tier: int | None) -> str:
+        """What domains of a tier are called: their tier's name, or `HyperNode of tier 1`."""
+        found = self._kinds.get(tier)
+        if found is None:
+            named = (one.tier_name for one in self.domains if one.tier == tier and one.tier_name)
+            found = self._kinds[tier] = next(named, f"HyperNode of tier {tier}")
+        return found
 
     def up_to(self, tier: int) -> int:
         """The position after the last domain of a tier or below; 0 where none is so low."""

@@ -15,7 +15,7 @@ QUIET = replace(POLICY, patience_seconds=0)
 TAINT = Taint(key="k", value="v", effect=Effect.NO_SCHEDULE)
 TAINTED = "the policy does not tolerate the cluster's taint k=v:NoSchedule"
 AFFINITY = "the policy does not select this cluster"
-FULL = "then still: no cluster has room for any of it: the cluster holds 0 of 1"
+FULL = "then still: waits for a cluster with room for 1 pod; no cluster has room for it now"
 
 
 def told(clusters, job, **fields):
@@ -65,7 +65,7 @@ def job(**fields):
         pytest.param(
             cluster("n", cpu=4),
             job(decision=decision(backoffs=[backoff("n", seconds=60)])),
-            "it could not place the workload; 60 s to go",
+            "the cluster could not place the workload; 60 s to go",
             id="it failed to place the job",
         ),
     ],

@@ -41,7 +41,8 @@ def test_pending():
 
     assert found is not None
     assert found.outcome.verdict.detail == (
-        "b is nearest: largest free tier-1 domain rack-0 holds 4 of 5"
+        "waits for a rack with room for 5 pods; the largest have room for 4 (rack-0 in b) and 3 "
+        "(rack-1 and rack-2 in a)"
     )
     assert [(c.cluster, c.verdict.reason.value) for c in found.outcome.clusters] == [
         ("a", "TopologyDoesNotFit"),
@@ -79,7 +80,9 @@ def test_a_member_of_a_group():
 
     assert found is not None
     assert found.outcome in run_cycle(world, POLICY, NOW).outcomes
-    assert found.outcome.verdict.detail == "c1 is nearest: the cluster holds 2 of 4"
+    assert found.outcome.verdict.detail == (
+        "waits for a cluster with room for 4 pods; the largest has room for 2 (c1)"
+    )
 
 
 def test_admitted():

@@ -4,7 +4,7 @@ import pytest
 
 from tests.played import ONE_NODE, remedies
 
-FULL = "then still: no cluster has room for any of it: the cluster holds 0 of 1"
+FULL = "then still: waits for a cluster with room for 1 pod; no cluster has room for it now"
 
 
 def classes(running, allowed):
@@ -63,7 +63,15 @@ world:
 
     there = "there is a PriorityClass gone (tried with 0)"
     assert remedies(text, "one") == [(there, True)]
-    assert remedies(text, "two") == [(f"{there}; {FULL}", False)]
+    assert remedies(text, "two") == [
+        (
+            (
+                f"{there}; then still: a pod of worker asks for cpu 2, and no node of the "
+                "federation has as much: the largest has 1 (in m)"
+            ),
+            False,
+        )
+    ]
 
 
 def test_open_queues_are_tried_first():

@@ -10,10 +10,10 @@ from tests.played import behind_patience, explained
 from tests.towns import Member, Town
 
 NOTHING = (
-    "nothing else of lower priority runs in its queue, and no other queue that holds more than it "
-    "deserves gives to it"
+    "nothing else of lower priority runs in its queue, and there is nothing that it may reclaim "
+    "from queues beyond their deserved share"
 )
-NOBODY = f"nobody may leave for it: {NOTHING.replace('nothing else', 'nothing')}"
+NOBODY = f"no victims: {NOTHING.replace('nothing else', 'nothing')}"
 
 
 def world(queues, running, asks=1):
@@ -73,9 +73,7 @@ RECLAIM = "{name: a, deserved: {cpu: 1}}, {name: b, deserved: {cpu: 0}"
 )
 def test_who_is_protected_by_what(queues, running, want):
     """Those that would have to leave otherwise are counted, by what protects them."""
-    assert explained(world(queues, running), "j").no_victims == (
-        f"nobody may leave for it: {want}; {NOTHING}"
-    )
+    assert explained(world(queues, running), "j").no_victims == (f"no victims: {want}; {NOTHING}")
 
 
 def test_what_a_queue_is_guaranteed():
@@ -97,8 +95,8 @@ def test_too_few_that_may_leave():
     text = text.replace(PLAIN, KEPT, 1)
 
     assert explained(text, "j").no_victims == (
-        "no allowed domain would hold it even without the 1 gang that may leave; 1 gang of queue a "
-        "is protected (preemptable: false)"
+        "no victims: no allowed domain has room for it without the 1 gang that may leave; 1 gang "
+        "of queue a is protected (preemptable: false)"
     )
 
 
@@ -122,7 +120,7 @@ def test_pods_that_no_report_locates():
     told = explain_workload(replace(world, running=(unseen,)), POLICY, town.now, "jobs/j")
 
     safe = "1 gang of queue q is protected (no report locates its pods yet)"
-    assert told.no_victims == f"nobody may leave for it: {safe}; {NOTHING}"
+    assert told.no_victims == f"no victims: {safe}; {NOTHING}"
 
 
 LENT = """\

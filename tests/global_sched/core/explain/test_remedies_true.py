@@ -186,8 +186,8 @@ def test_what_has_to_be_put_right(job, queues, team, want):
             2,
             (
                 (
-                    "tenant team may have 3 waiting (now 1); then still: no cluster has room for "
-                    "any of it: the cluster holds 0 of 1"
+                    "tenant team may have 3 waiting (now 1); then still: waits for a "
+                    "cluster with room for 1 pod; no cluster has room for it now"
                 ),
                 False,
             ),

@@ -127,7 +127,7 @@ def test_one_that_had_to_leave_itself():
         pytest.param(
             workload("j", cpu=1, pods=5, queue="q", priority=9),
             {},
-            "no allowed domain would hold it even without the 1 gang that may leave",
+            "no victims: no allowed domain has room for it without the 1 gang that may leave",
             id="more than the clusters have",
         ),
     ],
@@ -217,8 +217,8 @@ def groups(count):
         pytest.param(
             workload("j", cpu=1, pods=2, queue="q"),
             gang(pod_set(pods=4, cpu=1)),
-            "nobody may leave for it: nothing of lower priority runs in its queue, and no other "
-            "queue that holds more than it deserves gives to it",
+            "no victims: nothing of lower priority runs in its queue, and there is nothing that "
+            "it may reclaim from queues beyond their deserved share",
             id="a larger minimum, and nobody of lower priority",
         ),
     ],
@@ -281,5 +281,5 @@ def test_growth_where_the_policy_allows_no_search():
 
     assert victims == [(2, True, "jobs/low", False)]
     assert why == (
-        "they stay: the Policy allows no search for those who could leave (searches_per_cycle is 0)"
+        "they stay: no victims are searched, since the Policy sets searches_per_cycle to 0"
     )

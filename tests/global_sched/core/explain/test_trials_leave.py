@@ -14,7 +14,11 @@ world:
   - {name: j, queue: a, created: 1, tasks: [{requests: {cpu: 1}}]}
 """
 TAINTED = "the policy does not tolerate the cluster's taint k=v:NoSchedule"
-FULL = "no cluster has room for any of it: the cluster holds 0 of 1"
+TOO_BIG = (
+    "a pod of worker asks for cpu 2, and no node of the federation has as much: "
+    "the largest has 1 (in m)"
+)
+FULL = "waits for a cluster with room for 1 pod; no cluster has room for it now"
 LEAVES = "1 gang of queue b (2 pods: default/r-job) leaves m"
 
 
@@ -56,7 +60,7 @@ def test_where_the_policy_allows_no_search():
 
     told = explained(text, "j")
 
-    none = "the Policy allows no search for those who could leave (searches_per_cycle is 0)"
+    none = "no victims are searched, since the Policy sets searches_per_cycle to 0"
     assert told.outcome.verdict.reason == "SearchDeferred"
     assert told.outcome.verdict.detail == (f"{FULL}; {none}")
     assert (len(told.victims), told.no_victims) == (1, f"they stay: {none}")
@@ -90,5 +94,5 @@ def test_a_limit_beside_what_is_set_aside():
         (f"queue a may hold 4 {raised}", True),
     ]
     assert remedies(two, "j") == [
-        (f"queue a may hold 5 {raised}; then still: {FULL}", False),
+        (f"queue a may hold 5 {raised}; then still: {TOO_BIG}", False),
     ]

@@ -203,13 +203,13 @@ MEMBERS = [
         pytest.param(
             spread(at_most(ClusterField.CLUSTER, 0, 5)),
             0,
-            "the policy wants 5 different clusters, 4 can take it",
+            "the policy's spreadConstraints want 5 different clusters, and 4 can take it",
             id="fewer clusters than the minimum",
         ),
         pytest.param(
             spread(at_most(ClusterField.REGION, 0, 3)),
             0,
-            "the policy wants 3 different regions, 2 can take it",
+            "the policy's spreadConstraints want 3 different regions, and 2 can take it",
             id="fewer regions than the minimum",
         ),
     ],
@@ -241,5 +241,5 @@ def test_a_gang_cannot_be_spread():
 
     assert (verdict.code.value, verdict.detail) == (
         "NEVER",
-        "the policy wants at least 2 clusters, and a gang runs whole in one",
+        "the policy's spreadConstraints want at least 2 clusters, and a gang runs whole in one",
     )

@@ -291,7 +291,11 @@ def test_reported(one, member, policy, want):
         pytest.param(
             demand(RING, scheduler="volcano"),
             cluster("c1", agent=False),
-            ("WAIT", "NoReport", "no report says who binds pods of scheduler volcano"),
+            (
+                "WAIT",
+                "NoReport",
+                "no report says whether a scheduler there binds pods with schedulerName volcano",
+            ),
             id="without a report nobody is known to bind",
         ),
     ],

@@ -51,13 +51,13 @@ PASS = ("FIT", "Fits", "")
         pytest.param(
             "backing_off",
             workload("a", decision=decision(backoffs=[backoff("c1", seconds=59, reason="no IB")])),
-            ("WAIT", "BackingOff", "it could not place the workload: no IB; 59 s to go"),
+            ("WAIT", "BackingOff", "the cluster could not place the workload: no IB; 59 s to go"),
             id="the back-off runs",
         ),
         pytest.param(
             "backing_off",
             workload("a", decision=decision(backoffs=[backoff("c1", seconds=1)])),
-            ("WAIT", "BackingOff", "it could not place the workload; 1 s to go"),
+            ("WAIT", "BackingOff", "the cluster could not place the workload; 1 s to go"),
             id="the agent gave no reason",
         ),
         pytest.param(
@@ -121,4 +121,7 @@ def test_summary_is_one_node():
     plan = run_cycle(world, Policy(allow_summary=True), NOW)
 
     assert [a.workload for a in plan.admissions] == ["jobs/a"]
-    assert plan.outcomes[1].verdict.detail == "c1 is nearest: the cluster holds 1 of 2"
+    assert (
+        plan.outcomes[1].verdict.detail
+        == "waits for a cluster with room for 2 pods; the largest has room for 1 (c1)"
+    )

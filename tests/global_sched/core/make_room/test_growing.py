@@ -100,7 +100,9 @@ def test_preemption_for_growth():
     assert claimed.id == before.id, "what was admitted is the same"
     assert claimed.grants == before.grants
     assert (claimed.claim.amounts, claimed.claim.first.cluster) == (TWO, "m")
-    assert outcome(plan, "high").detail.startswith("in place; 2 more pods wait: 1 gang leaves m")
+    assert outcome(plan, "high").detail.startswith(
+        "in place; 2 more pods wait: 1 gang is being evicted from m"
+    )
     # While they linger nothing else gets the room.
     found.add(workload("other", cpu=1, pods=1, queue="a"))
     plan = cycle(found)
@@ -230,7 +232,7 @@ def test_what_a_gang_needs_comes_whole():
 
     assert plan.empty(), "one node is free, and two are needed"
     assert outcome(plan, "grows").detail == (
-        "in place; 2 more pods wait: 2 more pods find no room beside the others"
+        "in place; 2 more pods wait: no room for 2 more pods where it runs"
     )
 
 

@@ -133,10 +133,12 @@ def test_reasons():
     assert reasons(plan) == {"jobs/a": "GroupDoesNotFit", "jobs/b": "CapacityDoesNotFit"}
     details = {o.workload: o.verdict.detail for o in plan.outcomes}
     assert details["jobs/a"] == (
-        "jobs/b of group g has no place: no cluster has room for any of it: "
-        "the cluster holds 0 of 1"
+        "group g is admitted all or none, and its binding jobs/b is refused: "
+        "waits for a cluster with room for 1 pod; no cluster has room for it now"
     )
-    assert alone.outcomes[0].verdict.detail == "not all 2 bindings of group g are there"
+    assert alone.outcomes[0].verdict.detail == (
+        "group g has 2 bindings, and not all of them exist yet"
+    )
 
 
 def test_quota_of_a_failed_group_is_free_again():

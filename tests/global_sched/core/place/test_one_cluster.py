@@ -55,10 +55,16 @@ def test_topology_chooses(pods, tier, want):
         pytest.param(
             5,
             1,
-            "b is nearest: largest free tier-1 domain rack-0 holds 4 of 5",
+            "waits for a rack with room for 5 pods; the largest have room for 4 (rack-0 in b) "
+            "and 3 (rack-0 to rack-2 in a)",
             id="the nearest cluster and domain, and by how much",
         ),
-        pytest.param(10, None, "a is nearest: the cluster holds 9 of 10", id="without a tree"),
+        pytest.param(
+            10,
+            None,
+            "waits for a cluster with room for 10 pods; the largest have room for 9 (a) and 4 (b)",
+            id="without a tree",
+        ),
     ],
 )
 def test_refusal_names_the_nearest(pods, tier, want):
@@ -67,7 +73,7 @@ def test_refusal_names_the_nearest(pods, tier, want):
 
     assert outcome.verdict.detail == want
     assert outcome.verdict.code.value == "NO_FIT"
-    assert outcome.nearest == want[0]
+    assert outcome.nearest == ("a" if tier is None else "b")
     assert [c.cluster for c in outcome.clusters] == ["a", "b"]
 
 
@@ -80,7 +86,7 @@ def test_never_on_summed_capacity():
 
     assert ids(plan.admissions) == ["j7-0", "j7-1", "j3-3"]
     assert plan.outcomes[2].verdict.detail == (
-        "no cluster has room for any of it: the cluster holds 0 of 1"
+        "waits for a cluster with room for 1 pod; no cluster has room for it now"
     )
 
 
@@ -255,7 +261,7 @@ def test_growth_beside_the_others():
         pytest.param(
             None,
             [A],
-            "in place; 1 more pod waits: 1 more pod finds no room beside the others",
+            "in place; 1 more pod waits: no room for 1 more pod where it runs",
             id="the rack is full",
         ),
         pytest.param(

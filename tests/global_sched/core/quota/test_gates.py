@@ -129,7 +129,7 @@ def test_the_oldest_may_wait_beside_a_limit():
     assert found.beyond_pending_limit == {jobs[0].key: 2}
     refused = found.refusal(jobs[0])
     assert refused.reason == Reason.TENANT_PENDING_LIMIT
-    assert refused.detail == "tenant t has 2 workloads waiting before it, and may have 2 in all"
+    assert refused.detail == "tenant t may have 2 pending, and it has 2 older pending workloads"
     assert found.refusal(jobs[1]) is None
 
 

@@ -262,5 +262,8 @@ def test_the_search_limit_is_no_refusal():
     assert not answer.proven
     assert answer.verdict.code == Code.WAIT
     assert answer.verdict.reason == Reason.TOPOLOGY_DOES_NOT_FIT
-    assert "not every way of placing these shapes was tried" in answer.verdict.detail
+    assert (
+        "it may fit: the search ended at the Policy's placement_search_limit"
+        in answer.verdict.detail
+    )
     assert isinstance(Space(world).place(wanted), Placed)

@@ -43,8 +43,12 @@ def hyper_node(name, tier, selector):
     ("fields", "want"),
     [
         pytest.param({"cpu": "0"}, "", id="a pod that asks for nothing is placed"),
-        pytest.param({"gpus": 9}, "the cluster holds 0 of 1", id="more devices than any node has"),
-        pytest.param({"cpu": "100k"}, "the cluster holds 0 of 1", id="more CPU than there is"),
+        pytest.param(
+            {"gpus": 9}, "the cluster has no room for the pod", id="more devices than any node has"
+        ),
+        pytest.param(
+            {"cpu": "100k"}, "the cluster has no room for the pod", id="more CPU than there is"
+        ),
     ],
 )
 def test_requests(fields, want):
@@ -84,7 +88,7 @@ def test_a_gang_of_a_hundred_thousand():
     placed, waits = decided(cache)
 
     assert placed == {"good"}
-    assert set(waits.values()) == {"the cluster holds 799 of 100000"}
+    assert set(waits.values()) == {"the cluster has room for 799 of 100000 pods"}
     assert len(waits) == 100_000
 
 

@@ -95,7 +95,7 @@ def test_a_pod_that_is_bound_already_counts_as_what_it_takes():
     bound = pod("bound", gpus=8, node="r0-0", spec=spec)
     cache = member(racks(1, 1), [bound, pod("new", gpus=1)])
 
-    assert reasons_of(round_of(cache)) == {"new": "the cluster holds 0 of 1"}
+    assert reasons_of(round_of(cache)) == {"new": "the cluster has no room for the pod"}
 
 
 def test_pods_of_another_scheduler_are_not_judged():

@@ -140,7 +140,7 @@ def test_room_of_a_gang_that_has_not_arrived_is_kept():
     round_ = round_of(cache)
 
     assert nodes_of(round_) == {}
-    assert reasons_of(round_)["free"].startswith("the cluster holds 0 of 1")
+    assert reasons_of(round_)["free"].startswith("the cluster has no room for the pod")
 
 
 def test_room_goes_by_the_leaders_order():

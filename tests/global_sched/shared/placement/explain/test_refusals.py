@@ -32,21 +32,26 @@ def refusal(world, wanted, **more):
     ("constraint", "want"),
     [
         pytest.param(
-            hard(1), "largest free tier-1 domain b holds 3 of 6", id="hard: the nearest domain"
+            hard(1),
+            "the largest HyperNode of tier 1 has room for 3 of 6 pods (b)",
+            id="hard: the nearest domain",
         ),
         pytest.param(
-            hard(2), "largest free tier-2 domain spine holds 5 of 6", id="hard, a wider domain"
+            hard(2),
+            "the largest HyperNode of tier 2 has room for 5 of 6 pods (spine)",
+            id="hard, a wider domain",
         ),
-        pytest.param(SOFT, "the cluster holds 5 of 6", id="soft: the cluster"),
-        pytest.param(None, "the cluster holds 5 of 6", id="no constraint: the cluster"),
+        pytest.param(SOFT, "the cluster has room for 5 of 6 pods", id="soft: the cluster"),
+        pytest.param(None, "the cluster has room for 5 of 6 pods", id="no constraint: the cluster"),
     ],
 )
 def test_no_room_now(constraint, want):
     """NO_FIT names how many of the minimum fit, and where."""
     verdict = refusal(racks(a=[1, 1], b=[1, 2]), workers(6, constraint=constraint))
 
-    holds = int(want.split(" holds ")[1].split()[0])
+    holds = int(want.split(" room for ")[1].split()[0])
     topological = constraint is not None and constraint.mode == "hard"
+    kind = want.split("largest ")[1].split(" has")[0] if topological else ""
     assert verdict == Verdict(
         code=Code.NO_FIT,
         reason=Reason.TOPOLOGY_DOES_NOT_FIT if topological else Reason.CAPACITY_DOES_NOT_FIT,
@@ -54,7 +59,9 @@ def test_no_room_now(constraint, want):
         missing=6 - holds,
         holds=holds,
         wants=6,
-        nearest=want.split()[4] if topological else None,
+        nearest=want.split("(")[1].rstrip(")") if topological else None,
+        asks=f"a {kind or 'cluster'} with room for 6 pods",
+        within=kind,
     )
 
 
@@ -113,13 +120,13 @@ def test_unknown_tier_of_a_partition():
         pytest.param(
             {"selector": (("kind", "z"),)},
             Code.NEVER,
-            "no node matches: label kind is not z",
+            "no node of this cluster can take the pod: no label kind=z; did you mean kind=a?",
             id="no node has the label",
         ),
         pytest.param(
             {"selector": (("zone", "1"),)},
             Code.WAIT,
-            "does not report label zone yet",
+            "the report of this cluster does not hold node label zone yet",
             id="a label that is not reported is unknown",
         ),
     ],
@@ -143,7 +150,7 @@ def test_a_resource_that_no_node_has():
     assert (verdict.code, verdict.reason, verdict.detail) == (
         Code.NEVER,
         Reason.NO_NODE_MATCHES,
-        "no node has gpu",
+        "no node of this cluster has gpu",
     )
 
 
@@ -179,7 +186,7 @@ def test_no_nodes_at_all():
     """An empty cluster has no room; nodes may come."""
     verdict = refusal(topology([], []), workers(1))
 
-    assert (verdict.code, verdict.detail) == (Code.NO_FIT, "the cluster holds 0 of 1")
+    assert (verdict.code, verdict.detail) == (Code.NO_FIT, "the cluster has no room for the pod")
 
 
 def test_as_many_as_fit_of_nothing():

@@ -124,7 +124,7 @@ def test_unproven_is_not_no_fit():
 
     assert verdict.code in (Code.WAIT, Code.NO_FIT)
     if verdict.code == Code.WAIT:
-        assert "not every way" in verdict.detail
+        assert "placement_search_limit" in verdict.detail
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_partition_refusal():
 
     assert (verdict.reason, verdict.detail) == (
         "TopologyDoesNotFit",
-        "the cluster holds 2 of 4 in whole partitions",
+        "the cluster has room for 2 of 4 pods in whole partitions",
     )
 
 

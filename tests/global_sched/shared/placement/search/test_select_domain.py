@@ -195,7 +195,7 @@ def test_a_tier_name_of_two_tiers_is_the_lower_one_of_its_tree():
         assert space.place(workers(2, constraint=hard(name="rack"))).domain == "q"
         refused = space.place(workers(10, constraint=hard(name="rack")))
         assert isinstance(refused, NotPlaced)
-        assert refused.verdict.detail == "largest free tier-3 domain q holds 9 of 10"
+        assert refused.verdict.detail == "the largest rack has room for 9 of 10 pods (q)"
 
 
 def test_a_tier_name_beside_pods_that_run():
