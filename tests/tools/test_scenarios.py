@@ -68,7 +68,7 @@ PAIR = (pod("p1"), pod("p2"))
     [
         pytest.param(unit_case(*PAIR, binds=2), True, "2 bound", id="a gang that fits is bound"),
         pytest.param(
-            unit_case(*PAIR, pod("p3"), binds=0), True, "holds 2 of 3",
+            unit_case(*PAIR, pod("p3"), binds=0), True, "room for 2 of 3 pods",
             id="one that does not fit stays unbound, and the reason is told",
         ),
         pytest.param(
@@ -205,7 +205,7 @@ TIER_1 = {"mode": "hard", "highestTierAllowed": 1}
                 jobNetworkTopology=TIER_1,
                 expect={"pendingAtLeast": 20},
             ),
-            True, "holds 6 of 20", id="pending for good, and the reason is on the binding",
+            True, "room for 6", id="pending for good, and the reason is on the binding",
         ),
         pytest.param(
             cluster_case(task=TASK, jobNetworkTopology=TIER_1, expect={"pendingAtLeast": 2}),
