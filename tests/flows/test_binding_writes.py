@@ -133,7 +133,7 @@ async def test_a_refusal_is_written_once(tmp_path):
     assert condition["reason"] == "Unschedulable"
     assert condition["message"].startswith("NO_FIT ")
     assert ", nearest m1: " in condition["message"]
-    assert "3 of 4" in condition["message"]
+    assert "the largest has room for 3 (rack-0 in m1)" in condition["message"]
     assert "schedulerObservedGeneration" not in refused["status"]
     assert "lastScheduledTime" not in refused["status"]
     assert plane.writes["patch resourcebindings/status"] == 0
