@@ -35,9 +35,9 @@ async def test_numbers_that_changed_are_told_within_a_minute(tmp_path):
             await asyncio.sleep(MINUTE)
             later = text(await plane.binding("train-job"))
 
-    assert "3 of 4" in first
+    assert "has room for 3 (" in first
     assert soon == first
-    assert "2 of 4" in later
+    assert "has room for 2 (" in later
 
 
 @virtual_time
@@ -59,7 +59,7 @@ async def test_numbers_that_keep_changing_cost_a_write_a_minute(tmp_path):
             last = text(await plane.binding("train-job"))
 
     assert 8 <= during <= 10
-    assert "2 of 4" in last
+    assert "has room for 2 (" in last
 
 
 @virtual_time
@@ -105,7 +105,7 @@ async def test_a_reason_that_met_another_writer_is_written_all_the_same(tmp_path
             found = await plane.until(is_refused, "train-job")
 
     assert len(plan.fired) == 1
-    assert "3 of 4" in text(found)
+    assert "has room for 3 (" in text(found)
 
 
 @virtual_time

@@ -50,7 +50,7 @@ async def test_own_and_others(tmp_path, capsys):
 
         await ask(world, "vision/wide", None)
         waiting = capsys.readouterr().out
-        assert "1 of 4" in waiting
+        assert "has room for 1 (" in waiting
         assert "hidden" not in waiting
         assert "language" not in waiting
 
