@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from global_sched.embedded.apiserver import ApiServer
 from global_sched.shared.api.federation import CapacityReport
 from global_sched.shared.api.names import execution_namespace
@@ -32,6 +30,7 @@ from global_sched.shared.kube.faults import FaultPlan, FaultyTransport
 from global_sched.shared.kube.transport import AiohttpTransport
 from member_agent.app import Agent
 from member_agent.settings import Settings
+from tests.definitions import crds
 from tests.member_agent.member import CLUSTER
 from tests.wire import Object, stripped
 
@@ -72,9 +71,9 @@ class World:
     def install(self, server: str) -> None:
         """The kinds that a server has."""
         words = ("volcano", "kubeflow") if server == "member" else ("global-sched",)
-        for path in sorted(CRDS.glob("*.yaml")):
-            if any(word in path.name for word in words):
-                self.servers[server].install_crd(yaml.safe_load(path.read_text()))
+        for word in words:
+            for crd in crds(f"*{word}*.yaml"):
+                self.servers[server].install_crd(crd)
 
     async def apply(self, objects: Iterable[Object]) -> None:
         """Create objects with their status; owners before what they own, so that uids are known."""

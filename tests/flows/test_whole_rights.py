@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
-import yaml
 
 from global_sched.embedded.members.racks import hyper_node
 from global_sched.shared.api import resource as kinds
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.names import DECISION
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.virtual_time import virtual_time
@@ -61,7 +61,7 @@ def granted():
     for file in FILES:
         account = "global-sched" if file.startswith("global-sched") else "member-agent"
         server = MEMBER if file.endswith(("member.yaml", "jobs/rbac.yaml")) else CONTROL
-        for obj in yaml.safe_load_all((DEPLOY / file).read_text()):
+        for obj in yaml_text.read_all((DEPLOY / file).read_text()):
             for rule in obj.get("rules") or ():
                 for group in rule["apiGroups"]:
                     for resource in rule["resources"]:
@@ -147,7 +147,7 @@ async def _work_of_all_kinds(world):
 
 async def _cluster_wide_objects(world):
     """PriorityClasses for all members, a Tenant, and a HyperNode that says nonsense."""
-    for policy in yaml.safe_load_all((DEPLOY / "policies/priority-classes.yaml").read_text()):
+    for policy in yaml_text.read_all((DEPLOY / "policies/priority-classes.yaml").read_text()):
         await world.apply(policy)
     label = {"federation.global-sched.io/propagate": "true"}
     await world.apply(

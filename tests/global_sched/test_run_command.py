@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 from global_sched.embedded.apiserver import ApiServer
+from tests.definitions import crds
 
 
 def run(*arguments, timeout=30):
@@ -95,8 +95,8 @@ async def test_sigterm_ends_it_cleanly(tmp_path):
     server = ApiServer()
     await server.start()
     try:
-        for path in sorted((Path(__file__).parents[2] / "crds").glob("*.yaml")):
-            server.install_crd(yaml.safe_load(path.read_text()))
+        for crd in crds():
+            server.install_crd(crd)
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",

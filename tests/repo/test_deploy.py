@@ -8,11 +8,11 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-import yaml
 
 from global_sched.embedded.access import DEPLOY
 from global_sched.settings import Settings as GlobalSettings
 from global_sched.settings import load_settings as load_global
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.names import GLOBAL_SCHEDULER, SYSTEM_NAMESPACE
 from member_agent.settings import load_settings as load_agent
 
@@ -37,7 +37,7 @@ SERVERS = {
 
 def objects(path):
     """The objects of a manifest."""
-    return [one for one in yaml.safe_load_all(path.read_text(encoding="utf-8")) if one]
+    return [one for one in yaml_text.read_all(path.read_text(encoding="utf-8")) if one]
 
 
 def only(path, kind):
@@ -51,7 +51,7 @@ def only(path, kind):
 )
 def test_a_base_names_what_is_there(path):
     """Every resource of a kustomization is a file or folder."""
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    found = yaml_text.read(path.read_text(encoding="utf-8"))
 
     assert found["kind"] == "Kustomization"
     assert [one for one in found["resources"] if not (path.parent / one).exists()] == []
@@ -62,7 +62,7 @@ def test_every_manifest_is_in_a_base():
     named = {
         (path.parent / one).resolve()
         for path in KUSTOMIZATIONS
-        for one in yaml.safe_load(path.read_text(encoding="utf-8"))["resources"]
+        for one in yaml_text.read(path.read_text(encoding="utf-8"))["resources"]
     }
     left_out = ("charts", "local", "kind", "optional", *PLACEHOLDERS)
     manifests = {
@@ -262,7 +262,7 @@ def test_rights_to_run_volcano_jobs_are_no_part_of_the_agents_own():
     """The agent runs no Jobs unless a setting says so, and what it needs for that is asked for."""
     rights = "member-agent/jobs/rbac.yaml"
     base = DEPLOY / "member-agent"
-    named = yaml.safe_load((base / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    named = yaml_text.read((base / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
     bound = {
         one["roleRef"]["name"]
         for name in named

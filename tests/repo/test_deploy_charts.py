@@ -1,8 +1,8 @@
 """Charts come from the manifests: what becomes an expression is there, or the maker complains."""
 
 import pytest
-import yaml
 
+from global_sched.shared.api import yaml_text
 from tools.charts import ROOT, ChartError, Template, render
 
 MANIFEST = """\
@@ -81,8 +81,8 @@ def test_charts_have_the_version_of_the_project():
         if line.startswith("version = ")
     )
     for chart in sorted((ROOT / "deploy/charts").iterdir()):
-        meta = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
-        values = yaml.safe_load((chart / "values.yaml").read_text(encoding="utf-8"))
+        meta = yaml_text.read((chart / "Chart.yaml").read_text(encoding="utf-8"))
+        values = yaml_text.read((chart / "values.yaml").read_text(encoding="utf-8"))
         assert meta["name"] == chart.name
         assert (meta["version"], meta["appVersion"]) == (version, version)
         assert values.get("image", {}).get("tag", version) == version

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.kinds.crds import CRD_KINDS
 from global_sched.shared.telemetry.metrics import SPECS
@@ -66,7 +66,7 @@ def test_every_declared_metric_is_set_somewhere():
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_manifests_are_objects(path):
     """Every document of a manifest has a kind; a scenario has its sentence."""
-    documents = [one for one in yaml.safe_load_all(path.read_text(encoding="utf-8")) if one]
+    documents = [one for one in yaml_text.read_all(path.read_text(encoding="utf-8")) if one]
 
     assert documents
     for one in documents:
@@ -76,7 +76,7 @@ def test_manifests_are_objects(path):
 def test_no_role_asks_for_secrets_or_everything():
     """Rights in deploy/ name what they are for: no wildcard, no secret, no proxy, no escalation."""
     for path in DEPLOYED:
-        for one in yaml.safe_load_all(path.read_text(encoding="utf-8")):
+        for one in yaml_text.read_all(path.read_text(encoding="utf-8")):
             for rule in (one or {}).get("rules") or []:
                 words = {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
                 assert not words & {"*", "secrets", "impersonate", "escalate", "bind"}, path

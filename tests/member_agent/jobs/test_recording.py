@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from global_sched.embedded.apiserver import ApiServer
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.resource import (
     CONFIGMAPS,
     NAMESPACES,
@@ -28,6 +28,7 @@ from global_sched.shared.kube.events import EventRecorder
 from global_sched.shared.kube.transport import AiohttpTransport
 from member_agent.jobs.controller import JobController
 from member_agent.jobs.status import FIRST_PHASE
+from tests.definitions import crds
 from tests.virtual_time import virtual_time
 
 ROOT = Path(__file__).parents[3]
@@ -38,7 +39,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 def recorded(kind: str, group: str) -> dict[str, dict[str, Any]]:
     """Recorded objects of a kind, by name."""
-    items = yaml.safe_load(RECORDED.read_text())["items"]
+    items = yaml_text.read(RECORDED.read_text())["items"]
     return {
         item["metadata"]["name"]: item
         for item in items
@@ -67,8 +68,8 @@ async def controlled():
     clock = LoopClock()
     server = ApiServer(clock=clock, seed=1)
     await server.start()
-    for crd in sorted((ROOT / "crds").glob("*.volcano.sh_*.yaml")):
-        server.install_crd(yaml.safe_load(crd.read_text()))
+    for crd in crds("*.volcano.sh_*.yaml"):
+        server.install_crd(crd)
     client = Client(AiohttpTransport(Connection.to(server.url, clock=clock)), clock=clock)
     await client.create(NAMESPACES, {"metadata": {"name": "team-a"}})
     await client.create(PRIORITY_CLASSES, {"metadata": {"name": "train-high"}, "value": 1000})

@@ -4,8 +4,6 @@ import asyncio
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import yaml
-
 from global_sched.embedded.apiserver import ApiServer
 from global_sched.shared.api.federation import CapacityReport, ReportWorkload
 from global_sched.shared.api.names import execution_namespace
@@ -21,6 +19,7 @@ from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.spec import Program
 from member_agent.report.build import Limits, Observation
 from member_agent.report.publish import Publisher
+from tests.definitions import crds
 from tests.virtual_time import virtual_time
 
 NAMESPACE = execution_namespace("m")
@@ -80,7 +79,7 @@ async def desk(faults=None):
     clock = LoopClock()
     server = ApiServer(clock=clock, seed=1)
     await server.start()
-    server.install_crd(yaml.safe_load(CRD.read_text()))
+    server.install_crd(*crds("*_capacityreports.yaml"))
     transport = AiohttpTransport(Connection.to(server.url, clock=clock))
     client = Client(FaultyTransport(transport, faults or FaultPlan(), clock=clock), clock=clock)
     await client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})

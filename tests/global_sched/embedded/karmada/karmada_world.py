@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from global_sched.embedded.apiserver.server import ApiServer
 from global_sched.embedded.karmada import Karmada, KarmadaOptions
 from global_sched.shared.api import resource as kinds
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.resource import CLUSTERS, NAMESPACES, Resource
 from global_sched.shared.api.schema import crd
 from global_sched.shared.clock import LoopClock
@@ -35,18 +34,18 @@ WRITES = ("create", "update", "patch", "delete", "deletecollection")
 def recorded(step: str, what: str) -> list[Obj]:
     """The objects of one file of the recording."""
     text = (DATA / step / f"{what}.yaml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)["items"] or []
+    return yaml_text.read(text)["items"] or []
 
 
 def recorded_clusters() -> list[Obj]:
     """The Cluster objects of the recording."""
-    return yaml.safe_load((DATA / "0-clusters.yaml").read_text(encoding="utf-8"))["items"]
+    return yaml_text.read((DATA / "0-clusters.yaml").read_text(encoding="utf-8"))["items"]
 
 
 def applied() -> list[Obj]:
     """What the user of the recording applied, in order."""
     text = (DATA / "0-applied.yaml").read_text(encoding="utf-8")
-    return [obj for obj in yaml.safe_load_all(text) if obj]
+    return [obj for obj in yaml_text.read_all(text) if obj]
 
 
 async def exists(client: Client, resource: Resource, name: str, namespace: str | None = None):

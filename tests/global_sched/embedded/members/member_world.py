@@ -6,8 +6,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from global_sched.embedded.apiserver import ApiServer
 from global_sched.embedded.members import Member, MemberOptions, NodePlan, rack_plan
 from global_sched.shared.api.resource import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
@@ -22,6 +20,7 @@ from global_sched.shared.kube.transport import (
     StreamResponse,
     Transport,
 )
+from tests import definitions
 
 ROOT = Path(__file__).parents[4]
 TEAM = "team-a"
@@ -101,8 +100,8 @@ async def member(
     clock = LoopClock()
     server = ApiServer(clock=clock, seed=1)
     await server.start()
-    for crd in sorted((ROOT / "crds").glob(crds)):
-        server.install_crd(yaml.safe_load(crd.read_text()))
+    for crd in definitions.crds(crds):
+        server.install_crd(crd)
     transport = AiohttpTransport(Connection.to(server.url, clock=clock))
     client = Client(LosingTransport(transport, loses), clock=clock)
     await client.create(NAMESPACES, {"metadata": {"name": TEAM}})

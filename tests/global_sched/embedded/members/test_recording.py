@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
 
 from global_sched.embedded.members.racks import NodePlan, node
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.resource import (
     BATCH_JOBS,
     DEPLOYMENTS,
@@ -31,7 +31,7 @@ PLAN = NodePlan(nodes=tuple(node(f"m1-{i}", labels={"type": "kwok"}) for i in ra
 
 def recorded(member_name: str, kind: str, name: str) -> dict[str, Any]:
     """One recorded object."""
-    items = yaml.safe_load((RECORDED / f"{member_name}-objects.yaml").read_text())["items"]
+    items = yaml_text.read((RECORDED / f"{member_name}-objects.yaml").read_text())["items"]
     return next(
         item
         for item in items
@@ -116,7 +116,7 @@ async def test_batch_job():
         pod = await first(one, PODS, "sweep-0-")
 
     assert normal(job["status"]) == normal(want["status"])
-    items = yaml.safe_load((RECORDED / "member1-objects.yaml").read_text())["items"]
+    items = yaml_text.read((RECORDED / "member1-objects.yaml").read_text())["items"]
     recorded_pod = next(i for i in items if i["metadata"]["name"].startswith("sweep-0-"))
     recorded_pod["metadata"].pop("name")
     pod["metadata"].pop("name")

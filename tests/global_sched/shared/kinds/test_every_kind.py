@@ -4,10 +4,10 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-import yaml
 
 from global_sched.embedded.access import DEPLOY
 from global_sched.embedded.members.member import OPTIONAL
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.pod_kinds import KNOWN
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.api.resource import VOLCANO_JOBS
@@ -191,7 +191,7 @@ def test_an_embedded_member_runs_it(kind):
 @pytest.mark.parametrize("kind", EVERY)
 def test_the_shipped_rights_know_it(kind, path):
     """The leader reads it, the agent annotates it, a tenant submits it."""
-    manifests = yaml.safe_load_all((DEPLOY / path).read_text(encoding="utf-8"))
+    manifests = yaml_text.read_all((DEPLOY / path).read_text(encoding="utf-8"))
     rules = [
         rule
         for one in manifests
