@@ -7,7 +7,7 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import DecisionId
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.workload import Workload, lacking
+from global_sched.shared.model.workload import Division, Workload, lacking
 
 
 def new_decision(
@@ -79,7 +79,8 @@ def _claimed(workload: Workload, at: Instant) -> Instant | None:
     old = workload.decision
     if old is None:
         return None
-    needed = not old.grants or needs_more(workload).entries
+    replicas = workload.demand.division != Division.WHOLE
+    needed = replicas or not old.grants or needs_more(workload).entries
     by_claim = old.claim is not None and old.claim.victims and needed
     if by_claim or old.evicted is not None:
         return at

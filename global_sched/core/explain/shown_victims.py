@@ -13,6 +13,7 @@ from global_sched.core.make_room.growing import ENDED_BY_LEAVING, claimable, who
 from global_sched.core.make_room.hold_window import rests, rests_until
 from global_sched.core.make_room.leaving import Unit
 from global_sched.core.make_room.patience import HEALED
+from global_sched.core.make_room.replicas import claims_replicas
 from global_sched.core.make_room.search import Found, Nothing
 from global_sched.core.offer import Offer
 from global_sched.core.order.ageing import priority_of
@@ -50,7 +51,8 @@ def victims_of(workload: Workload, cycle: Cycle) -> Shown:
     why = _not_by_leaving(offered.verdict, workload)
     if why:
         return (), why
-    if workload.demand.division != Division.WHOLE:
+    whole = workload.demand.division == Division.WHOLE
+    if not whole and not claims_replicas(workload, cycle.statement):
         return (), _WIDE
     found = cycle.claims.search(workload)
     if isinstance(found, Nothing):
@@ -89,7 +91,7 @@ def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
     verdict = offered.verdict
     if verdict.code != Code.NO_FIT or verdict.reason not in ENDED_BY_LEAVING:
         return (), _not_by_leaving(verdict, workload)
-    if not may_claim(workload):
+    if not may_claim(workload) and not claims_replicas(workload, statement):
         whole = workload.demand.division == Division.WHOLE
         return (), _PARTITIONS if whole else _WIDE
     asked = claimable(workload, statement)

@@ -18,6 +18,7 @@ from global_sched.core.make_room.evictions import (
 from global_sched.core.make_room.hold_window import rests
 from global_sched.core.make_room.holds import Held, give_back, hold
 from global_sched.core.make_room.patience import HEALED, Patience
+from global_sched.core.make_room.replicas import claims_replicas, find_replicas
 from global_sched.core.make_room.reservation import is_patient
 from global_sched.core.make_room.running_facts import lowest_running
 from global_sched.core.make_room.search import Found, Nothing, Search
@@ -165,7 +166,7 @@ class Claims:
         statement, workload = self._statement, held.workload
         mark = statement.mark()
         give_back(held, statement)
-        found = offer_for(workload, statement)
+        found = offer_for(workload, statement, held.claim.amounts if held.waves else None)
         if isinstance(found, Refusal) and (kept := self._patience.giving_way(workload, found)):
             found = self._patience.offer_without(kept, workload)
         if isinstance(found, Offer):
@@ -235,7 +236,8 @@ class Claims:
         """Whether a search could help at all; asked of every refusal, so it has to be cheap."""
         if refusal.verdict.code != Code.NO_FIT or refusal.verdict.reason not in HEALED:
             return False
-        if workload.demand.division != Division.WHOLE or workload.demand.gang is None:
+        whole = workload.demand.division == Division.WHOLE and workload.demand.gang is not None
+        if not whole and not claims_replicas(workload, self._statement):
             return False
         return self.may_leave_for(workload, self._least(workload))
 
@@ -272,6 +274,8 @@ class Claims:
 
     def search(self, workload: Workload) -> Found | Nothing:
         """Who would have to leave for it, as everything is now."""
+        if workload.demand.division != Division.WHOLE:
+            return find_replicas(workload, self.whole, self._statement)
         return Search(workload, *self.whole(), self._statement).run()
 
     def whole(self) -> tuple[AllRows, Mask]:

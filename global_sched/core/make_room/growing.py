@@ -2,8 +2,9 @@
 
 Growth after admission is a new request. What its edited template needs to run (its minimum, above
 what was admitted) may make others leave like any other request; the proof is that those pods fit
-beside the ones that it has, under its constraint. For surplus only surplus leaves, as far as its
-queue deserves it (`own_surplus`). The claim stands beside the grants in the decision annotation.
+beside the ones that it has, under its constraint. For surplus others leave as far as its
+queue deserves it (`own_surplus`). Of a Deployment or StatefulSet each replica is a request of its
+own (`replicas`). The claim stands beside the grants in the decision annotation.
 """
 
 from dataclasses import replace
@@ -13,19 +14,27 @@ from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.evictions import claim_of, evict, write_annotation
 from global_sched.core.make_room.grown_search import GrownSearch
 from global_sched.core.make_room.holds import Held, give_back
-from global_sched.core.make_room.own_surplus import deserved_part, find_surplus
+from global_sched.core.make_room.own_surplus import find_surplus
 from global_sched.core.make_room.patience import HEALED
+from global_sched.core.make_room.replicas import (
+    claims_replicas,
+    find_replicas,
+    grew_lately,
+    lacking_replicas,
+)
 from global_sched.core.make_room.search import Found, Nothing
 from global_sched.core.place.admission import try_growth
+from global_sched.core.quota.owed import owed_part
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep.running import Keeping, conclude, say
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Backoff, Decision
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.growth import growth_gang, may_claim, needs_more
+from global_sched.shared.model.growth import may_claim, needs_more
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
-from global_sched.shared.model.workload import Workload
+from global_sched.shared.model.workload import Division, Workload
 
 ENDED_BY_LEAVING = HEALED | {Reason.GROWTH_PENDING}
 """Refusals of growth that end when others leave."""
@@ -73,18 +82,20 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
     """What it waits for when others leave for it; None when nobody does."""
     workload, decision = keeping.now, keeping.now.decision
     assert decision is not None
-    if why.code != Code.NO_FIT or why.reason not in ENDED_BY_LEAVING or not may_claim(workload):
+    if why.code != Code.NO_FIT or why.reason not in ENDED_BY_LEAVING:
+        return None
+    replicas = claims_replicas(workload, statement)
+    if grew_lately(workload, statement) if replicas else not may_claim(workload):
         return None
     # What else has to be written about it goes first.
     unsaid = keeping.before.decision != decision or decision.pending != workload.lacking()
     if unsaid or keeping.before.forged or keeping.before.shrunk or not workload.placement_applied:
         return None
-    needed = bool(needs_more(workload).entries)
     asked = claimable(workload, statement)
-    amount = growth_gang(workload, asked).requests(asked)
-    if not asked.entries or not claims.may_leave_for(workload, amount):
+    surplus = not replicas and not needs_more(workload).entries
+    if not asked.entries or not claims.may_leave_for(workload, _least(workload, asked)):
         return None
-    if not claims.turns.take_for_growth(surplus=not needed):
+    if not claims.turns.take_for_growth(surplus=surplus):
         return None
     found = who_leaves(workload, asked, claims, statement)
     if isinstance(found, Nothing):
@@ -99,17 +110,34 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
 
 
 def claimable(workload: Workload, statement: Statement) -> Amounts:
-    """The pods for which others may leave: those its minimum lacks, else surplus it deserves."""
+    """The pods for which others may leave: those its minimum lacks, else surplus it deserves.
+
+    Of a Deployment or StatefulSet all replicas that it lacks: how many is found out by the search.
+    """
+    if claims_replicas(workload, statement):
+        return lacking_replicas(workload)
     lacks = needs_more(workload)
     if lacks.entries or not may_claim(workload):
         return lacks
-    return deserved_part(workload, statement)
+    gang = workload.demand.gang
+    assert gang is not None
+    return owed_part(workload.queue, gang, workload.lacking(), statement.ledger)
+
+
+def _least(workload: Workload, asked: Amounts) -> Resources:
+    """What the least of that asks for: all pods of a gang's growth, else one."""
+    gang = workload.demand.gang
+    assert gang is not None
+    whole = workload.demand.division == Division.WHOLE
+    return gang.requests(asked if whole else gang.first_of(asked))
 
 
 def who_leaves(
     workload: Workload, asked: Amounts, claims: Claims, statement: Statement
 ) -> Found | Nothing:
     """What leaves for those pods, or for fewer of them; as everything is now."""
+    if claims_replicas(workload, statement):
+        return find_replicas(workload, claims.whole, statement)
     if needs_more(workload).entries:
         return GrownSearch(workload, asked, claims, statement).run()
     return find_surplus(workload, asked, claims, statement)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from global_sched.core.make_room.all_rows import DomainRows
+from global_sched.core.make_room.all_rows import DomainRows, Mask
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.search import Search
 from global_sched.core.make_room.spots import Spot, spot_at
@@ -46,10 +46,10 @@ class GrownSearch(Search):
         lacks_quota = not self.rights.has_quota(grant.cluster)
         if lacks_quota and rooms.grow(at, gang, least, grant, minimum=least):
             return [Spot(cluster=grant.cluster)], 1
-        found = [spot_at(place) for place in self.around(self._gang)]
-        return found, len(found)
+        found, total = self.domains(self._gang)
+        return [spot_at(place) for place in found], total
 
-    def around(self, gang: Gang) -> list[DomainRows]:
+    def domains(self, gang: Gang, among: Mask | None = None) -> tuple[list[DomainRows], int]:  # noqa: ARG002 - all of its cluster
         """The domains around its pods that would hold this if all that may leave left."""
         decision = self._workload.decision
         assert decision is not None
@@ -60,7 +60,8 @@ class GrownSearch(Search):
         capacity = rooms.rooms[rooms.position[grant.cluster]].cluster.capacity
         assert capacity is not None
         inside = _around(capacity.topology, grant.domain)
-        return [one for one in found if one.domain in inside]
+        around = [one for one in found if one.domain in inside]
+        return around, len(around)
 
 
 def _around(topology: Topology, domain: DomainId | None) -> set[DomainId | None]:

@@ -10,13 +10,15 @@ from global_sched.core.statement import Statement
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.resources import PODS, Resources
-from global_sched.shared.model.workload import Workload
+from global_sched.shared.model.workload import Division, Workload
 
 
 def rests_until(workload: Workload, statement: Statement) -> Instant | None:
     """Until when it claims nothing, since it had to leave; None: it may."""
     decision = workload.decision
-    if decision is None or decision.evicted is None or decision.grants:
+    if decision is None or decision.evicted is None:
+        return None
+    if decision.grants and workload.demand.division == Division.WHOLE:
         return None
     until = Instant(decision.evicted + decision.hold(statement.policy.hold_seconds))
     return until if statement.now < until else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from global_sched.core.fit.standing import Case
-from global_sched.core.make_room.all_rows import AllRows, Mask
+from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask
 from global_sched.core.make_room.claim_text import no_victims
 from global_sched.core.make_room.leaving import Unit
 from global_sched.core.make_room.rights import Rights
@@ -157,11 +157,17 @@ class Search:
         opened = open_but_for_limits(case)
         roomy = ask.fitting(opened & ~case.allowed)
         spots = self._in_limits(roomy)
-        names = [room.cluster.name for room in rooms.rooms]
-        usable = {name for name, ok in zip(names, (opened & ~roomy).tolist(), strict=True) if ok}
-        allowed = np.array([part.cluster in usable for part in self.field.parts], dtype=np.bool_)
-        found, total = self.field.places(self._gang, self.may, allowed, PLACES)
+        found, total = self.domains(self._gang, ~roomy)
         return [*spots[:PLACES], *map(spot_at, found)], len(spots) + total
+
+    def domains(self, gang: Gang, among: Mask | None = None) -> tuple[list[DomainRows], int]:
+        """The cheapest domains that would hold this if all that may leave left; and how many do."""
+        usable = open_but_for_limits(self._statement.standings.case(self._workload))
+        usable = usable if among is None else usable & among
+        names = [room.cluster.name for room in self._statement.rooms.rooms]
+        there = {name for name, ok in zip(names, usable.tolist(), strict=True) if ok}
+        allowed = np.array([part.cluster in there for part in self.field.parts], dtype=np.bool_)
+        return self.field.places(gang, self.may, allowed, PLACES)
 
     def _in_limits(self, roomy: Mask) -> list[Spot]:
         """Clusters with room where only the queue's limits are in the way, the cheapest first."""
@@ -190,6 +196,32 @@ class Search:
             looked += choice.candidates
             if looked > MOST_LOOKED_AT:
                 break
+
+    # --- fewer pods ---------------------------------------------------------------------------
+
+    def fewer(self) -> Amounts:
+        """Fewer of the pods: as many as its victims make room for by count, else half."""
+        gang, asked = self._gang, self._gang.minimum_amounts()
+        singles = [gang.only(Amounts.of({one.name: 1})) for one in gang.pod_sets]
+        places = [place for one in singles for place in self.domains(one)[0][:PLACES]]
+        counts = [self._count(place) for place in places]
+        best = max(counts, key=lambda found: (found.pods(), found), default=Amounts())
+        if best.pods() < asked.pods():
+            return best
+        return Amounts.of({name: pods // 2 for name, pods in asked.entries})
+
+    def _count(self, place: DomainRows) -> Amounts:
+        """How many of the pods a domain would hold, pod set by pod set."""
+        mark = self._statement.mark()
+        choice = VictimChoice(self._gang, spot_at(place), self.may, self.rights, self.field)
+        choice.choose()
+        room, found = choice.room, Amounts()
+        self._statement.rollback(mark)
+        for pod_set in self._gang.pod_sets:
+            pods = min(pod_set.count, max(0, room[pod_set.shape]))
+            room[pod_set.shape] -= pods
+            found = found.plus(Amounts.of({pod_set.name: pods}))
+        return found
 
     # --- proof ----------------------------------------------------------------------------
 

@@ -89,19 +89,41 @@ def _unbound(workload: Workload) -> Refusal | None:
     return None
 
 
-def offer_for(workload: Workload, statement: Statement) -> Offer | Refusal:
-    """What a pending workload would get now."""
+def offer_for(
+    workload: Workload, statement: Statement, least: Amounts | None = None
+) -> Offer | Refusal:
+    """What a pending workload would get now (`least` at least)."""
     refusal = refused_before(workload, statement)
     if refusal is not None:
         return refusal
-    return OFFERS[division_of(workload.demand)](workload, statement)
+    return _at_least(OFFERS[division_of(workload.demand)], workload, statement, least)
 
 
 def _growth(workload: Workload, statement: Statement, least: Amounts | None) -> Offer | Refusal:
     offers = OFFERS[division_of(workload.demand)]
     if offers is offer_whole:
         return grow_whole(workload, statement, least)
-    return offers(workload, statement)
+    return _at_least(offers, workload, statement, least)
+
+
+def _at_least(
+    offers: Callable[[Workload, Statement], Offer | Refusal],
+    workload: Workload,
+    statement: Statement,
+    least: Amounts | None,
+) -> Offer | Refusal:
+    """The offer, refused where it is less than `least`: what room is kept for comes at once."""
+    if least is None:
+        return offers(workload, statement)
+    if offers is offer_divided:
+        found = offer_divided(workload, statement, least)
+    else:
+        found = offers(workload, statement)
+    if isinstance(found, Offer):
+        pods = sum(part.amounts().pods() for part in found.parts)
+        if pods < least.pods():
+            return Refusal(NO_ROOM_BESIDE)
+    return found
 
 
 def division_of(demand: Demand) -> Division:

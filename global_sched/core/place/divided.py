@@ -37,8 +37,12 @@ class ClusterShare:
     extra: int = 0
 
 
-def offer_divided(workload: Workload, statement: Statement) -> Offer | Refusal:
+def offer_divided(
+    workload: Workload, statement: Statement, least: Amounts | None = None
+) -> Offer | Refusal:
     """As many replicas as quota and the clusters allow, at least one more than there are now.
+
+    `least` are those for which others left: they wait for no sibling's turn.
 
     The first choice of clusters that holds all of them wins; else the one that holds most.
     """
@@ -48,7 +52,7 @@ def offer_divided(workload: Workload, statement: Statement) -> Offer | Refusal:
     case = standings.case(workload)
     if case.shared and standing.dead is not None:
         return standing.dead
-    wanted = _within_quota(workload, statement, gang)
+    wanted = _within_quota(workload, statement, gang, least or Amounts())
     if isinstance(wanted, Refusal):
         return wanted
     one = Amounts.of({gang.pod_sets[0].name: min(1, gang.pod_sets[0].count)})
@@ -79,7 +83,9 @@ def offer_divided(workload: Workload, statement: Statement) -> Offer | Refusal:
     return refused or standings.refusal(case, ask)
 
 
-def _within_quota(workload: Workload, statement: Statement, gang: Gang) -> Amounts | Refusal:
+def _within_quota(
+    workload: Workload, statement: Statement, gang: Gang, least: Amounts
+) -> Amounts | Refusal:
     """How many more replicas the capability, and at first fairness, allow: at least one."""
     bounds = statement.ledger.bounds(workload.queue, workload.tenant)
     asked = workload.lacking() if workload.decision is not None else gang.all_amounts()
@@ -90,9 +96,9 @@ def _within_quota(workload: Workload, statement: Statement, gang: Gang) -> Amoun
         assert refused is not None
         return Refusal(refused)
     if not workload.targets and wanted.pods() > 1:
-        one = Amounts.of({wanted.entries[0][0]: 1})
-        return statement.ledger.surplus.part(workload, one, wanted)
-    return statement.ledger.surplus.part_of_growth(workload, Amounts(), wanted)
+        one = Amounts.of({wanted.entries[0][0]: max(1, least.pods())})
+        return statement.ledger.surplus.part(workload, one.within(wanted), wanted)
+    return statement.ledger.surplus.part_of_growth(workload, least.within(wanted), wanted)
 
 
 def _shares(

@@ -1,6 +1,7 @@
 """Who leaves for a job that waits, as people are told, or why nobody: for every kind of job."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -91,21 +92,42 @@ def test_one_that_had_to_leave_itself():
     assert [one.text for one in remedies] == ["1 gang of queue q (2 pods: jobs/lowest) ends in n"]
 
 
+@pytest.mark.parametrize("division", [Division.DIVIDED, Division.DUPLICATED])
+@pytest.mark.parametrize("runs", [0, 2], ids=["its first replicas", "more of them"])
+def test_who_leaves_for_replicas(division, runs):
+    """A Deployment whose policy allows one cluster is told like a gang."""
+    found = town(workload("low", cpu=1, pods=4 - runs, queue="q"))
+    web = partial(workload, "web", cpu=1, queue="q", priority=9, division=division)
+    if runs:
+        found.run(web(pods=runs), policy=QUIET)
+        grown(found, "web", web(pods=4).demand.gang)
+    else:
+        found.add(web(pods=4))
+
+    assert shown(found, "web") == ([(4 - runs, True, "jobs/low", False)], "")
+
+
+@pytest.mark.parametrize("runs", [False, True], ids=["its first replicas", "more of them"])
+def test_nobody_leaves_for_what_several_clusters_share(runs):
+    """Each of two clusters gets all replicas: that takes free room only."""
+    found = Town([Member("m", [2]), Member("n", [2])], [Queue(name=QueueName("q"))])
+    web = partial(workload, "web", cpu=1, queue="q", priority=9, division=Division.DUPLICATED)
+    if runs:
+        found.run(web(pods=1), policy=QUIET)
+    for at in ("m", "n"):
+        low = workload(f"low-{at}", cpu=1, pods=1 if runs else 2, queue="q", clusters=[at])
+        found.run(low, policy=QUIET)
+    if runs:
+        grown(found, "web", web(pods=2).demand.gang)
+    else:
+        found.add(web(pods=2))
+
+    assert shown(found, "web") == ([], SHARED)
+
+
 @pytest.mark.parametrize(
     ("job", "queues", "want"),
     [
-        pytest.param(
-            workload("j", cpu=1, pods=2, queue="q", priority=9, division=Division.DIVIDED),
-            {},
-            SHARED,
-            id="divided over clusters",
-        ),
-        pytest.param(
-            workload("j", cpu=1, pods=2, queue="q", priority=9, division=Division.DUPLICATED),
-            {},
-            SHARED,
-            id="all replicas in every cluster",
-        ),
         pytest.param(
             workload("j", cpu=1, pods=2, queue="q", priority=9, group="g", group_size=1),
             {},
@@ -189,18 +211,6 @@ def groups(count):
 @pytest.mark.parametrize(
     ("job", "needs", "want"),
     [
-        pytest.param(
-            workload("j", cpu=1, pods=2, queue="q", priority=9, division=Division.DIVIDED),
-            gang(pod_set(pods=4, minimum=1, cpu=1)),
-            SHARED,
-            id="more replicas of a divided workload",
-        ),
-        pytest.param(
-            workload("j", cpu=1, pods=2, queue="q", priority=9, division=Division.DUPLICATED),
-            gang(pod_set(pods=4, cpu=1)),
-            SHARED,
-            id="more replicas in every cluster",
-        ),
         pytest.param(
             workload("j", needs=groups(1), queue="q", priority=9),
             groups(2),
