@@ -10,8 +10,9 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Occupant, Topology, Wanted
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
+from global_sched.shared.placement.bounded_cache import BoundedCache
 from global_sched.shared.placement.capacity.allocations import Allocations
-from global_sched.shared.placement.capacity.baseline import BASELINES
+from global_sched.shared.placement.capacity.baseline import BASELINES, MOST_GANGS
 from global_sched.shared.placement.capacity.cluster_counts import ClusterFitCounts
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.node_updates import NodeUpdates, all_free, per_tenant
@@ -57,7 +58,6 @@ class AnswerCache:
         self.asked: dict[Ask, tuple[Gang, Answer]] = {}
 
 
-_MOST_GANGS = 4096
 _MOST_MARKS = 64
 
 
@@ -95,12 +95,12 @@ class Space:
         self._allocations = Allocations(self._rows)
         self._cluster_counts = board_of(self._rows)
         self._tables = ShapeTables(self._rows, self._cluster_counts)
-        self._seen: dict[int, tuple[Gang, ShapeTable, int, Limit]] = {}
+        self._seen = BoundedCache[int, tuple[Gang, ShapeTable, int, Limit]](MOST_GANGS)
         self._small = is_small(self._rows)
         self._answers = AnswerCache()
         self._plain = self._answers.plain
         self._last_version = 0
-        self._marks: dict[int, tuple[int, AnswerCache]] = {}
+        self._marks = BoundedCache[int, tuple[int, AnswerCache]](_MOST_MARKS)
         self._free: tuple[int, Resources] | None = None
         self._node_updates: NodeUpdates | None = None
 
@@ -151,9 +151,7 @@ class Space:
             ask: Ask = (id(gang), None, None, None, (), None, (), False)
             known = (gang, self._lone(gang) or self._answer(gang, ask))
             if self.version == 0 and self._is_shareable(known[1]):
-                if len(shared) >= _MOST_GANGS:
-                    shared.clear()
-                shared[id(gang)] = known
+                shared.keep(id(gang), known)
         self._plain[id(gang)] = known
         return known[1]
 
@@ -267,9 +265,7 @@ class Space:
         if isinstance(task, Task):
             task = static_refusal(self._baseline, task) or task
         if plain:
-            if len(kept) >= _MOST_GANGS:
-                kept.clear()
-            kept[id(gang)] = (gang, task)
+            kept.keep(id(gang), (gang, task))
         return task
 
     def take(self, placed: Placed) -> None:
@@ -320,7 +316,7 @@ class Space:
         The Space then answers as one made anew. False where it has to be: nothing is changed then.
         """
         self._allocations.rollback(0)
-        self._marks = {}
+        self._marks.clear()
         if self._node_updates is None:
             self._node_updates = NodeUpdates(self._rows, self._allocations)
         done = self._baseline.named and self._node_updates.apply(changes)
@@ -338,9 +334,7 @@ class Space:
     def mark(self) -> int:
         """A point to roll back to."""
         point = self._allocations.mark()
-        if len(self._marks) >= _MOST_MARKS:
-            del self._marks[next(iter(self._marks))]
-        self._marks[point] = (self.version, self._answers)
+        self._marks.keep(point, (self.version, self._answers))
         return point
 
     def rollback(self, mark: int) -> None:
@@ -348,7 +342,8 @@ class Space:
         if mark >= self._allocations.mark():
             return
         self._allocations.rollback(mark)
-        self._marks = {point: kept for point, kept in self._marks.items() if point <= mark}
+        for point in [point for point in self._marks if point > mark]:
+            del self._marks[point]
         if mark not in self._marks:
             self._changed()
             return
@@ -382,12 +377,9 @@ class Space:
         table = self._tables.of(unit.key)
         found = glance(self._rows.index, table, unit.least, task.limit)
         if self.version == 0:
-            kept = self._baseline.glances
-            if len(kept) >= _MOST_GANGS:
-                kept.clear()
-            kept[id(gang)] = (gang, found)
+            self._baseline.glances.keep(id(gang), (gang, found))
         else:
-            self._seen[id(gang)] = (gang, table, unit.least, task.limit)
+            self._seen.keep(id(gang), (gang, table, unit.least, task.limit))
         return found
 
     def task(self, gang: Gang) -> Task | Verdict:

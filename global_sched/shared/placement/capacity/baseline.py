@@ -12,6 +12,7 @@ from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import NodeClass, Occupant, Topology
+from global_sched.shared.placement.bounded_cache import BoundedCache
 from global_sched.shared.placement.capacity.histogram import class_order
 from global_sched.shared.placement.request.compile import TableKey
 from global_sched.shared.placement.request.node_match import ShapesOnAxis
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from global_sched.shared.placement.request.compile import Task
     from global_sched.shared.placement.result import Glance, NotPlaced, Placed
 
+MOST_TABLES = 256
+"""Shapes of which a baseline, or a Space, keeps the counts."""
+MOST_GANGS = 4096
+"""Gangs of which a baseline keeps what they compile to, and its answers."""
 _MOST_NODES = 2**20
 """More alike nodes count as this many, so that sums over an absurd report fit 63 bits."""
 
@@ -121,13 +126,23 @@ class Baseline:
     """Whether every leaf is one node with a name."""
     rank: dict[int, int]
     """The place of each named leaf in the order of names."""
-    tables: dict[TableKey, BaseTable] = field(default_factory=dict)
-    base_counts: dict[object, NDArray[np.int64]] = field(default_factory=dict)
+    tables: BoundedCache[TableKey, BaseTable] = field(
+        default_factory=lambda: BoundedCache(MOST_TABLES)
+    )
+    base_counts: BoundedCache[object, NDArray[np.int64]] = field(
+        default_factory=lambda: BoundedCache(MOST_TABLES)
+    )
     """Per shape (as `FitCounts` keys it) the three counts of each domain at the start."""
-    tasks: dict[int, tuple[Gang, "Task | Verdict"]] = field(default_factory=dict)
+    tasks: BoundedCache[int, tuple[Gang, "Task | Verdict"]] = field(
+        default_factory=lambda: BoundedCache(MOST_GANGS)
+    )
     """What gangs compile to here, by identity."""
-    glances: dict[int, tuple[Gang, "Glance"]] = field(default_factory=dict)
-    answers: dict[int, tuple[Gang, "Placed | NotPlaced"]] = field(default_factory=dict)
+    glances: BoundedCache[int, tuple[Gang, "Glance"]] = field(
+        default_factory=lambda: BoundedCache(MOST_GANGS)
+    )
+    answers: BoundedCache[int, tuple[Gang, "Placed | NotPlaced"]] = field(
+        default_factory=lambda: BoundedCache(MOST_GANGS)
+    )
     """Answers in untouched room, by the gang's identity: unchanged clusters stay answered."""
     rooms: dict[tuple[PodShape, ...], NDArray[np.int64]] = field(default_factory=dict)
     """Pods of each shape of the latest mix that fit at the start, each alone."""

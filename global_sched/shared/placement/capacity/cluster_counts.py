@@ -67,19 +67,10 @@ class ClusterFitCounts:
 
     def follow(self) -> None:
         """Bring all sums up to date with the rows."""
-        log, skips = self._rows.log, self._rows.skips
-        at, end = self._seen, len(log)
-        if at == end:
+        end = len(self._rows.log)
+        if self._seen == end:
             return
-        net: dict[int, int] = {}
-        while at < end:
-            after = skips.get(at)
-            if after is not None:
-                at = after
-                continue
-            row, change = log[at]
-            at += 1
-            net[row] = net.get(row, 0) + change
+        net = self._rows.changes_since(self._seen)
         self._seen = end
         # The last one first: what is gained and lost in a domain is then mostly one subtraction.
         changed = [(row, change) for row, change in reversed(net.items()) if change]

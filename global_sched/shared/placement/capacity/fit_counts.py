@@ -69,7 +69,6 @@ _FEW_NODES = 4
 _FEW_CLUSTERS = 4
 """So many clusters are counted one by one; more of them in one array."""
 _MOST_KNOWN = 4096
-_MOST_KEPT = 256
 _MOST_CELLS = 2**21
 
 Ints = NDArray[np.int64]
@@ -311,7 +310,9 @@ class FitCounts:
             layout = row_layout((self.baselines[i],), (self.kinds[i],), (self._onto[i],))
             for at, key in enumerate(keys, first):
                 fresh[i, at] = self._sums(slice(at, at + 1), layout)[:, :, 0]
-                _keep(self.baselines[i], key, fresh[i, at])  # which may forget another one of these
+                self.baselines[i].base_counts.keep(
+                    key, fresh[i, at]
+                )  # which may forget another one of these
         for at, key in enumerate(keys, first):
             parts = [
                 fresh[i, at] if (i, at) in fresh else baseline.base_counts[key]
@@ -330,7 +331,7 @@ class FitCounts:
             for i, baseline in enumerate(self.baselines):
                 here = sums[self.first[i] : self.first[i + 1]]
                 for at, key in enumerate(block):
-                    _keep(baseline, key, here[:, :, at].copy())
+                    baseline.base_counts.keep(key, here[:, :, at].copy())
 
     def _sums(self, places: slice, layout: RowLayout) -> Ints:
         counts = self._counts(places, layout.free, layout.kinds)
@@ -388,9 +389,3 @@ def _onto(own: tuple[str, ...], axis: tuple[str, ...]) -> list[int] | None:
         return None
     position = {name: at for at, name in enumerate(own)}
     return [position.get(name, -1) for name in axis]
-
-
-def _keep(baseline: Baseline, key: _Key, sums: Ints) -> None:
-    if len(baseline.base_counts) >= _MOST_KEPT and key not in baseline.base_counts:
-        del baseline.base_counts[next(iter(baseline.base_counts))]
-    baseline.base_counts[key] = sums

@@ -4,6 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.topology import Wanted
@@ -52,6 +53,8 @@ class Rows:
         self._steps: dict[tuple[int, Request, int, tuple[str, ...]], int] = {}
         self._known: dict[int, tuple[SortKey, int]] = {}
         self._trail: list[tuple[int, int, int]] = []
+        self._own_free: NDArray[np.float64] | None = None
+        self._own_free_at = 0
 
     def key(self, row: int) -> SortKey:
         """What orders the row in its domain."""
@@ -168,6 +171,39 @@ class Rows:
             self._renewed[free] = self._renewed.get(free, 0) + sign
             for (device, beside), found in self._balances.items():
                 _weigh(found, free, sign, (device, beside))
+
+    def own_free(self) -> NDArray[np.float64]:
+        """What is free now on each domain's own nodes, by (domain, axis); kept in step."""
+        if self._own_free is None:
+            baseline = self.baseline
+            axes = len(baseline.topology.axis)
+            self._own_free = np.zeros((self.index.root + 1, axes), dtype=np.float64)
+            free = baseline.matrix * baseline.sizes[:, None].astype(np.float64)
+            np.add.at(self._own_free, baseline.places, free)
+        for row, change in self.changes_since(self._own_free_at).items():
+            if change:
+                free = np.array(self.free[row], dtype=np.float64)
+                self._own_free[self.domain[row]] += free * change
+        self._own_free_at = len(self.log)
+        return self._own_free
+
+    def changes_since(self, at: int) -> dict[int, int]:
+        """By row how many more nodes it has since an entry of the log, in the order of the log.
+
+        Stretches that cancel out are left out; other rows may come with a net change of 0.
+        """
+        log, skips = self.log, self.skips
+        net: dict[int, int] = {}
+        end = len(log)
+        while at < end:
+            after = skips.get(at)
+            if after is not None:
+                at = after
+                continue
+            row, change = log[at]
+            net[row] = net.get(row, 0) + change
+            at += 1
+        return net
 
     def balance(self, device: int, beside: int) -> tuple[float, float]:
         """What is free of a device over the cluster at first, and of another resource with it."""

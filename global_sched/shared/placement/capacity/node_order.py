@@ -49,18 +49,10 @@ class NodeOrder:
 
     def _follow(self) -> None:
         """Take out rows without nodes, and put in those that have some now."""
-        rows, at = self._rows, self._at
-        changed: set[int] = set()
-        while at < len(rows.log):
-            after = rows.skips.get(at)
-            if after is not None:
-                at = after
-                continue
-            row = rows.log[at][0]
-            if rows.domain[row] == self._domain:
-                changed.add(row)
-            at += 1
-        self._at = at
+        rows = self._rows
+        changes = rows.changes_since(self._at)
+        changed = [row for row in changes if rows.domain[row] == self._domain]
+        self._at = len(rows.log)
         gone = [row for row in changed if not rows.count[row] and row in self._rank]
         for row in gone:
             entry = (self._rank.pop(row), row)

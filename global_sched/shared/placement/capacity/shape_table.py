@@ -1,14 +1,14 @@
 """How many pods of one shape every node and every domain still hold."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import Occupant
-from global_sched.shared.placement.capacity.baseline import Baseline, BaseTable
+from global_sched.shared.placement.bounded_cache import BoundedCache
+from global_sched.shared.placement.capacity.baseline import MOST_TABLES, Baseline, BaseTable
 from global_sched.shared.placement.capacity.cluster_counts import ClusterFitCounts
 from global_sched.shared.placement.capacity.fit_counts import (
     MOST_SLACK,
@@ -22,14 +22,13 @@ from global_sched.shared.placement.capacity.scarcity import Scarcity
 from global_sched.shared.placement.request.compile import TableKey, Task
 from global_sched.shared.placement.sentinels import MOST_PODS_COUNTED
 
-_MOST_TABLES = 256
+_MOST_TASKS = 256
+"""Tasks of which a Space keeps the tables."""
 _FEW_ROWS = 64
 """So few rows are counted one by one as they are asked for."""
 
 _ASKED_OF_CPU = 0.7
 """Pods ask for about so much of the CPU that goes with their devices (openb's arrivals)."""
-
-V = TypeVar("V")
 
 
 class ShapeTable:
@@ -76,7 +75,7 @@ class ShapeTable:
         if base is None:
             base = self._build(baseline)
             if not self._binding:
-                keep(baseline.tables, key, base)
+                baseline.tables.keep(key, base)
         self._caps = base.caps
         if not self._mark:
             self._place = cluster_counts.add(self.shape)
@@ -183,19 +182,13 @@ class ShapeTable:
         if self._place is not None:
             self._cluster_counts.follow()
             return
-        log, skips = self._rows.log, self._rows.skips
-        at, end = self._at, len(log)
-        if at == end:
+        end = len(self._rows.log)
+        if self._at == end:
             return
         changes: dict[int, list[int]] = {}
-        while at < end:
-            after = skips.get(at)
-            if after is not None:
-                at = after
-                continue
-            row, nodes = log[at]
-            at += 1
-            self._change(changes, row, nodes)
+        for row, nodes in self._rows.changes_since(self._at).items():
+            if nodes:
+                self._change(changes, row, nodes)
         self._at = end
         chains = self._rows.index.chain
         for domain, change in changes.items():
@@ -297,13 +290,6 @@ def marks(shape: PodShape, pod_set: str) -> tuple[tuple[str, int], ...]:
     return (*counted, *((f"port {port}", 1) for port in shape.ports))
 
 
-def keep(tables: dict[TableKey, V], key: TableKey, table: V) -> None:
-    """Keep a table; the oldest goes when there are many, since shapes come from users."""
-    if len(tables) >= _MOST_TABLES:
-        del tables[next(iter(tables))]
-    tables[key] = table
-
-
 def _sums(baseline: Baseline, pods: NDArray[np.int64]) -> NDArray[np.int64]:
     """Pods per domain: own rows, then children into parents (positions ascend with the tier)."""
     sums = np.zeros(baseline.index.root + 1, dtype=np.int64)
@@ -314,16 +300,13 @@ def _sums(baseline: Baseline, pods: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(held, dtype=np.int64)
 
 
-_MOST_TASKS = 256
-
-
 class ShapeTables:
     """By shape, and by task for those who ask the same again: shapes are dear to compare."""
 
     def __init__(self, rows: Rows, cluster_counts: ClusterFitCounts) -> None:
         self._rows, self._cluster_counts = rows, cluster_counts
-        self._by_key: dict[TableKey, ShapeTable] = {}
-        self._by_task: dict[int, tuple[Task, list[ShapeTable]]] = {}
+        self._by_key = BoundedCache[TableKey, ShapeTable](MOST_TABLES)
+        self._by_task = BoundedCache[int, tuple[Task, list[ShapeTable]]](_MOST_TASKS)
         """By identity of the task, which is kept with them."""
 
     def of(self, key: TableKey) -> ShapeTable:
@@ -331,7 +314,7 @@ class ShapeTables:
         table = self._by_key.get(key)
         if table is None:
             table = ShapeTable(self._rows, key, self._cluster_counts)
-            keep(self._by_key, key, table)
+            self._by_key.keep(key, table)
         else:
             table.follow()
         return table
@@ -340,10 +323,8 @@ class ShapeTables:
         """The counts of a task's shapes, in step with the rows."""
         known = self._by_task.get(id(task))
         if known is None:
-            if len(self._by_task) >= _MOST_TASKS:
-                self._by_task.clear()
             tables = [self.of(unit.key) for unit in task.units]
-            known = self._by_task[id(task)] = (task, tables)
+            known = self._by_task.keep(id(task), (task, tables))
         for table in known[1]:
             table.follow()
         return known[1]

@@ -6,6 +6,7 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.pods import PodShape, matches, tolerated
 from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.topology import NodeClass
+from global_sched.shared.placement.bounded_cache import BoundedCache
 from global_sched.shared.placement.sentinels import MOST_PODS_COUNTED
 
 _PLAIN = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
@@ -58,7 +59,7 @@ def scarcity_key(tier: int, gang: Gang, amounts: Amounts) -> tuple[int, int, int
     return tier, -devices, -cpu, -memory
 
 
-_MOST_KEPT = 1024
+_MOST_SHAPES = 1024
 
 Request = tuple[tuple[int, int], ...]
 """What a pod asks for: (position on the axis, amount)."""
@@ -127,14 +128,11 @@ class ShapesOnAxis:
 
     def __init__(self, axis: tuple[str, ...], classes: tuple[NodeClass, ...]) -> None:
         self._axis, self._classes = axis, classes
-        self._known: dict[PodShape, ShapeOnAxis] = {}
+        self._known = BoundedCache[PodShape, ShapeOnAxis](_MOST_SHAPES)
 
     def of(self, shape: PodShape) -> ShapeOnAxis:
         """The shape there. The oldest go when there are many, since shapes come from users."""
         found = self._known.get(shape)
         if found is None:
-            found = shape_on(self._axis, self._classes, shape)
-            if len(self._known) >= _MOST_KEPT:
-                del self._known[next(iter(self._known))]
-            self._known[shape] = found
+            found = self._known.keep(shape, shape_on(self._axis, self._classes, shape))
         return found

@@ -12,13 +12,11 @@ Cost: O(rounds x leaves x vectors), at most 10**6 numbers. docs/design/0003, "Se
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from global_sched.shared.placement.capacity.domain_room import DomainRoom, Ints
-from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Unit
 from global_sched.shared.placement.tree.domain_index import TreeIndex
@@ -31,8 +29,6 @@ _LOOSE = 1e-6
 Floats = NDArray[np.float64]
 
 
-_KEPT: "WeakKeyDictionary[Rows, Totals]" = WeakKeyDictionary()
-
 Plan = list[tuple[int, tuple[int, ...]]]
 """(leaf, pods per unit), what saves most first: a placement to try."""
 
@@ -43,49 +39,6 @@ class LagrangianBound:
 
     costs: Ints
     plans: dict[int, Plan]
-
-
-class Totals:
-    """What is free on the nodes of each domain's own, kept in step with the rows."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = ref(rows)
-        baseline = rows.baseline
-        self.sums = np.zeros(
-            (baseline.index.root + 1, len(baseline.topology.axis)), dtype=np.float64
-        )
-        np.add.at(
-            self.sums, baseline.places, baseline.matrix * baseline.sizes[:, None].astype(np.float64)
-        )
-        self._at = 0
-
-    def follow(self) -> Floats:
-        """The sums as they are now."""
-        rows = self._rows()
-        assert rows is not None, "whoever asks has them"
-        net: dict[int, int] = {}
-        at, end = self._at, len(rows.log)
-        while at < end:
-            after = rows.skips.get(at)
-            if after is not None:
-                at = after
-                continue
-            row, change = rows.log[at]
-            net[row] = net.get(row, 0) + change
-            at += 1
-        self._at = end
-        for row, change in net.items():
-            if change:
-                self.sums[rows.domain[row]] += np.array(rows.free[row], dtype=np.float64) * change
-        return self.sums
-
-
-def totals_of(rows: Rows) -> Floats:
-    """What is free on the own nodes of each domain now; kept with the rows."""
-    known = _KEPT.get(rows)
-    if known is None:
-        known = _KEPT[rows] = Totals(rows)
-    return known.follow()
 
 
 def lagrangian_costs(

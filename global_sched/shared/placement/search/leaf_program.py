@@ -27,7 +27,7 @@ from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import NOWHERE, Task
 from global_sched.shared.placement.search.greedy import Greedy
-from global_sched.shared.placement.search.lagrangian_bound import Floats, Plan, totals_of
+from global_sched.shared.placement.search.lagrangian_bound import Floats, Plan
 from global_sched.shared.placement.search.node_packing import (
     Budget,
     NodePods,
@@ -319,7 +319,7 @@ def leaf_program_of(
     grid = _grid(wanted, steps)
     if grid is None or len(grid.vectors) < 2:
         return None
-    return LeafProgram(rows, fan, tier, task, tables, rooms, wanted, grid, totals_of(rows))
+    return LeafProgram(rows, fan, tier, task, tables, rooms, wanted, grid, rows.own_free())
 
 
 def _first_of(usable: Usable, most: int) -> tuple[Ints, Usable]:

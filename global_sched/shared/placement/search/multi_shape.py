@@ -24,7 +24,6 @@ from global_sched.shared.placement.search.lagrangian_bound import (
     LagrangianBound,
     Plan,
     lagrangian_costs,
-    totals_of,
 )
 from global_sched.shared.placement.search.leaf_program import (
     LeafProgram,
@@ -238,7 +237,7 @@ class MultiShapeSearch:
         if any(unit.family for unit in self.task.units):
             return None
         units = self.task.units
-        free = totals_of(self.rows)
+        free = self.rows.own_free()
         return lagrangian_costs(
             self.index, units, self.tables, rooms, wanted, free, candidates, target
         )

@@ -41,7 +41,7 @@ def test_each_is_worked_out_once():
     shapes = ShapesOnAxis(AXIS, (PLAIN,))
     first = shapes.of(shape(cpu=1))
     assert shapes.of(shape(cpu=1)) is first
-    with patch.object(module, "_MOST_KEPT", 1):
+    with patch.object(module, "_MOST_SHAPES", 1):
         shapes.of(shape(cpu=2))
     assert shapes.of(shape(cpu=1)) == first
     assert shapes.of(shape(cpu=1)) is not first
