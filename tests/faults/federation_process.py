@@ -15,9 +15,9 @@ from pathlib import Path
 
 from aiohttp import web
 
-from global_sched.embedded.apiserver.served import Served
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.server import ApiServer
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.storage import Record
 from global_sched.embedded.federation import Federation, MemberSpec
 from global_sched.embedded.members.racks import rack_plan
 from global_sched.shared.clock import SystemClock
@@ -59,7 +59,7 @@ def _say(line: str) -> None:
 def _writer(history, server, clock):
     nodes = set()
 
-    def write(served: Served, record: Record, gone: bool) -> None:
+    def write(served: ResourceInfo, record: Record, gone: bool) -> None:
         if served.plural not in PLURALS or served.group == "batch":
             return
         if served.plural == "nodes":

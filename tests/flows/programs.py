@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from global_sched.app import GlobalSched, assembled
-from global_sched.embedded.apiserver.served import Served
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.server import RequestRecord
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.storage import Record
 from global_sched.embedded.federation import Federation
 from global_sched.settings import Settings
 from global_sched.shared.clock import LoopClock
@@ -62,10 +62,10 @@ class Programs:
             server.on_request(self._recorder(server.name))
             server.on_commit(self._keeper(server.name))
 
-    def _keeper(self, server: str) -> Callable[[Served, Record, bool], None]:
+    def _keeper(self, server: str) -> Callable[[ResourceInfo, Record, bool], None]:
         """Keeps every state that the checker looks at; of a node only the first one."""
 
-        def keep(served: Served, record: Record, removed: bool) -> None:
+        def keep(served: ResourceInfo, record: Record, removed: bool) -> None:
             if served.plural not in PLURALS or served.group == "batch":
                 return
             if served.plural == "nodes":

@@ -4,16 +4,16 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.failures import Failure
-from global_sched.embedded.apiserver.store import encode
+from global_sched.embedded.apiserver.request_info import RequestInfo
+from global_sched.embedded.apiserver.status_error import StatusError
+from global_sched.embedded.apiserver.storage import encode
 
 JSON_TYPE: Final = "application/json"
 _JSON_HEADERS: Final = {"Content-Type": JSON_TYPE}
 
 
 def raw_response(
-    body: bytes, code: int = 200, call: Call | None = None, content_type: str = JSON_TYPE
+    body: bytes, code: int = 200, call: RequestInfo | None = None, content_type: str = JSON_TYPE
 ) -> web.Response:
     """Bytes of JSON as a response, with the call's warnings."""
     response = web.Response(
@@ -28,12 +28,12 @@ def raw_response(
     return response
 
 
-def json_response(obj: Any, code: int = 200, call: Call | None = None) -> web.Response:
+def json_response(obj: Any, code: int = 200, call: RequestInfo | None = None) -> web.Response:
     """An object as a response."""
     return raw_response(encode(obj), code, call)
 
 
-def failure_response(failure: Failure, call: Call | None) -> web.Response:
+def failure_response(failure: StatusError, call: RequestInfo | None) -> web.Response:
     """A refusal as a response."""
     response = json_response(failure.status(), failure.code, call)
     for name, value in failure.headers.items():

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from global_sched.embedded.apiserver.builtin_kinds import builtin_resources
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import Collection, Record, Store
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.storage import Collection, Record, Store
 from global_sched.shared.clock import Clock
 from global_sched.shared.model.instant import SECOND, Instant, format_instant, format_micro
 
@@ -20,20 +20,20 @@ class Registry:
     """The served resources, by group, version and plural."""
 
     def __init__(self) -> None:
-        self._served: dict[tuple[str, str, str], Served] = {}
+        self._served: dict[tuple[str, str, str], ResourceInfo] = {}
         self.revision = 0
         for served in builtin_resources():
             self._served[(served.group, served.version, served.plural)] = served
 
-    def find(self, group: str, version: str, plural: str) -> Served | None:
+    def find(self, group: str, version: str, plural: str) -> ResourceInfo | None:
         """The resource at a path, if it is served."""
         return self._served.get((group, version, plural))
 
-    def all(self) -> Iterable[Served]:
+    def all(self) -> Iterable[ResourceInfo]:
         """Every served resource."""
         return self._served.values()
 
-    def replace(self, group: str, plural: str, versions: Iterable[Served]) -> None:
+    def replace(self, group: str, plural: str, versions: Iterable[ResourceInfo]) -> None:
         """Serve exactly these versions of a resource."""
         for key in [k for k in self._served if k[0] == group and k[2] == plural]:
             del self._served[key]
@@ -41,14 +41,14 @@ class Registry:
             self._served[(served.group, served.version, served.plural)] = served
         self.revision += 1
 
-    def of_kind(self, group: str, version: str, kind: str) -> Served | None:
+    def of_kind(self, group: str, version: str, kind: str) -> ResourceInfo | None:
         """The resource of a kind."""
         for served in self._served.values():
             if (served.group, served.version, served.kind) == (group, version, kind):
                 return served
         return None
 
-    def of_collection(self, name: str) -> Served | None:
+    def of_collection(self, name: str) -> ResourceInfo | None:
         """A served version of a collection's resource."""
         for served in self._served.values():
             if served.collection == name and "list" in served.verbs:
@@ -65,7 +65,7 @@ class Backend:
         self.registry = Registry()
         # Seeded runs must repeat exactly; nothing here is a secret.
         self.random = random.Random(seed) if seed is not None else random.SystemRandom()  # noqa: S311
-        self.on_commit: list[Callable[[Served, Record, bool], None]] = []
+        self.on_commit: list[Callable[[ResourceInfo, Record, bool], None]] = []
         """Called with every new state of an object, at once; True: it was the last one."""
         self._second = -1
         self._second_text = ""
@@ -95,7 +95,7 @@ class Backend:
         """Five letters for a generated name."""
         return "".join(self.random.choice(_SUFFIX_LETTERS) for _ in range(5))
 
-    def collection(self, served: Served) -> Collection:
+    def collection(self, served: ResourceInfo) -> Collection:
         """The collection of a resource."""
         return self.store.collection(served.collection)
 
@@ -103,7 +103,7 @@ class Backend:
         """One record."""
         return self.store.collection(collection).records.get(key)
 
-    def commit(self, served: Served, key: str, obj: Obj) -> Record:
+    def commit(self, served: ResourceInfo, key: str, obj: Obj) -> Record:
         """Store a new state of an object under the next version."""
         version = self.store.next_version()
         obj["metadata"]["resourceVersion"] = str(version)
@@ -113,7 +113,7 @@ class Backend:
             told(served, record, False)
         return record
 
-    def remove(self, served: Served, key: str, obj: Obj) -> Record:
+    def remove(self, served: ResourceInfo, key: str, obj: Obj) -> Record:
         """Remove an object; `obj` is its last state."""
         version = self.store.next_version()
         obj["metadata"]["resourceVersion"] = str(version)
@@ -124,7 +124,7 @@ class Backend:
         return record
 
 
-def fields_of(served: Served, obj: Obj) -> dict[str, str]:
+def fields_of(served: ResourceInfo, obj: Obj) -> dict[str, str]:
     """The values which field selectors of a resource look at."""
     if not served.selectable:
         return _NO_FIELDS

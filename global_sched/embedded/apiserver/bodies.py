@@ -6,9 +6,9 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from global_sched.embedded.apiserver.failures import Failure, bad_request, unsupported_media
 from global_sched.embedded.apiserver.protobuf import MAGIC, ProtobufError, decode_object
-from global_sched.embedded.apiserver.store import decode
+from global_sched.embedded.apiserver.status_error import StatusError, bad_request, unsupported_media
+from global_sched.embedded.apiserver.storage import decode
 
 Json = Any
 Obj = dict[str, Any]
@@ -40,9 +40,9 @@ _Loader.add_implicit_resolver(
 )
 
 
-def too_large() -> Failure:
+def too_large() -> StatusError:
     """413: the body is over the limit."""
-    return Failure(
+    return StatusError(
         413,
         "RequestEntityTooLarge",
         f"Request entity too large: limit is {BODY_LIMIT}",
@@ -52,7 +52,7 @@ def too_large() -> Failure:
 def parse_json(body: bytes) -> Json:
     """JSON, with the depth that the decoder can hold.
 
-    Raises:  Failure (400) for anything else.
+    Raises:  StatusError (400) for anything else.
     """
     try:
         return decode(body)
@@ -68,7 +68,7 @@ _GO_NAMES: Final = {str: "string", bool: "bool", int: "number", float: "number",
 def parse_patch(body: bytes) -> Json:
     """The JSON of a patch.
 
-    Raises:  Failure (400) for anything else.
+    Raises:  StatusError (400) for anything else.
     """
     try:
         return decode(body)
@@ -80,7 +80,7 @@ def parse_patch(body: bytes) -> Json:
         raise bad_request(f"error decoding patch: {why}") from error
 
 
-def no_patch_object(patch: Json) -> Failure:
+def no_patch_object(patch: Json) -> StatusError:
     """400: a merge patch is an object, and this one is not."""
     found = _GO_NAMES.get(type(patch), "object")
     return bad_request(
@@ -92,7 +92,7 @@ def no_patch_object(patch: Json) -> Failure:
 def parse_yaml(body: bytes) -> Json:
     """YAML (or JSON, which most clients send as YAML).
 
-    Raises:  Failure (400) for anything else.
+    Raises:  StatusError (400) for anything else.
     """
     if body.lstrip()[:1] == b"{":
         return parse_json(body)
@@ -110,7 +110,7 @@ def media_type(content_type: str) -> str:
 def parse_object(body: bytes, content_type: str) -> Obj:
     """The object in a create or update request.
 
-    Raises:  Failure (400 or 415).
+    Raises:  StatusError (400 or 415).
     """
     kind = media_type(content_type)
     if kind in {"application/json", ""}:

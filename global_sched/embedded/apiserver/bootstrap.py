@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver.backend import Backend, key_of
 from global_sched.embedded.apiserver.normalizing import normalize
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.storage import Record
 
 Obj = dict[str, Any]
 

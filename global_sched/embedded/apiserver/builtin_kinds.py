@@ -4,7 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from global_sched.embedded.apiserver.go_types import shape_of
-from global_sched.embedded.apiserver.served import ALL_VERBS, ScalePaths, Served, Subresource
+from global_sched.embedded.apiserver.resource_info import (
+    ALL_VERBS,
+    ResourceInfo,
+    ScalePaths,
+    Subresource,
+)
 
 Obj = dict[str, Any]
 
@@ -196,7 +201,7 @@ def _package(group: str, version: str) -> str:
     return f"{short}/{version}"
 
 
-def _row(line: str) -> Served:
+def _row(line: str) -> ResourceInfo:
     mark = line[0] if line[0] in "-+!" else ""
     where, plural, kind, *words = line.lstrip("-+!").split()
     group, version = where.split("/")
@@ -216,7 +221,7 @@ def _row(line: str) -> Served:
     verbs: tuple[str, ...] = ("create",) if mark in {"+", "!"} else ALL_VERBS
     if kind == "Namespace":
         verbs = tuple(verb for verb in verbs if verb != "deletecollection")
-    return Served(
+    return ResourceInfo(
         group=group,
         version=version,
         plural=plural,
@@ -238,7 +243,7 @@ def _row(line: str) -> Served:
     )
 
 
-def builtin_resources() -> Iterator[Served]:
+def builtin_resources() -> Iterator[ResourceInfo]:
     """Every built-in resource."""
     for line in _ROWS.strip().splitlines():
         yield _row(line)

@@ -2,60 +2,60 @@
 
 from typing import Any
 
-from global_sched.embedded.apiserver import failures, field_errors
-from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.failures import Failure
-from global_sched.embedded.apiserver.kind_rules import rules_of
+from global_sched.embedded.apiserver import field_errors, status_error
 from global_sched.embedded.apiserver.normalizing import DecodeError, normalize
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import encode
-from global_sched.embedded.apiserver.structural import default, prune
+from global_sched.embedded.apiserver.request_info import RequestInfo
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.status_error import StatusError
+from global_sched.embedded.apiserver.storage import encode
+from global_sched.embedded.apiserver.strategies import rules_of
+from global_sched.embedded.apiserver.structural_schema import default, prune
 
 Obj = dict[str, Any]
 
 
-def _check_kind(call: Call, obj: Obj) -> None:
+def _check_kind(call: RequestInfo, obj: Obj) -> None:
     served = call.served
     kind, version = obj.get("kind"), obj.get("apiVersion")
     if served.custom:
         if not kind:
-            raise failures.bad_request("Object 'Kind' is missing in the body of the request")
+            raise status_error.bad_request("Object 'Kind' is missing in the body of the request")
         if version and version != served.api_version:
-            raise failures.bad_request(
+            raise status_error.bad_request(
                 f"the API version in the data ({version}) does not match the expected API version"
                 f" ({served.api_version})"
             )
         if kind != served.kind:
             name = str((obj.get("metadata") or {}).get("name") or "")
             cause = field_errors.invalid("kind", kind, f"must be {served.kind}")
-            raise failures.invalid(str(kind), served.group, name, [cause])
+            raise status_error.invalid(str(kind), served.group, name, [cause])
         return
     if version and version != served.api_version:
-        raise failures.bad_request(
+        raise status_error.bad_request(
             f"the API version in the data ({version}) does not match the expected API version"
             f" ({served.api_version})"
         )
     if kind and kind != served.kind:
-        raise failures.bad_request(
+        raise status_error.bad_request(
             f'{kind} in version "{served.version}" cannot be handled as a {served.kind}:'
             f" the kind in the data ({kind}) does not match the expected kind ({served.kind})"
         )
 
 
-def _unhandled(call: Call, body: Obj, why: str) -> Failure:
+def _unhandled(call: RequestInfo, body: Obj, why: str) -> StatusError:
     """What a body that does not fit is told; a patched object is told as the patch's fault."""
     served = call.served
     if call.verb == "patch" and "apply" not in call.content_type:
         cause = field_errors.invalid("patch", encode(body).decode(), why)
-        failure = failures.invalid("", "", "", [cause])
+        failure = status_error.invalid("", "", "", [cause])
         failure.details = {"causes": (failure.details or {})["causes"]}
         return failure
-    return failures.bad_request(
+    return status_error.bad_request(
         f'{served.kind} in version "{served.version}" cannot be handled as a {served.kind}: {why}'
     )
 
 
-def _tell_unknown(call: Call, body: Obj, unknown: list[str]) -> None:
+def _tell_unknown(call: RequestInfo, body: Obj, unknown: list[str]) -> None:
     if not unknown:
         return
     match call.field_validation:
@@ -68,10 +68,10 @@ def _tell_unknown(call: Call, body: Obj, unknown: list[str]) -> None:
             return
 
 
-def decode_object(call: Call, body: Obj, *, old: Obj | None = None) -> Obj:
+def decode_object(call: RequestInfo, body: Obj, *, old: Obj | None = None) -> Obj:
     """The object in a body.
 
-    Raises:  Failure for a wrong kind, a value that does not fit, or (Strict) an unknown field.
+    Raises:  StatusError for a wrong kind, a value that does not fit, or (Strict) an unknown field.
     """
     served = call.served
     _check_kind(call, body)
@@ -86,7 +86,7 @@ def decode_object(call: Call, body: Obj, *, old: Obj | None = None) -> Obj:
     return obj
 
 
-def _builtin(served: Served, body: Obj) -> tuple[Obj, list[str]]:
+def _builtin(served: ResourceInfo, body: Obj) -> tuple[Obj, list[str]]:
     obj, unknown = normalize(served.struct, body)
     obj = {"kind": served.kind, "apiVersion": served.api_version, **obj}
     obj.setdefault("metadata", {})
@@ -94,7 +94,7 @@ def _builtin(served: Served, body: Obj) -> tuple[Obj, list[str]]:
     return obj, unknown
 
 
-def _custom(served: Served, body: Obj, old: Obj | None = None) -> tuple[Obj, list[str]]:
+def _custom(served: ResourceInfo, body: Obj, old: Obj | None = None) -> tuple[Obj, list[str]]:
     unknown: list[str] = []
     meta = body.get("metadata") or {}
     if old is None or meta is not old["metadata"]:
@@ -107,35 +107,35 @@ def _custom(served: Served, body: Obj, old: Obj | None = None) -> tuple[Obj, lis
     return body, unknown
 
 
-def defaulted(served: Served, obj: Obj) -> Obj:
+def defaulted(served: ResourceInfo, obj: Obj) -> Obj:
     """An object that was merged from parts, decoded once more (nothing is reported)."""
     return (_custom(served, obj) if served.custom else _builtin(served, obj))[0]
 
 
-def check_applied(call: Call, config: Any) -> Obj:
+def check_applied(call: RequestInfo, config: Any) -> Obj:
     """An applied configuration: kind and metadata checked, unknown fields told; no defaults.
 
-    Raises:  Failure for a configuration that is none.
+    Raises:  StatusError for a configuration that is none.
     """
     if not isinstance(config, dict):
-        raise failures.bad_request("error decoding YAML: an object is needed")
+        raise status_error.bad_request("error decoding YAML: an object is needed")
     served = call.served
     if not config.get("kind") or not config.get("apiVersion"):
         missing = "Kind" if not config.get("kind") else "apiVersion"
-        raise failures.bad_request(f"Object '{missing}' is missing in the configuration")
+        raise status_error.bad_request(f"Object '{missing}' is missing in the configuration")
     _check_kind(call, config)
     meta = config.setdefault("metadata", {})
     if not isinstance(meta, dict):
         raise _unhandled(call, config, "json: cannot unmarshal into Go struct field .metadata")
     if meta.get("managedFields"):
-        raise failures.bad_request("metadata.managedFields must be nil")
+        raise status_error.bad_request("metadata.managedFields must be nil")
     name, namespace = meta.get("name"), meta.get("namespace")
     if name and name != call.name:
-        raise failures.bad_request(
+        raise status_error.bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({call.name})"
         )
     if namespace and served.namespaced and namespace != call.namespace:
-        raise failures.bad_request(
+        raise status_error.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     if served.custom:
@@ -150,7 +150,7 @@ def check_applied(call: Call, config: Any) -> Obj:
     return {"kind": served.kind, "apiVersion": served.api_version, **_named(full, config)}
 
 
-def _refuse_undeclared(call: Call, unknown: list[str]) -> None:
+def _refuse_undeclared(call: RequestInfo, unknown: list[str]) -> None:
     """An applied configuration names only what the schema has, at every level of validation."""
     if not unknown:
         return
@@ -158,7 +158,7 @@ def _refuse_undeclared(call: Call, unknown: list[str]) -> None:
     group = f"{served.group}/" if served.group else "/"
     told = [f".{path}: field not declared in schema" for path in sorted(unknown)]
     listed = told[0] if len(told) == 1 else "errors:\n  " + "\n  ".join(told)
-    raise Failure(
+    raise StatusError(
         500,
         "",
         f"failed to create typed patch object ({call.namespace}/{call.name};"

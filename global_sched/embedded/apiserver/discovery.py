@@ -9,10 +9,10 @@ from aiohttp import web
 
 from global_sched.embedded.apiserver.answers import json_response, raw_response
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.failures import NoSuchPath
 from global_sched.embedded.apiserver.openapi import OpenApi
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import encode
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.status_error import NoSuchPath
+from global_sched.embedded.apiserver.storage import encode
 from global_sched.embedded.apiserver.table_answers import rendering_of
 
 Obj = dict[str, Any]
@@ -21,12 +21,12 @@ _AGGREGATED: Final = "as=APIGroupDiscoveryList"
 _VERSION_ORDER: Final = {"v1": 0, "v2": 0}
 
 
-def _storage_hash(served: Served) -> str:
+def _storage_hash(served: ResourceInfo) -> str:
     text = f"{served.group}/{served.version}/{served.kind}".encode()
     return base64.b64encode(hashlib.sha512(text).digest()[:8]).decode()
 
 
-def _resource(served: Served) -> Iterator[Obj]:
+def _resource(served: ResourceInfo) -> Iterator[Obj]:
     """The rows of a resource and its subresources."""
     row: Obj = {
         "name": served.plural,
@@ -55,7 +55,7 @@ def _resource(served: Served) -> Iterator[Obj]:
         yield inner
 
 
-def _aggregated(served: Served) -> Obj:
+def _aggregated(served: ResourceInfo) -> Obj:
     # Built-in kinds leave the group and version of their own version out, custom ones do not.
     own = (served.group, served.version) if served.custom else ("", "")
     row: Obj = {
@@ -109,8 +109,8 @@ class Discovery:
             return len(parts) <= 2
         return parts[0] == "apis" and len(parts) <= 3
 
-    def _groups(self) -> dict[str, dict[str, list[Served]]]:
-        found: dict[str, dict[str, list[Served]]] = {}
+    def _groups(self) -> dict[str, dict[str, list[ResourceInfo]]]:
+        found: dict[str, dict[str, list[ResourceInfo]]] = {}
         for served in self.backend.registry.all():
             found.setdefault(served.group, {}).setdefault(served.version, []).append(served)
         for versions in found.values():
@@ -118,7 +118,7 @@ class Discovery:
                 resources.sort(key=lambda served: served.plural)
         return found
 
-    def _group(self, name: str, versions: dict[str, list[Served]]) -> Obj:
+    def _group(self, name: str, versions: dict[str, list[ResourceInfo]]) -> Obj:
         ordered = sorted(versions, key=_version_key)
         rows = [{"groupVersion": f"{name}/{v}", "version": v} for v in ordered]
         return {"name": name, "versions": rows, "preferredVersion": rows[0]}
@@ -134,7 +134,7 @@ class Discovery:
     def answer(self, request: web.BaseRequest) -> web.Response:
         """The answer for a path below /api or /apis.
 
-        Raises:  NoSuchPath for a group or version that is not served; Failure (406) where the
+        Raises:  NoSuchPath for a group or version that is not served; StatusError (406) where the
                  request accepts no JSON.
         """
         parts = request.path.strip("/").split("/")
@@ -159,7 +159,7 @@ class Discovery:
             raise NoSuchPath
         return self._resources(f"{parts[1]}/{parts[2]}", versions[parts[2]], core=False)
 
-    def _resources(self, name: str, resources: list[Served], *, core: bool) -> web.Response:
+    def _resources(self, name: str, resources: list[ResourceInfo], *, core: bool) -> web.Response:
         rows = [row for served in resources for row in _resource(served)]
         head: Obj = {"kind": "APIResourceList"}
         if not core:
@@ -167,7 +167,7 @@ class Discovery:
         return json_response({**head, "groupVersion": name, "resources": rows})
 
     def _top(
-        self, root: str, groups: dict[str, dict[str, list[Served]]], accept: str, host: str
+        self, root: str, groups: dict[str, dict[str, list[ResourceInfo]]], accept: str, host: str
     ) -> web.Response:
         mine = {name: v for name, v in groups.items() if (name == "") is (root == "api")}
         if _AGGREGATED in accept:
@@ -191,7 +191,7 @@ class Discovery:
         )
 
     def _aggregated_list(
-        self, groups: dict[str, dict[str, list[Served]]], accept: str
+        self, groups: dict[str, dict[str, list[ResourceInfo]]], accept: str
     ) -> web.Response:
         version = "v2" if "v=v2;" in accept or accept.endswith("v=v2") else "v2beta1"
         items = []

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from global_sched.embedded.apiserver.failures import Cause
+from global_sched.embedded.apiserver.status_error import Cause
 
 BLOCKING = frozenset(
     {

@@ -10,18 +10,18 @@ from typing import Any, Final
 
 import msgspec
 
-from global_sched.embedded.apiserver import failures, field_errors
+from global_sched.embedded.apiserver import field_errors, status_error
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.calls import Call, version_of
-from global_sched.embedded.apiserver.failures import Failure
+from global_sched.embedded.apiserver.request_info import RequestInfo, version_of
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.selectors import (
     RecordTest,
     field_test,
     label_test,
     record_test,
 )
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import Collection, Record
+from global_sched.embedded.apiserver.status_error import StatusError
+from global_sched.embedded.apiserver.storage import Collection, Record
 from global_sched.embedded.apiserver.versions import present
 
 _NAMES: Final = frozenset({"metadata.name", "metadata.namespace"})
@@ -44,10 +44,10 @@ class Page:
     remaining: int | None = None
 
 
-def selector_of(call: Call) -> RecordTest | None:
+def selector_of(call: RequestInfo) -> RecordTest | None:
     """The predicate of a request's selectors; None when everything matches.
 
-    Raises:  Failure (400) for selectors that are none.
+    Raises:  StatusError (400) for selectors that are none.
     """
     served = call.served
     labels = label_test(call.query.get("labelSelector", ""))
@@ -56,10 +56,10 @@ def selector_of(call: Call) -> RecordTest | None:
         return record_test(labels, None)
     known = _NAMES | served.selectable.keys()
 
-    def unsupported(path: str) -> Failure:
+    def unsupported(path: str) -> StatusError:
         if served.custom or served.selectable:
-            return failures.bad_request(f"field label not supported: {path}")
-        return failures.bad_request(
+            return status_error.bad_request(f"field label not supported: {path}")
+        return status_error.bad_request(
             f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
         )
 
@@ -77,19 +77,21 @@ def _parse_token(text: str) -> tuple[int, str]:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
         told = f"{bad}: illegal base64 data at input byte {_first_bad(text)}"
-        raise failures.bad_request(told) from error
+        raise status_error.bad_request(told) from error
     try:
         body = msgspec.json.decode(raw)
         version, start, form = int(body["rv"]), str(body["start"]), body["v"]
     except (ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
-        raise failures.bad_request(bad) from error
+        raise status_error.bad_request(bad) from error
     if form != "meta.k8s.io/v1":
-        raise failures.bad_request(f"{bad}: server does not recognize this encoded version {form}")
+        raise status_error.bad_request(
+            f"{bad}: server does not recognize this encoded version {form}"
+        )
     if version == 0:
         why = "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
-        raise failures.bad_request(f"{bad}: {why}")
+        raise status_error.bad_request(f"{bad}: {why}")
     if not start or "/../" in start + "/" or "/./" in start + "/":
-        raise failures.bad_request(f"{bad}: {start}")
+        raise status_error.bad_request(f"{bad}: {start}")
     return version, start
 
 
@@ -104,10 +106,10 @@ class Lister:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
 
-    def page(self, call: Call) -> Page:
+    def page(self, call: RequestInfo) -> Page:
         """The page that a request asks for.
 
-        Raises:  Failure for a version that is gone or not there yet, and for bad parameters.
+        Raises:  StatusError for a version that is gone or not there yet, and for bad parameters.
         """
         limit = call.integer("limit") or 0
         token = call.query.get("continue", "")
@@ -118,7 +120,7 @@ class Lister:
         collection = self.backend.collection(call.served)
         if token:
             if asked and asked != "0":
-                raise failures.bad_request(
+                raise status_error.bad_request(
                     "specifying resource version is not allowed when using continue"
                 )
             version, start = _parse_token(token)
@@ -129,17 +131,17 @@ class Lister:
         elif asked:
             number = version_of(asked)
             if number > version:
-                raise failures.too_large_version(number, version)
+                raise status_error.too_large_version(number, version)
             if match == "Exact" or (limit and not match):
                 version = number
         records = collection.at(version)
         if records is None:
-            raise failures.expired("The resourceVersion for the provided list is too old.")
+            raise status_error.expired("The resourceVersion for the provided list is too old.")
         return self._cut(call, records, collection, test, limit, version, "")
 
     def _continue(
         self,
-        call: Call,
+        call: RequestInfo,
         collection: Collection,
         test: RecordTest | None,
         limit: int,
@@ -152,14 +154,14 @@ class Lister:
         prefix = f"{call.namespace}/" if call.namespace else ""
         key = prefix + start.removeprefix("/").rstrip("\0")
         if records is None:
-            failure = failures.expired(_OLD_VERSION)
+            failure = status_error.expired(_OLD_VERSION)
             failure.metadata = {"continue": _token(-1, start)}
             raise failure
         return self._cut(call, records, collection, test, limit, version, key)
 
     def _cut(
         self,
-        call: Call,
+        call: RequestInfo,
         records: dict[str, Record],
         collection: Collection,
         test: RecordTest | None,
@@ -191,7 +193,7 @@ class Lister:
         return Page(records=chosen, version=version)
 
 
-def _check_options(call: Call, asked: str, match: str, token: str) -> None:
+def _check_options(call: RequestInfo, asked: str, match: str, token: str) -> None:
     """Refuse parameters of a list that exclude each other."""
     field = "resourceVersionMatch"
     causes = []
@@ -212,7 +214,7 @@ def _check_options(call: Call, asked: str, match: str, token: str) -> None:
         why = "sendInitialEvents is forbidden for list"
         causes.append(field_errors.forbidden("sendInitialEvents", why))
     if causes:
-        raise failures.invalid("ListOptions", "meta.k8s.io", "", causes)
+        raise status_error.invalid("ListOptions", "meta.k8s.io", "", causes)
 
 
 def list_meta(page: Page, *, custom: bool) -> dict[str, Any]:
@@ -226,7 +228,7 @@ def list_meta(page: Page, *, custom: bool) -> dict[str, Any]:
     return meta
 
 
-def items_of(served: Served) -> Callable[[Record], bytes]:
+def items_of(served: ResourceInfo) -> Callable[[Record], bytes]:
     """How the items of a list are written: built-in ones without kind and apiVersion."""
     if served.custom:
         return lambda record: present(served, record)
@@ -236,7 +238,7 @@ def items_of(served: Served) -> Callable[[Record], bytes]:
     return lambda record: b"{" + record.raw[cut:]
 
 
-def list_body(served: Served, page: Page) -> bytes:
+def list_body(served: ResourceInfo, page: Page) -> bytes:
     """The list as JSON, joined from the records' bytes."""
     item = items_of(served)
     return join_list(

@@ -11,10 +11,10 @@ from aiohttp import web
 
 from global_sched.embedded.apiserver.answers import json_response, raw_response
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.failures import NoSuchPath
 from global_sched.embedded.apiserver.go_types import GoField, struct_of
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import encode
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.status_error import NoSuchPath
+from global_sched.embedded.apiserver.storage import encode
 from global_sched.embedded.apiserver.table_answers import rendering_of
 
 Obj = dict[str, Any]
@@ -116,21 +116,21 @@ def _struct_schemas(name: str) -> dict[str, Obj]:
     return found
 
 
-def _gvk(served: Served) -> Obj:
+def _gvk(served: ResourceInfo) -> Obj:
     return {"group": served.group, "version": served.version, "kind": served.kind}
 
 
-def custom_name(served: Served) -> str:
+def custom_name(served: ResourceInfo) -> str:
     """The name of a custom kind's definition: the group's labels reversed."""
     reverse = ".".join(reversed(served.group.split(".")))
     return f"{reverse}.{served.version}.{served.kind}"
 
 
-def _kind_name(served: Served) -> str:
+def _kind_name(served: ResourceInfo) -> str:
     return definition_name(served.struct) if served.struct else custom_name(served)
 
 
-def _kind_schemas(served: Served) -> dict[str, Obj]:
+def _kind_schemas(served: ResourceInfo) -> dict[str, Obj]:
     head = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
     if served.struct:
         found = dict(_struct_schemas(served.struct))
@@ -167,7 +167,7 @@ def _parameters(names: tuple[str, ...]) -> list[Obj]:
     ]
 
 
-def _operation(served: Served, action: str, names: tuple[str, ...]) -> Obj:
+def _operation(served: ResourceInfo, action: str, names: tuple[str, ...]) -> Obj:
     reference = {"$ref": _REF + _kind_name(served)}
     content = {"application/json": {"schema": reference}}
     operation: Obj = {
@@ -182,7 +182,7 @@ def _operation(served: Served, action: str, names: tuple[str, ...]) -> Obj:
     return operation
 
 
-def _paths(served: Served) -> dict[str, Obj]:
+def _paths(served: ResourceInfo) -> dict[str, Obj]:
     root = f"/apis/{served.group}/{served.version}" if served.group else f"/api/{served.version}"
     base = f"{root}/namespaces/{{namespace}}" if served.namespaced else root
     collection = f"{base}/{served.plural}"
@@ -231,18 +231,18 @@ class OpenApi:
         self._revision = -1
         self._documents: dict[str, bytes] = {}
 
-    def _current(self) -> dict[str, list[Served]]:
+    def _current(self) -> dict[str, list[ResourceInfo]]:
         """The resources by `api/v1` or `apis/group/version`."""
         if self._revision != self.backend.registry.revision:
             self._documents.clear()
             self._revision = self.backend.registry.revision
-        found: dict[str, list[Served]] = {}
+        found: dict[str, list[ResourceInfo]] = {}
         for served in self.backend.registry.all():
             where = f"apis/{served.api_version}" if served.group else f"api/{served.version}"
             found.setdefault(where, []).append(served)
         return found
 
-    def _document(self, where: str, resources: list[Served]) -> bytes:
+    def _document(self, where: str, resources: list[ResourceInfo]) -> bytes:
         if where not in self._documents:
             schemas: dict[str, Obj] = {}
             paths: dict[str, Obj] = {}
@@ -259,7 +259,7 @@ class OpenApi:
             )
         return self._documents[where]
 
-    def _version_2(self, groups: dict[str, list[Served]]) -> bytes:
+    def _version_2(self, groups: dict[str, list[ResourceInfo]]) -> bytes:
         if "v2" not in self._documents:
             schemas: dict[str, Obj] = {}
             for resources in groups.values():
@@ -295,6 +295,6 @@ class OpenApi:
             raise NoSuchPath
         return raw_response(self._document(where, groups[where]))
 
-    def _entry(self, where: str, resources: list[Served]) -> Obj:
+    def _entry(self, where: str, resources: list[ResourceInfo]) -> Obj:
         digest = hashlib.sha256(self._document(where, resources)).hexdigest()[:32].upper()
         return {"serverRelativeURL": f"/openapi/v3/{where}?hash={digest}"}

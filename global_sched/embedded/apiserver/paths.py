@@ -5,7 +5,7 @@ from aiohttp import web
 from global_sched.embedded.apiserver.answers import json_response, text_response
 from global_sched.embedded.apiserver.backend import Backend
 from global_sched.embedded.apiserver.discovery import Discovery
-from global_sched.embedded.apiserver.failures import NoSuchPath
+from global_sched.embedded.apiserver.status_error import NoSuchPath
 
 VERSION = {
     "major": "1",

@@ -3,13 +3,13 @@
 from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
-from global_sched.embedded.apiserver.failures import Cause
-from global_sched.embedded.apiserver.meta_rules import (
+from global_sched.embedded.apiserver.metadata_validation import (
     label_causes,
     label_problems,
     subdomain_problems,
 )
 from global_sched.embedded.apiserver.quantity import QuantityError, value_of
+from global_sched.embedded.apiserver.status_error import Cause
 
 Obj = dict[str, Any]
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver.backend import Backend
 from global_sched.embedded.apiserver.identity import User
-from global_sched.embedded.apiserver.store import Collection, Event, Record
+from global_sched.embedded.apiserver.storage import Collection, Event, Record
 
 Obj = dict[str, Any]
 

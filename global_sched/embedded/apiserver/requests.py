@@ -1,24 +1,24 @@
-"""A path and method to a `Call`; paths that lead to no resource are not found."""
+"""A path and method to a `RequestInfo`; paths that lead to no resource are not found."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from global_sched.embedded.apiserver.backend import Registry
-from global_sched.embedded.apiserver.failures import (
-    Failure,
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.status_error import (
     NoSuchPath,
+    StatusError,
     bad_request,
     method_not_allowed,
     verb_not_supported,
 )
-from global_sched.embedded.apiserver.served import Served
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """What a path names."""
 
-    served: Served
+    served: ResourceInfo
     namespace: str
     name: str
     subresource: str
@@ -65,7 +65,7 @@ def parse_target(path: str, registry: Registry) -> Target:
 def verb_of(method: str, target: Target, *, watch: bool) -> str:
     """The verb of a request.
 
-    Raises:  Failure (405) for a method that the target does not take.
+    Raises:  StatusError (405) for a method that the target does not take.
     """
     served, named = target.served, bool(target.name)
     match method:
@@ -91,7 +91,7 @@ def verb_of(method: str, target: Target, *, watch: bool) -> str:
     return _check_name(verb, target)
 
 
-def _unknown_verb(served: Served, verb: str) -> Failure:
+def _unknown_verb(served: ResourceInfo, verb: str) -> StatusError:
     if served.custom:
         return verb_not_supported(verb, served.plural, served.group)
     return method_not_allowed()
@@ -109,9 +109,9 @@ def _check_name(verb: str, target: Target) -> str:
     return verb
 
 
-def _unnamed() -> Failure:
+def _unnamed() -> StatusError:
     return bad_request("name must be provided")
 
 
-def _unnamed_namespace() -> Failure:
+def _unnamed_namespace() -> StatusError:
     return bad_request("an empty namespace may not be set during creation")

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from global_sched.embedded.apiserver import failures
-from global_sched.embedded.apiserver.authn import Authenticator
+from global_sched.embedded.apiserver import status_error
+from global_sched.embedded.apiserver.authentication import Authenticator
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.calls import Call
 from global_sched.embedded.apiserver.identity import User
 from global_sched.embedded.apiserver.managed_fields import after_update, changes
 from global_sched.embedded.apiserver.normalizing import normalize
 from global_sched.embedded.apiserver.rbac import Attributes, Rbac
+from global_sched.embedded.apiserver.request_info import RequestInfo
 
 Obj = dict[str, Any]
 
@@ -20,7 +20,7 @@ def _attributes(spec: Obj) -> Attributes:
         return Attributes(verb=path.get("verb", ""), path=path.get("path", ""))
     wanted = spec.get("resourceAttributes")
     if not wanted:
-        raise failures.bad_request(
+        raise status_error.bad_request(
             "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         )
     return Attributes(
@@ -52,7 +52,7 @@ class Reviewer:
         self.rbac = rbac
         self.authenticator = authenticator
 
-    def review(self, call: Call, body: Obj) -> Obj:
+    def review(self, call: RequestInfo, body: Obj) -> Obj:
         """The review with its status."""
         served = call.served
         normalized = normalize(served.struct, body)[0]
@@ -72,10 +72,10 @@ class Reviewer:
             case "TokenReview":
                 obj["status"] = self._token(spec)
             case _:
-                raise failures.not_found(served.plural, served.group, "")
+                raise status_error.not_found(served.plural, served.group, "")
         return obj
 
-    def _own(self, call: Call, obj: Obj) -> None:
+    def _own(self, call: RequestInfo, obj: Obj) -> None:
         empty = normalize(call.served.struct, {})[0]
         changed, _ = changes(call.served.shape, empty, obj, frozenset({"status"}))
         entries = after_update(
@@ -104,7 +104,7 @@ class Reviewer:
 
     def _rules(self, user: User, namespace: str) -> Obj:
         if not namespace:
-            raise failures.bad_request("no namespace on request")
+            raise status_error.bad_request("no namespace on request")
         if user.master:
             every = ["*"]
             return {

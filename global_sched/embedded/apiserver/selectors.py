@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from global_sched.embedded.apiserver.failures import Failure, bad_request
 from global_sched.embedded.apiserver.field_errors import spell
-from global_sched.embedded.apiserver.meta_rules import LABEL_VALUE_WHY, qualified_problems
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.metadata_validation import LABEL_VALUE_WHY, qualified_problems
+from global_sched.embedded.apiserver.status_error import StatusError, bad_request
+from global_sched.embedded.apiserver.storage import Record
 
 Labels = Mapping[str, str]
 LabelTest = Callable[[Labels], bool]
@@ -149,7 +149,7 @@ def _beyond(value: str | None, sign: str, bound: int) -> bool:
 def label_test(text: str) -> LabelTest | None:
     """A predicate on labels; None when everything matches.
 
-    Raises:  Failure (400) for a text that is no selector.
+    Raises:  StatusError (400) for a text that is no selector.
     """
     try:
         tests = _Parser(text).requirements()
@@ -165,7 +165,7 @@ def label_test(text: str) -> LabelTest | None:
 def parse_fields(text: str) -> list[tuple[str, bool, str]]:
     """The terms of a field selector: path, whether it must be equal, value.
 
-    Raises:  Failure (400) for a term without an operator.
+    Raises:  StatusError (400) for a term without an operator.
     """
     terms: list[tuple[str, bool, str]] = []
     for part in text.split(","):
@@ -182,11 +182,11 @@ def parse_fields(text: str) -> list[tuple[str, bool, str]]:
 
 
 def field_test(
-    text: str, known: frozenset[str], unsupported: Callable[[str], Failure]
+    text: str, known: frozenset[str], unsupported: Callable[[str], StatusError]
 ) -> RecordTest | None:
     """A predicate on records; None when everything matches.
 
-    Raises:  Failure (400) for a field which the resource does not offer.
+    Raises:  StatusError (400) for a field which the resource does not offer.
     """
     terms = parse_fields(text)
     for path, _, _ in terms:

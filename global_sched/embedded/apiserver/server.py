@@ -14,22 +14,22 @@ from global_sched.embedded.apiserver.answers import (
     failure_response,
     text_response,
 )
-from global_sched.embedded.apiserver.authn import Authenticator
+from global_sched.embedded.apiserver.authentication import Authenticator
 from global_sched.embedded.apiserver.backend import Backend
 from global_sched.embedded.apiserver.bodies import BODY_LIMIT, too_large
 from global_sched.embedded.apiserver.bootstrap import bootstrap
-from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.collecting import Collector
-from global_sched.embedded.apiserver.crds import Definitions
-from global_sched.embedded.apiserver.failures import Failure, NoSuchPath
-from global_sched.embedded.apiserver.handling import Handler
+from global_sched.embedded.apiserver.crd_registration import Definitions
+from global_sched.embedded.apiserver.garbage_collector import Collector
+from global_sched.embedded.apiserver.handlers import Handler
 from global_sched.embedded.apiserver.identity import ADMIN, User
-from global_sched.embedded.apiserver.impersonating import acting_user
+from global_sched.embedded.apiserver.impersonation import acting_user
 from global_sched.embedded.apiserver.paths import Paths
-from global_sched.embedded.apiserver.persist import Persistence
+from global_sched.embedded.apiserver.request_info import RequestInfo
 from global_sched.embedded.apiserver.requests import parse_target, verb_of
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.sqlite_storage import Persistence
+from global_sched.embedded.apiserver.status_error import NoSuchPath, StatusError
+from global_sched.embedded.apiserver.storage import Record
 from global_sched.embedded.apiserver.tls import Tls
 from global_sched.shared.clock import Clock, SystemClock
 
@@ -98,7 +98,7 @@ class ApiServer:
         """Call back after every resource request."""
         self._log.append(callback)
 
-    def on_commit(self, callback: Callable[[Served, Record, bool], None]) -> None:
+    def on_commit(self, callback: Callable[[ResourceInfo, Record, bool], None]) -> None:
         """Call back with every state that an object ever has, also one of milliseconds.
 
         True: the object is gone after it. The callback must be quick and must not write.
@@ -167,7 +167,7 @@ class ApiServer:
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         path, _, query = request.raw_path.partition("?")
         code = 500
-        call: Call | None = None
+        call: RequestInfo | None = None
         try:
             sender = self._authenticator.user_of(request.headers.get("Authorization", ""))
             user = acting_user(sender, request.headers, self._handler.rbac)
@@ -187,7 +187,7 @@ class ApiServer:
         except NoSuchPath:
             code = 404
             return text_response("404 page not found\n", 404)
-        except Failure as failure:
+        except StatusError as failure:
             code = failure.code
             return failure_response(failure, call)
         except RecursionError:
@@ -200,13 +200,13 @@ class ApiServer:
 
     def _call(
         self, request: web.BaseRequest, path: str, user: User, query: Mapping[str, str]
-    ) -> Call:
+    ) -> RequestInfo:
         target = parse_target(path, self.backend.registry)
         watching = query.get("watch", "").lower() in {"true", "1"} if query else False
         verb = verb_of(request.method, target, watch=watching)
         headers = request.headers
         agent = headers.get("User-Agent", "").partition("/")[0].partition(" ")[0]
-        return Call(
+        return RequestInfo(
             method=request.method,
             verb=verb,
             served=target.served,
@@ -239,7 +239,7 @@ class ApiServer:
             chunks.append(chunk)
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
-    async def _watch(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+    async def _watch(self, request: web.BaseRequest, call: RequestInfo) -> web.StreamResponse:
         watch, content_type = self._handler.open_watch(call)
         response = web.StreamResponse(headers={"Content-Type": content_type})
         response.enable_chunked_encoding()
@@ -253,7 +253,7 @@ class ApiServer:
             pass
         return response
 
-    def _tell(self, call: Call, code: int) -> None:
+    def _tell(self, call: RequestInfo, code: int) -> None:
         record = RequestRecord(
             user=call.user.name,
             verb=call.verb,
@@ -268,5 +268,5 @@ class ApiServer:
             callback(record)
 
 
-def _too_deep() -> Failure:
-    return Failure(400, "BadRequest", "error decoding request body: exceeded max depth")
+def _too_deep() -> StatusError:
+    return StatusError(400, "BadRequest", "error decoding request body: exceeded max depth")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from global_sched.embedded.apiserver import failures, field_errors
-from global_sched.embedded.apiserver.authn import Authenticator
+from global_sched.embedded.apiserver import field_errors, status_error
+from global_sched.embedded.apiserver.authentication import Authenticator
 from global_sched.embedded.apiserver.backend import key_of
 from global_sched.embedded.apiserver.bodies import (
     media_type,
@@ -12,12 +12,9 @@ from global_sched.embedded.apiserver.bodies import (
     parse_patch,
     parse_yaml,
 )
-from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.carrying import check_uid
-from global_sched.embedded.apiserver.deletes import Deleter, options_of
-from global_sched.embedded.apiserver.failures import Cause, Failure
+from global_sched.embedded.apiserver.deletion import Deleter, options_of
 from global_sched.embedded.apiserver.jsonpath import find, parse_path
-from global_sched.embedded.apiserver.patching import (
+from global_sched.embedded.apiserver.patch_handler import (
     APPLY,
     MERGE_PATCH,
     STRATEGIC,
@@ -25,9 +22,12 @@ from global_sched.embedded.apiserver.patching import (
     accepted_types,
     patched,
 )
+from global_sched.embedded.apiserver.request_info import RequestInfo
 from global_sched.embedded.apiserver.selector_text import selector_text
 from global_sched.embedded.apiserver.selectors import match_selector
-from global_sched.embedded.apiserver.store import Record, encode
+from global_sched.embedded.apiserver.status_error import Cause, StatusError
+from global_sched.embedded.apiserver.storage import Record, encode
+from global_sched.embedded.apiserver.update_strategy import check_uid
 from global_sched.embedded.apiserver.versions import from_storage
 from global_sched.embedded.apiserver.writes import Writer
 from global_sched.shared.model.instant import format_instant
@@ -63,27 +63,27 @@ def _set(obj: Obj, path: str, value: Any) -> None:
     node[last] = value
 
 
-def _text_for_replicas(scale: Obj) -> Failure:
+def _text_for_replicas(scale: Obj) -> StatusError:
     """422: a patch made replicas a text; a real server shows the whole Scale."""
     why = "json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"
     ordered = {"apiVersion": scale["apiVersion"], "kind": scale["kind"], **scale}
     text = encode(ordered).decode().strip().replace('"', '\\"')
     cause = Cause("FieldValueInvalid", f'Invalid value: "{text}": {why}', "patch")
-    failure = failures.invalid("", "", "", [cause])
+    failure = status_error.invalid("", "", "", [cause])
     assert failure.details is not None
     del failure.details["kind"]
     return failure
 
 
-def _negative(call: Call, replicas: Any) -> Failure:
+def _negative(call: RequestInfo, replicas: Any) -> StatusError:
     """422: replicas below zero; custom resources name the field of their own."""
     served = call.served
     if served.custom and served.scale is not None:
         why = "should be a non-negative integer"
         cause = field_errors.invalid(served.scale.spec, replicas, why)
-        return failures.invalid(served.kind, served.group, call.name, [cause])
+        return status_error.invalid(served.kind, served.group, call.name, [cause])
     cause = field_errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-    return failures.invalid("Scale", "autoscaling", call.name, [cause])
+    return status_error.invalid("Scale", "autoscaling", call.name, [cause])
 
 
 class Subresources:
@@ -98,7 +98,7 @@ class Subresources:
         self.deleter = deleter
         self.authenticator = authenticator
 
-    def answer(self, call: Call, body: bytes) -> Answer | None:
+    def answer(self, call: RequestInfo, body: bytes) -> Answer | None:
         """The answer; None for a subresource that is only a part of the object."""
         match call.subresource:
             case "scale":
@@ -112,27 +112,27 @@ class Subresources:
             case "finalize":
                 return self._finalize(call, body)
             case "log" | "proxy" | "exec" | "attach" | "portforward":
-                raise Failure(
+                raise StatusError(
                     404, "NotFound", "the server could not find the requested resource", details={}
                 )
             case _:
                 return None
 
-    def _record(self, call: Call) -> Record:
+    def _record(self, call: RequestInfo) -> Record:
         record = self.backend.get(call.served.collection, key_of(call.namespace, call.name))
         if record is None:
-            raise failures.not_found(call.served.plural, call.served.group, call.name)
+            raise status_error.not_found(call.served.plural, call.served.group, call.name)
         return record
 
     # ---- scale -----------------------------------------------------------------------------
 
-    def _scale_of(self, call: Call, obj: Obj, default: int | None = None) -> Obj:
+    def _scale_of(self, call: RequestInfo, obj: Obj, default: int | None = None) -> Obj:
         """The Scale of an object; `default` stands for replicas that it does not have."""
         paths = call.served.scale
         assert paths is not None
         wanted = find(parse_path(paths.spec), obj) or ([default] if default is not None else [])
         if not wanted:
-            raise failures.internal(f'the spec replicas field "{paths.spec}" does not exist')
+            raise status_error.internal(f'the spec replicas field "{paths.spec}" does not exist')
         status: Obj = {"replicas": (find(parse_path(paths.status), obj) or [0])[0] or 0}
         if call.served.custom:
             selector = find(parse_path(paths.selector), obj) if paths.selector else []
@@ -152,7 +152,7 @@ class Subresources:
             "status": status,
         }
 
-    def _scale(self, call: Call, body: bytes) -> Answer:
+    def _scale(self, call: RequestInfo, body: bytes) -> Answer:
         record = self._record(call)
         served = call.served
         old = from_storage(served, record.load())
@@ -163,26 +163,26 @@ class Subresources:
         replicas = (scale.get("spec") or {}).get("replicas", 0)
         assert served.scale is not None
         if replicas == _UNSET:
-            raise failures.bad_request(
+            raise status_error.bad_request(
                 f'the spec replicas field "{served.scale.spec}" cannot be empty'
             )
         if isinstance(replicas, bool) or not isinstance(replicas, int) or replicas < 0:
             raise _negative(call, replicas)
         version = (scale.get("metadata") or {}).get("resourceVersion")
         if version and version != str(record.version):
-            raise failures.modified(served.plural, served.group, call.name)
+            raise status_error.modified(served.plural, served.group, call.name)
         new = from_storage(served, record.load())
         _set(new, served.scale.spec, replicas)
         # The scale is written as a patch of the object, since its version was checked above.
         written = self.writer.update(call, record, old, new)
         return Answer(self._scale_of(call, written.obj), 200)
 
-    def _new_scale(self, call: Call, old: Obj, body: bytes) -> Obj:
+    def _new_scale(self, call: RequestInfo, old: Obj, body: bytes) -> Obj:
         if call.verb == "update":
             return parse_object(body, call.content_type)
         kind = media_type(call.content_type)
         if kind not in accepted_types(call):
-            raise failures.unsupported_media(accepted_types(call))
+            raise status_error.unsupported_media(accepted_types(call))
         current = self._scale_of(call, old, _UNSET)
         patch = parse_yaml(body) if kind == APPLY else parse_patch(body)
         new = patched(call, MERGE_PATCH if kind in {APPLY, STRATEGIC} else kind, current, patch)
@@ -192,7 +192,7 @@ class Subresources:
 
     # ---- pods ------------------------------------------------------------------------------
 
-    def _bind(self, call: Call, body: bytes) -> Answer:
+    def _bind(self, call: RequestInfo, body: bytes) -> Answer:
         binding = parse_object(body, call.content_type)
         target = binding.get("target") or {}
         causes = []
@@ -202,16 +202,16 @@ class Subresources:
         if not target.get("name"):
             causes.append(field_errors.required("target.name"))
         if (binding.get("metadata") or {}).get("name") != call.name:
-            raise failures.bad_request("name in URL does not match name in Binding object")
+            raise status_error.bad_request("name in URL does not match name in Binding object")
         if causes:
             # A real server does not dress this refusal as a 422.
-            raise Failure(500, "", ", ".join(cause.text() for cause in causes))
+            raise StatusError(500, "", ", ".join(cause.text() for cause in causes))
         record = self._record(call)
         pod = record.load()
         meta, spec = pod["metadata"], pod["spec"]
         check_uid(call, record, binding)
         if record.terminating:
-            raise failures.conflict(
+            raise status_error.conflict(
                 "pods/binding",
                 "",
                 call.name,
@@ -219,10 +219,10 @@ class Subresources:
             )
         if spec.get("nodeName"):
             why = f'pod {call.name} is already assigned to node "{spec["nodeName"]}"'
-            raise failures.conflict("pods/binding", "", call.name, why)
+            raise status_error.conflict("pods/binding", "", call.name, why)
         if spec.get("schedulingGates"):
             why = f"pod {call.name} has non-empty .spec.schedulingGates"
-            raise failures.conflict("pods/binding", "", call.name, why)
+            raise status_error.conflict("pods/binding", "", call.name, why)
         spec["nodeName"] = target["name"]
         for key in ("annotations", "labels"):
             given = (binding.get("metadata") or {}).get(key)
@@ -250,15 +250,15 @@ class Subresources:
             conditions.append(condition)
         status["conditions"] = conditions
 
-    def _evict(self, call: Call, body: bytes) -> Answer:
+    def _evict(self, call: RequestInfo, body: bytes) -> Answer:
         eviction = parse_object(body, call.content_type)
         if (eviction.get("metadata") or {}).get("name") != call.name:
-            raise failures.bad_request("name in URL does not match name in Eviction object")
+            raise status_error.bad_request("name in URL does not match name in Eviction object")
         record = self._record(call)
         options = options_of(call, eviction.get("deleteOptions"))
         pod = record.load()
         if not record.terminating and not self._may_disrupt(pod, record):
-            raise Failure(
+            raise StatusError(
                 429,
                 "TooManyRequests",
                 "Cannot evict pod as it would violate the pod's disruption budget.",
@@ -297,7 +297,7 @@ class Subresources:
 
     # ---- others ----------------------------------------------------------------------------
 
-    def _token(self, call: Call, body: bytes) -> Answer:
+    def _token(self, call: RequestInfo, body: bytes) -> Answer:
         record = self._record(call)
         request = parse_object(body, call.content_type) if body else {}
         spec = request.get("spec") or {}
@@ -306,7 +306,7 @@ class Subresources:
             cause = field_errors.invalid(
                 "spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes"
             )
-            raise failures.invalid("TokenRequest", "authentication.k8s.io", call.name, [cause])
+            raise status_error.invalid("TokenRequest", "authentication.k8s.io", call.name, [cause])
         token, until = self.authenticator.issue(call.namespace, call.name, record.uid, seconds)
         return Answer(
             {
@@ -323,7 +323,7 @@ class Subresources:
             201,
         )
 
-    def _finalize(self, call: Call, body: bytes) -> Answer:
+    def _finalize(self, call: RequestInfo, body: bytes) -> Answer:
         """The finalizers of a namespace, written by whoever emptied it."""
         record = self._record(call)
         given = parse_object(body, call.content_type)

@@ -5,14 +5,14 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
-from global_sched.embedded.apiserver import failures
+from global_sched.embedded.apiserver import status_error
 from global_sched.embedded.apiserver.answers import JSON_TYPE
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.calls import Call
 from global_sched.embedded.apiserver.listing import Page
-from global_sched.embedded.apiserver.printing import column_definitions, row_cells
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import Record, encode
+from global_sched.embedded.apiserver.printers.columns import column_definitions, row_cells
+from global_sched.embedded.apiserver.request_info import RequestInfo
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.storage import Record, encode
 from global_sched.embedded.apiserver.versions import from_storage
 from global_sched.shared.model.instant import Instant
 
@@ -39,7 +39,7 @@ def _page_meta(page: Page) -> Obj:
     return meta
 
 
-def _row(served: Served, obj: Obj, now: Instant, include: str) -> Obj:
+def _row(served: ResourceInfo, obj: Obj, now: Instant, include: str) -> Obj:
     row: Obj = {"cells": row_cells(served, obj, now)}
     conditions = _row_conditions(served, obj)
     if conditions:
@@ -53,7 +53,7 @@ def _row(served: Served, obj: Obj, now: Instant, include: str) -> Obj:
     return row
 
 
-def _row_conditions(served: Served, obj: Obj) -> list[Obj]:
+def _row_conditions(served: ResourceInfo, obj: Obj) -> list[Obj]:
     """Pods that ended are marked, so that a client may hide them."""
     if served.collection != "pods":
         return []
@@ -72,13 +72,13 @@ class Rendering(StrEnum):
     TABLE = "Table"
     PARTIAL = "PartialObjectMetadata"
 
-    def one(self, backend: Backend, call: Call, obj: Obj) -> bytes:
+    def one(self, backend: Backend, call: RequestInfo, obj: Obj) -> bytes:
         """One object."""
         if self is Rendering.PARTIAL:
             return encode(_partial(obj))
         return encode(_table(backend, call, [obj], _object_meta(obj), columns=True))
 
-    def many(self, backend: Backend, call: Call, page: Page) -> bytes:
+    def many(self, backend: Backend, call: RequestInfo, page: Page) -> bytes:
         """A page of objects."""
         served = call.served
         objects = [from_storage(served, record.load()) for record in page.records]
@@ -93,11 +93,11 @@ class Rendering(StrEnum):
             )
         return encode(_table(backend, call, objects, _page_meta(page), columns=True))
 
-    def frame(self, backend: Backend, call: Call) -> Callable[[Served, Record], bytes]:
+    def frame(self, backend: Backend, call: RequestInfo) -> Callable[[ResourceInfo, Record], bytes]:
         """How a watch of this form writes a record; tables name their columns once."""
         first = True
 
-        def render(served: Served, record: Record) -> bytes:
+        def render(served: ResourceInfo, record: Record) -> bytes:
             nonlocal first
             obj = from_storage(served, record.load())
             if self is Rendering.PARTIAL:
@@ -120,7 +120,9 @@ def _object_meta(obj: Obj) -> Obj:
     return {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
 
 
-def _table(backend: Backend, call: Call, objects: list[Obj], meta: Obj, *, columns: bool) -> Obj:
+def _table(
+    backend: Backend, call: RequestInfo, objects: list[Obj], meta: Obj, *, columns: bool
+) -> Obj:
     now = backend.now()
     include = call.query.get("includeObject") or "Metadata"
     served = call.served
@@ -137,7 +139,7 @@ def _table(backend: Backend, call: Call, objects: list[Obj], meta: Obj, *, colum
 def rendering_of(accept: str) -> Rendering:
     """The first form in an Accept header that is served here; JSON where the header is empty.
 
-    Raises:  Failure (406) when the header names none.
+    Raises:  StatusError (406) when the header names none.
     """
     if not accept:
         return Rendering.JSON
@@ -145,7 +147,7 @@ def rendering_of(accept: str) -> Rendering:
         form = _form(part)
         if form is not None:
             return form
-    raise failures.not_acceptable([JSON_TYPE])
+    raise status_error.not_acceptable([JSON_TYPE])
 
 
 def _form(part: str) -> Rendering | None:

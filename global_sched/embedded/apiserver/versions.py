@@ -6,8 +6,8 @@ stored in their core form and converted for `events.k8s.io`.
 
 from typing import Any, Final
 
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import Record, encode
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.storage import Record, encode
 
 Obj = dict[str, Any]
 
@@ -58,7 +58,7 @@ def _event_from_core(obj: Obj) -> Obj:
     return out
 
 
-def to_storage(served: Served, obj: Obj) -> Obj:
+def to_storage(served: ResourceInfo, obj: Obj) -> Obj:
     """The object as it is stored, its leading fields first."""
     if served.group == _EVENTS:
         return _event_to_core(obj)
@@ -75,7 +75,7 @@ def _rest(obj: Obj) -> Obj:
     return rest
 
 
-def from_storage(served: Served, obj: Obj) -> Obj:
+def from_storage(served: ResourceInfo, obj: Obj) -> Obj:
     """A stored object in the served version."""
     if served.group == _EVENTS:
         return _event_from_core(obj)
@@ -84,7 +84,7 @@ def from_storage(served: Served, obj: Obj) -> Obj:
     return obj
 
 
-def present(served: Served, record: Record) -> bytes:
+def present(served: ResourceInfo, record: Record) -> bytes:
     """The bytes of a stored object in the served version."""
     if served.group == _EVENTS:
         return encode(_event_from_core(record.load()))
@@ -94,7 +94,7 @@ def present(served: Served, record: Record) -> bytes:
     return record.raw
 
 
-def converts(served: Served) -> bool:
+def converts(served: ResourceInfo) -> bool:
     """Whether the served bytes differ from the stored ones."""
     return served.group == _EVENTS or (
         served.custom and served.stored_version != served.api_version

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Self
 
-from global_sched.embedded.apiserver import failures, field_errors
+from global_sched.embedded.apiserver import field_errors, status_error
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.calls import Call, version_of
 from global_sched.embedded.apiserver.listing import selector_of
+from global_sched.embedded.apiserver.request_info import RequestInfo, version_of
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.selectors import RecordTest
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import (
+from global_sched.embedded.apiserver.storage import (
     ADDED,
     DELETED,
     Collection,
@@ -30,14 +30,14 @@ BATCH_BYTES: Final = 256 * 1024
 BOOKMARK_SECONDS: Final = 60.0
 DEFAULT_TIMEOUT: Final = 1800.0
 
-Render = Callable[[Served, Record], bytes]
+Render = Callable[[ResourceInfo, Record], bytes]
 
 
 @dataclass(slots=True, kw_only=True)
 class Watch:
     """One watch request, checked and ready to stream."""
 
-    call: Call
+    call: RequestInfo
     collection: Collection
     test: RecordTest | None
     cursor: int
@@ -50,7 +50,7 @@ class Watch:
 
 def expired_event(version: int, oldest: int) -> bytes:
     """The ERROR frame of a watch whose version is forgotten."""
-    failure = failures.expired(f"too old resource version: {version} ({oldest})")
+    failure = status_error.expired(f"too old resource version: {version} ({oldest})")
     return frame("ERROR", encode(failure.status()))
 
 
@@ -61,10 +61,10 @@ class Watcher:
         self.backend = backend
         self.closing = asyncio.Event()
 
-    def open(self, call: Call, render: Render | None) -> Watch:
+    def open(self, call: RequestInfo, render: Render | None) -> Watch:
         """Check a request and find where it starts.
 
-        Raises:  Failure for a bad version, selector or combination of options.
+        Raises:  StatusError for a bad version, selector or combination of options.
         """
         asked = call.query.get("resourceVersion", "")
         send_initial = call.query.get("sendInitialEvents")
@@ -78,7 +78,7 @@ class Watcher:
         with_initial = call.flag("sendInitialEvents") if send_initial else version == 0
         if with_initial:
             if version > current:
-                raise failures.too_large_version(version, current)
+                raise status_error.too_large_version(version, current)
             initial = list(collection.select(call.namespace))
             cursor = collection.offset + len(collection.events)
             version = current
@@ -102,7 +102,7 @@ class Watcher:
         )
 
     @staticmethod
-    def _in_namespace(call: Call, test: RecordTest | None) -> RecordTest | None:
+    def _in_namespace(call: RequestInfo, test: RecordTest | None) -> RecordTest | None:
         namespace = call.namespace
         if not namespace:
             return test
@@ -270,7 +270,7 @@ class _Alarm:
             self._future.set_result(None)
 
 
-def _check_options(call: Call, send_initial: str | None, match: str) -> None:
+def _check_options(call: RequestInfo, send_initial: str | None, match: str) -> None:
     """Refuse parameters of a watch that exclude each other."""
     field = "resourceVersionMatch"
     causes = []
@@ -287,4 +287,4 @@ def _check_options(call: Call, send_initial: str | None, match: str) -> None:
             why = "resourceVersionMatch is forbidden when continue is provided"
             causes.append(field_errors.forbidden(field, why))
     if causes:
-        raise failures.invalid("ListOptions", "meta.k8s.io", "", causes)
+        raise status_error.invalid("ListOptions", "meta.k8s.io", "", causes)

@@ -7,30 +7,30 @@ Nothing here waits: what was read is what is committed against. Patches arrive a
 from dataclasses import dataclass
 from typing import Any, Final
 
-from global_sched.embedded.apiserver import failures, field_errors
+from global_sched.embedded.apiserver import field_errors, status_error
 from global_sched.embedded.apiserver.backend import Backend, key_of
-from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.carrying import (
+from global_sched.embedded.apiserver.cel_validation import rule_causes
+from global_sched.embedded.apiserver.decoding import decode_object, defaulted
+from global_sched.embedded.apiserver.managed_fields import after_update, changes
+from global_sched.embedded.apiserver.metadata_validation import (
+    meta_causes,
+    plain_finalizer_causes,
+)
+from global_sched.embedded.apiserver.normalizing import normalize
+from global_sched.embedded.apiserver.request_info import RequestInfo
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.status_error import Cause, StatusError
+from global_sched.embedded.apiserver.storage import Record
+from global_sched.embedded.apiserver.strategies import rules_of
+from global_sched.embedded.apiserver.strategy import Strategy
+from global_sched.embedded.apiserver.structural_schema import validate
+from global_sched.embedded.apiserver.update_strategy import (
     check_uid,
     copy_field,
     drops_of,
     is_released,
     keep_all_but_status,
 )
-from global_sched.embedded.apiserver.cel_rules import rule_causes
-from global_sched.embedded.apiserver.decoding import decode_object, defaulted
-from global_sched.embedded.apiserver.failures import Cause, Failure
-from global_sched.embedded.apiserver.kind_rules import rules_of
-from global_sched.embedded.apiserver.managed_fields import after_update, changes
-from global_sched.embedded.apiserver.meta_rules import (
-    meta_causes,
-    plain_finalizer_causes,
-)
-from global_sched.embedded.apiserver.normalizing import normalize
-from global_sched.embedded.apiserver.rules import Rules
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import Record
-from global_sched.embedded.apiserver.structural import validate
 from global_sched.embedded.apiserver.versions import to_storage
 
 Obj = dict[str, Any]
@@ -63,16 +63,16 @@ class Writer:
 
     # ---- create ----------------------------------------------------------------------------
 
-    def create(self, call: Call, body: Obj) -> Written:
+    def create(self, call: RequestInfo, body: Obj) -> Written:
         """Store a new object."""
         obj = decode_object(call, body)
         self._place(call, obj)
         if obj["metadata"].get("resourceVersion"):
-            raise Failure(500, "", "resourceVersion should not be set on objects to be created")
+            raise StatusError(500, "", "resourceVersion should not be set on objects to be created")
         self._own_new(call, obj)
         return self.insert(call, obj)
 
-    def insert(self, call: Call, obj: Obj) -> Written:
+    def insert(self, call: RequestInfo, obj: Obj) -> Written:
         """Store a decoded object whose field ownership is known."""
         served, rules = call.served, rules_of(call.served.collection)
         self._check_namespace(call, obj["metadata"].get("name", ""))
@@ -89,7 +89,7 @@ class Writer:
         key = key_of(call.namespace, meta["name"])
         while self.backend.get(served.collection, key) is not None:
             if not generated:
-                raise failures.already_exists(served.plural, served.group, meta["name"])
+                raise status_error.already_exists(served.plural, served.group, meta["name"])
             meta["name"] = meta["generateName"][:58] + self.backend.suffix()
             key = key_of(call.namespace, meta["name"])
         if call.dry_run:
@@ -97,13 +97,13 @@ class Writer:
         record = self.backend.commit(served, key, to_storage(served, obj))
         return Written(obj, record, created=True)
 
-    def _place(self, call: Call, obj: Obj) -> None:
+    def _place(self, call: RequestInfo, obj: Obj) -> None:
         """Fit the namespace and name to those of the path."""
         meta = obj["metadata"]
         if call.served.namespaced:
             given = meta.get("namespace")
             if given and given != call.namespace:
-                raise failures.bad_request(
+                raise status_error.bad_request(
                     "the namespace of the provided object does not match the namespace sent on"
                     " the request"
                 )
@@ -111,23 +111,23 @@ class Writer:
         else:
             meta.pop("namespace", None)
         if call.name and meta.get("name") != call.name:
-            raise failures.bad_request(
+            raise status_error.bad_request(
                 f"the name of the object ({meta.get('name', '')}) does not match the name on the"
                 f" URL ({call.name})"
             )
 
-    def _check_namespace(self, call: Call, name: str) -> None:
+    def _check_namespace(self, call: RequestInfo, name: str) -> None:
         if not call.served.namespaced:
             return
         record = self.backend.get("namespaces", call.namespace)
         if record is None:
-            raise failures.not_found("namespaces", "", call.namespace)
+            raise status_error.not_found("namespaces", "", call.namespace)
         if record.terminating:
             why = (
                 f"unable to create new content in namespace {call.namespace} because it is being"
                 " terminated"
             )
-            failure = failures.forbidden(call.served.plural, call.served.group, name, why)
+            failure = status_error.forbidden(call.served.plural, call.served.group, name, why)
             assert failure.details is not None
             failure.details["causes"] = [
                 {
@@ -138,7 +138,7 @@ class Writer:
             ]
             raise failure
 
-    def _start_meta(self, served: Served, meta: Obj) -> None:
+    def _start_meta(self, served: ResourceInfo, meta: Obj) -> None:
         for gone in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
             meta.pop(gone, None)
         meta["uid"] = self.backend.uid()
@@ -146,7 +146,7 @@ class Writer:
         if served.generation or served.custom:
             meta["generation"] = 1
 
-    def _own_new(self, call: Call, obj: Obj) -> None:
+    def _own_new(self, call: RequestInfo, obj: Obj) -> None:
         """Record who owns the fields of a new object."""
         served = call.served
         empty: Obj = normalize(served.struct, {})[0] if served.struct else {}
@@ -164,7 +164,7 @@ class Writer:
 
     # ---- update ----------------------------------------------------------------------------
 
-    def update(self, call: Call, record: Record, old: Obj, new: Obj) -> Written:
+    def update(self, call: RequestInfo, record: Record, old: Obj, new: Obj) -> Written:
         """Store a new state of an object; `new` is a whole object from a client."""
         served = call.served
         new = decode_object(call, new, old=old)
@@ -177,7 +177,7 @@ class Writer:
         self.own_update(call, old, new)
         return self.replace(call, record, old, new)
 
-    def _preconditions(self, call: Call, rules: Rules, record: Record, new: Obj) -> None:
+    def _preconditions(self, call: RequestInfo, rules: Strategy, record: Record, new: Obj) -> None:
         check_uid(call, record, new)
         served = call.served
         meta = new["metadata"]
@@ -187,11 +187,11 @@ class Writer:
                 cause = field_errors.invalid(
                     "metadata.resourceVersion", 0, "must be specified for an update"
                 )
-                raise failures.invalid(served.plural, served.group, record.name, [cause])
+                raise status_error.invalid(served.plural, served.group, record.name, [cause])
         elif version != str(record.version):
-            raise failures.modified(served.plural, served.group, record.name)
+            raise status_error.modified(served.plural, served.group, record.name)
 
-    def carry_over(self, call: Call, old: Obj, new: Obj) -> None:
+    def carry_over(self, call: RequestInfo, old: Obj, new: Obj) -> None:
         """Keep what the endpoint may not change."""
         served = call.served
         if call.subresource == "status":
@@ -210,7 +210,7 @@ class Writer:
         else:
             copy_field(meta, before, "managedFields")
 
-    def bump_generation(self, call: Call, old: Obj, new: Obj) -> None:
+    def bump_generation(self, call: RequestInfo, old: Obj, new: Obj) -> None:
         """Count a change of what the user wants; a status is none."""
         served = call.served
         if call.subresource == "status" or not (served.custom or served.generation):
@@ -223,7 +223,7 @@ class Writer:
         if not same or any(key not in new for key in old if key not in ignored):
             new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
-    def own_update(self, call: Call, old: Obj, new: Obj) -> None:
+    def own_update(self, call: RequestInfo, old: Obj, new: Obj) -> None:
         """Record who owns what this update changed."""
         served = call.served
         subresource = call.subresource if call.subresource in {"status", "scale"} else ""
@@ -243,7 +243,7 @@ class Writer:
             subresource=subresource,
         )
 
-    def replace(self, call: Call, record: Record, old: Obj, new: Obj) -> Written:
+    def replace(self, call: RequestInfo, record: Record, old: Obj, new: Obj) -> Written:
         """Validate and commit a new state; removes the object when that was its last hold."""
         served = call.served
         rules = rules_of(served.collection)
@@ -262,7 +262,12 @@ class Writer:
     # ---- validation ------------------------------------------------------------------------
 
     def _causes(
-        self, served: Served, rules: Rules, new: Obj, old: Obj | None, subresource: str = ""
+        self,
+        served: ResourceInfo,
+        rules: Strategy,
+        new: Obj,
+        old: Obj | None,
+        subresource: str = "",
     ) -> list[Cause]:
         before = old["metadata"] if old is not None else None
         found = meta_causes(served.collection, new["metadata"], before)
@@ -281,7 +286,7 @@ class Writer:
 
     @staticmethod
     def _custom_causes(
-        served: Served, new: Obj, old: Obj | None, found: list[Cause]
+        served: ResourceInfo, new: Obj, old: Obj | None, found: list[Cause]
     ) -> list[Cause]:
         assert served.schema is not None
         causes = validate(served.schema, new, old=old)
@@ -293,11 +298,11 @@ class Writer:
         return [*causes, *rule_causes(served.schema, new, old)]
 
     @staticmethod
-    def _refuse(served: Served, name: str, causes: list[Cause]) -> None:
+    def _refuse(served: ResourceInfo, name: str, causes: list[Cause]) -> None:
         if causes:
-            raise failures.invalid(served.kind, served.group, name, causes)
+            raise status_error.invalid(served.kind, served.group, name, causes)
 
-    def finish_defaults(self, served: Served, obj: Obj) -> Obj:
+    def finish_defaults(self, served: ResourceInfo, obj: Obj) -> Obj:
         """A merged object after pruning and defaulting once more."""
         return defaulted(served, obj)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from global_sched.embedded.apiserver.schemas import compile_schema
-from global_sched.embedded.apiserver.structural import validate
+from global_sched.embedded.apiserver.structural_schema import validate
 
 ITEM = {
     "type": "object",

@@ -16,11 +16,10 @@ from global_sched.embedded.apiserver.field_sets import (
     of_value,
     paths,
 )
-from global_sched.embedded.apiserver.patch_json import PatchError, copied, json_patch
-from global_sched.embedded.apiserver.patch_merge import merge_patch
+from global_sched.embedded.apiserver.json_patch import PatchError, copied, json_patch, merge_patch
 from global_sched.embedded.apiserver.schemas import compile_schema
 from global_sched.embedded.apiserver.shape import ANY
-from global_sched.embedded.apiserver.structural import validate
+from global_sched.embedded.apiserver.structural_schema import validate
 
 keys = st.sampled_from(["a", "b", "c", "x/y", "t~n"])
 leaves = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "s", "t"])

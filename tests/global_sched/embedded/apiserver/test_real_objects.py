@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from global_sched.embedded.apiserver.builtin_kinds import builtin_resources
-from global_sched.embedded.apiserver.kind_rules import rules_of
 from global_sched.embedded.apiserver.normalizing import normalize
+from global_sched.embedded.apiserver.strategies import rules_of
 
 DATA = Path(__file__).parents[3] / "data" / "karmada-1.18.2"
 SERVED = {(served.api_version, served.kind): served for served in builtin_resources()}

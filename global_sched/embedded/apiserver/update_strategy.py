@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from global_sched.embedded.apiserver import failures
+from global_sched.embedded.apiserver import status_error
 from global_sched.embedded.apiserver.backend import key_of
-from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.request_info import RequestInfo
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.storage import Record
 
 Obj = dict[str, Any]
 
@@ -15,17 +15,17 @@ _NO_DROPS: Final[frozenset[str]] = frozenset()
 _STATUS_DROPS: Final = frozenset({"spec", "metadata"})
 
 
-def drops_of(served: Served, subresource: str) -> frozenset[str]:
+def drops_of(served: ResourceInfo, subresource: str) -> frozenset[str]:
     """The parts of an object that an endpoint cannot write."""
     if subresource == "status":
         return _STATUS_DROPS if served.custom else frozenset({"spec"})
     return _MAIN_DROPS if served.has_status else _NO_DROPS
 
 
-def check_uid(call: Call, record: Record | None, body: Obj) -> None:
+def check_uid(call: RequestInfo, record: Record | None, body: Obj) -> None:
     """Hold a body's UID against the stored object; an object that is absent has none.
 
-    Raises:  Failure (409) when the object was made anew, or deleted, since the writer read it.
+    Raises:  StatusError (409) when the object was made anew, or deleted, since the writer read it.
     """
     meta = body.get("metadata")
     uid = meta.get("uid") if isinstance(meta, dict) else None
@@ -39,7 +39,7 @@ def check_uid(call: Call, record: Record | None, body: Obj) -> None:
         f" ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid},"
         f" UID in object meta: {held}"
     )
-    raise failures.conflict(served.plural, served.group, call.name, why)
+    raise status_error.conflict(served.plural, served.group, call.name, why)
 
 
 def copy_field(target: Obj, source: Obj, key: str) -> None:
@@ -50,7 +50,7 @@ def copy_field(target: Obj, source: Obj, key: str) -> None:
         target.pop(key, None)
 
 
-def keep_all_but_status(served: Served, old: Obj, new: Obj) -> None:
+def keep_all_but_status(served: ResourceInfo, old: Obj, new: Obj) -> None:
     """A status update changes the status; of built-in kinds, some metadata too."""
     for key in [key for key in new if key not in {"status", "metadata"}]:
         copy_field(new, old, key)

@@ -2,20 +2,19 @@
 
 from typing import Any, Final
 
-from global_sched.embedded.apiserver import failures, field_errors
-from global_sched.embedded.apiserver.applying import Applier
+from global_sched.embedded.apiserver import field_errors, status_error
 from global_sched.embedded.apiserver.bodies import (
     media_type,
     no_patch_object,
     parse_patch,
     parse_yaml,
 )
-from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.failures import Failure
-from global_sched.embedded.apiserver.patch_json import PatchError, json_patch
-from global_sched.embedded.apiserver.patch_merge import merge_patch
-from global_sched.embedded.apiserver.patch_strategic import StrategicError, strategic_merge
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.json_patch import PatchError, json_patch, merge_patch
+from global_sched.embedded.apiserver.request_info import RequestInfo
+from global_sched.embedded.apiserver.server_side_apply import Applier
+from global_sched.embedded.apiserver.status_error import StatusError
+from global_sched.embedded.apiserver.storage import Record
+from global_sched.embedded.apiserver.strategic_merge_patch import StrategicError, strategic_merge
 from global_sched.embedded.apiserver.versions import from_storage
 from global_sched.embedded.apiserver.writes import Writer, Written
 
@@ -28,7 +27,7 @@ MAX_OPERATIONS: Final = 10000
 APPLY: Final = "application/apply-patch+yaml"
 
 
-def accepted_types(call: Call) -> list[str]:
+def accepted_types(call: RequestInfo) -> list[str]:
     """The kinds of patch that the resource takes."""
     types = [JSON_PATCH, MERGE_PATCH]
     if not call.served.custom:
@@ -43,19 +42,19 @@ class Patcher:
         self.writer = writer
         self.applier = Applier(writer)
 
-    def patch(self, call: Call, record: Record | None, body: bytes) -> Written:
+    def patch(self, call: RequestInfo, record: Record | None, body: bytes) -> Written:
         """Patch an object; an apply may create it."""
         served = call.served
         kind = media_type(call.content_type)
         if kind not in accepted_types(call):
-            raise failures.unsupported_media(accepted_types(call))
+            raise status_error.unsupported_media(accepted_types(call))
         if kind == APPLY:
             return self.applier.apply(call, record, parse_yaml(body))
         if call.query.get("force"):
             cause = field_errors.forbidden("force", "may not be specified for non-apply patch")
-            raise failures.invalid("PatchOptions", "meta.k8s.io", "", [cause])
+            raise status_error.invalid("PatchOptions", "meta.k8s.io", "", [cause])
         if record is None:
-            raise failures.not_found(served.plural, served.group, call.name)
+            raise status_error.not_found(served.plural, served.group, call.name)
         patch = parse_patch(body)
         old = from_storage(served, record.load())
         # A merge patch leaves what it does not name shared with the old object.
@@ -64,10 +63,10 @@ class Patcher:
         return self.writer.update(call, record, old, new)
 
 
-def patched(call: Call, kind: str, obj: Obj, patch: Any) -> Obj:
+def patched(call: RequestInfo, kind: str, obj: Obj, patch: Any) -> Obj:
     """An object after a patch that is no apply.
 
-    Raises:  Failure as a real server has it: 400 for what is no patch of its kind, 422 for JSON
+    Raises:  StatusError as a real server has it: 400 for what is no patch of its kind, 422 for JSON
              patches that cannot be applied.
     """
     try:
@@ -83,21 +82,21 @@ def patched(call: Call, kind: str, obj: Obj, patch: Any) -> Obj:
     except PatchError as error:
         raise unprocessable() from error
     except StrategicError as error:
-        raise Failure(500, "", str(error)) from error
+        raise StatusError(500, "", str(error)) from error
     if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
-        raise failures.bad_request("the patch leaves no object")
+        raise status_error.bad_request("the patch leaves no object")
     return new
 
 
 def _check_operations(patch: Any) -> None:
     """Refuse what is no list of operations, or too long a one."""
     if not isinstance(patch, list):
-        raise failures.bad_request(
+        raise status_error.bad_request(
             "error decoding patch: json: cannot unmarshal object into Go value of type"
             " []handlers.jsonPatchOp"
         )
     if len(patch) > MAX_OPERATIONS:
-        raise Failure(
+        raise StatusError(
             413,
             "RequestEntityTooLarge",
             "Request entity too large: The allowed maximum operations in a JSON patch is"
@@ -105,9 +104,9 @@ def _check_operations(patch: Any) -> None:
         )
 
 
-def unprocessable() -> Failure:
+def unprocessable() -> StatusError:
     """422: the patch cannot be applied; a real server does not say why."""
-    return Failure(
+    return StatusError(
         422,
         "Invalid",
         "the server rejected our request due to an error in our request",

@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from global_sched.embedded.apiserver import field_errors
-from global_sched.embedded.apiserver.failures import Cause
 from global_sched.embedded.apiserver.formats import FORMATS
-from global_sched.embedded.apiserver.patch_json import copied, equal
+from global_sched.embedded.apiserver.json_patch import copied, equal
 from global_sched.embedded.apiserver.schemas import MISSING, Schema
+from global_sched.embedded.apiserver.status_error import Cause
 
 Json = Any
 Obj = dict[str, Any]

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.cel_rules import rule_problems
-from global_sched.embedded.apiserver.failures import Cause
+from global_sched.embedded.apiserver.cel_validation import rule_problems
 from global_sched.embedded.apiserver.jsonpath import PathError, parse_path
-from global_sched.embedded.apiserver.meta_rules import label_problems
-from global_sched.embedded.apiserver.rules import Rules
+from global_sched.embedded.apiserver.metadata_validation import label_problems
+from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.strategy import Strategy
 
 Obj = dict[str, Any]
 
@@ -161,7 +161,7 @@ def _definition_fixed(obj: Obj, old: Obj) -> list[Cause]:
 
 
 DEFINITION_RULES: Final = {
-    "customresourcedefinitions.apiextensions.k8s.io": Rules(
+    "customresourcedefinitions.apiextensions.k8s.io": Strategy(
         defaults=_definition_defaults,
         prepare=_definition_prepare,
         prepare_update=_definition_update,

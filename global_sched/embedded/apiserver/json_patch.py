@@ -1,4 +1,4 @@
-"""RFC 6902 JSON patch, applied to an object that the caller owns."""
+"""JSON patch (RFC 6902) and merge patch (RFC 7396), applied to an object that the caller owns."""
 
 from typing import Any
 
@@ -169,3 +169,18 @@ def json_patch(doc: Json, operations: Json) -> Json:
             raise PatchError("an operation of a JSON patch is an object")
         doc = _apply_one(doc, operation)
     return doc
+
+
+def merge_patch(target: Json, patch: Json) -> Json:
+    """The target after the patch; the target stays as it is, and shares what did not change."""
+    if not isinstance(patch, dict):
+        return patch
+    out = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            out.pop(key, None)
+        elif isinstance(value, dict):
+            out[key] = merge_patch(out.get(key), value)
+        else:
+            out[key] = value
+    return out

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from global_sched.embedded.apiserver.failures import Cause, Failure, bad_request, invalid
 from global_sched.embedded.apiserver.field_errors import not_supported, too_long
 from global_sched.embedded.apiserver.identity import User
-from global_sched.embedded.apiserver.served import Served
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.status_error import Cause, StatusError, bad_request, invalid
 
 
 @dataclass(slots=True, kw_only=True)
-class Call:
+class RequestInfo:
     """A resource request."""
 
     method: str
     verb: str
-    served: Served
+    served: ResourceInfo
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -36,7 +36,7 @@ class Call:
     def dry_run(self) -> bool:
         """Whether nothing is to be stored.
 
-        Raises:  Failure (422) for another value than All.
+        Raises:  StatusError (422) for another value than All.
         """
         value = self.query.get("dryRun")
         if value is None or value == "":
@@ -45,7 +45,7 @@ class Call:
             raise self._bad_option(not_supported("dryRun", [value], ["All"]))
         return True
 
-    def _bad_option(self, cause: Cause) -> Failure:
+    def _bad_option(self, cause: Cause) -> StatusError:
         options = {
             "create": "CreateOptions",
             "update": "UpdateOptions",
@@ -59,7 +59,7 @@ class Call:
     def manager(self) -> str:
         """Who owns the fields that this request writes.
 
-        Raises:  Failure for a name that is too long.
+        Raises:  StatusError for a name that is too long.
         """
         named = self.query.get("fieldManager")
         if named and len(named) > 128:
@@ -70,7 +70,7 @@ class Call:
     def field_validation(self) -> str:
         """Strict, Warn or Ignore.
 
-        Raises:  Failure (422) for another word.
+        Raises:  StatusError (422) for another word.
         """
         value = self.query.get("fieldValidation") or "Warn"
         if value not in {"Strict", "Warn", "Ignore"}:
@@ -81,7 +81,7 @@ class Call:
     def integer(self, name: str) -> int | None:
         """An integer parameter; None when it is absent.
 
-        Raises:  Failure (400) for anything else.
+        Raises:  StatusError (400) for anything else.
         """
         value = self.query.get(name)
         if not value:
@@ -95,10 +95,10 @@ class Call:
 def version_of(text: str) -> int:
     """A resourceVersion as a number.
 
-    Raises:  Failure (500, as a real server answers) for anything else.
+    Raises:  StatusError (500, as a real server answers) for anything else.
     """
     if not (text.isascii() and text.isdigit()):
-        raise Failure(
+        raise StatusError(
             500,
             "",
             f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}":'

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.failures import Cause
+from global_sched.embedded.apiserver.status_error import Cause
 
 Obj = dict[str, Any]
 
@@ -34,7 +34,7 @@ def _no_changes(_obj: Obj, _old: Obj) -> list[Cause]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Strategy:
     """The hooks of one kind; objects are changed in place."""
 
     defaults: Callable[[Obj], None] = _nothing
@@ -55,4 +55,4 @@ class Rules:
     default_delete: str = "Background"
 
 
-NO_RULES = Rules()
+NO_RULES = Strategy()

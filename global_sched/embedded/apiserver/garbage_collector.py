@@ -10,10 +10,10 @@ from collections import deque
 from typing import Any, Final
 
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.deletes import FOREGROUND, ORPHAN, DeleteOptions, Deleter
-from global_sched.embedded.apiserver.failures import Failure
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import DELETED, Collection, Event, Record
+from global_sched.embedded.apiserver.deletion import FOREGROUND, ORPHAN, DeleteOptions, Deleter
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.status_error import StatusError
+from global_sched.embedded.apiserver.storage import DELETED, Collection, Event, Record
 
 Obj = dict[str, Any]
 
@@ -117,7 +117,7 @@ class Collector:
             while self._todo:
                 what, one, two = self._todo.popleft()
                 # A refused deletion is left as it is; its next change brings it back.
-                with contextlib.suppress(Failure):
+                with contextlib.suppress(StatusError):
                     self._step(what, one, two)
                 steps += 1
                 if steps % SLICE == 0:
@@ -135,7 +135,7 @@ class Collector:
             case _:
                 self._namespace(one)
 
-    def _served(self, name: str) -> Served | None:
+    def _served(self, name: str) -> ResourceInfo | None:
         return self.backend.registry.of_collection(name)
 
     def _dependent(self, name: str, key: str) -> None:
@@ -184,7 +184,7 @@ class Collector:
     def _has_dependents(self, record: Record) -> bool:
         return bool(self._by_owner.get(record.uid))
 
-    def _cut(self, served: Served, record: Record, gone: set[str]) -> None:
+    def _cut(self, served: ResourceInfo, record: Record, gone: set[str]) -> None:
         """Remove references to owners."""
         obj = record.load()
         meta = obj["metadata"]
@@ -225,7 +225,7 @@ class Collector:
             for reference in record.load()["metadata"].get("ownerReferences") or ()
         )
 
-    def _release(self, served: Served, key: str, finalizer: str) -> None:
+    def _release(self, served: ResourceInfo, key: str, finalizer: str) -> None:
         """Take a finalizer off; the object goes when it was the last."""
         record = self.backend.get(served.collection, key)
         if record is None:

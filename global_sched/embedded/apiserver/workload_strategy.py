@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.failures import Cause
-from global_sched.embedded.apiserver.meta_rules import label_causes
+from global_sched.embedded.apiserver.metadata_validation import label_causes
 from global_sched.embedded.apiserver.pod_defaults import default_template
 from global_sched.embedded.apiserver.pod_validation import NEGATIVE, pod_spec_causes
-from global_sched.embedded.apiserver.rules import Rules
 from global_sched.embedded.apiserver.selectors import match_selector
+from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.strategy import Strategy
 from global_sched.embedded.apiserver.workload_defaults import (
     controller_defaults,
     cron_job_defaults,
@@ -249,10 +249,10 @@ def _workload(
     prepare: Callable[[Backend, Obj], None],
     validate: Callable[[Obj], list[Cause]],
     fixed: Callable[[Obj, Obj], list[Cause]] | None = None,
-) -> Rules:
+) -> Strategy:
     if fixed is None:
-        return Rules(defaults=defaults, prepare=prepare, validate=validate)
-    return Rules(defaults=defaults, prepare=prepare, validate=validate, validate_update=fixed)
+        return Strategy(defaults=defaults, prepare=prepare, validate=validate)
+    return Strategy(defaults=defaults, prepare=prepare, validate=validate, validate_update=fixed)
 
 
 WORKLOAD_RULES: Final = {
@@ -267,5 +267,5 @@ WORKLOAD_RULES: Final = {
     "jobs.batch": _workload(job_defaults, _job_prepare, _job_causes, _job_fixed),
     "cronjobs.batch": _workload(cron_job_defaults, _fresh_status, _cron_job_causes),
     "replicationcontrollers": _workload(controller_defaults, _counted_status, lambda _obj: []),
-    "podtemplates": Rules(defaults=lambda obj: default_template(obj.get("template"))),
+    "podtemplates": Strategy(defaults=lambda obj: default_template(obj.get("template"))),
 }

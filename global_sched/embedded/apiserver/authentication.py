@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from global_sched.embedded.apiserver.backend import Backend, key_of
-from global_sched.embedded.apiserver.failures import Failure
 from global_sched.embedded.apiserver.identity import (
     ADMIN,
     ANONYMOUS,
@@ -14,15 +13,16 @@ from global_sched.embedded.apiserver.identity import (
     User,
     service_account,
 )
-from global_sched.embedded.apiserver.store import DELETED, Collection, Event, Record
+from global_sched.embedded.apiserver.status_error import StatusError
+from global_sched.embedded.apiserver.storage import DELETED, Collection, Event, Record
 from global_sched.shared.model.instant import SECOND, Instant
 
 SA_SECRET_TYPE: Final = "kubernetes.io/service-account-token"  # noqa: S105 - the type, no secret
 
 
-def unauthorized() -> Failure:
+def unauthorized() -> StatusError:
     """401: the token is nobody's."""
-    return Failure(401, "Unauthorized", "Unauthorized")
+    return StatusError(401, "Unauthorized", "Unauthorized")
 
 
 class Authenticator:
@@ -49,7 +49,7 @@ class Authenticator:
     def user_of(self, header: str) -> User:
         """The user behind an Authorization header.
 
-        Raises:  Failure (401) for a token that is nobody's.
+        Raises:  StatusError (401) for a token that is nobody's.
         """
         if not header:
             if self.open:

@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from global_sched.embedded.apiserver.durations import age_of
 from global_sched.embedded.apiserver.jsonpath import find, parse_path
-from global_sched.embedded.apiserver.printers import PRINTERS
-from global_sched.embedded.apiserver.served import Column, Served
-from global_sched.embedded.apiserver.store import encode
+from global_sched.embedded.apiserver.printers.durations import age_of
+from global_sched.embedded.apiserver.printers.tables import PRINTERS
+from global_sched.embedded.apiserver.resource_info import Column, ResourceInfo
+from global_sched.embedded.apiserver.storage import encode
 from global_sched.shared.model.instant import Instant
 
 Obj = dict[str, Any]
@@ -28,7 +28,7 @@ _LAST_SEEN: Final = Column(
 )
 
 
-def column_definitions(served: Served) -> list[Obj]:
+def column_definitions(served: ResourceInfo) -> list[Obj]:
     """The columns of a kind's table."""
     if served.collection == "events":
         rows = [_definition(column) for column in _columns(served)]
@@ -53,7 +53,7 @@ def _definition(column: Column) -> Obj:
     }
 
 
-def _columns(served: Served) -> tuple[Column, ...]:
+def _columns(served: ResourceInfo) -> tuple[Column, ...]:
     printer = PRINTERS.get(served.collection) if not served.custom else None
     if printer is not None:
         return printer.columns
@@ -62,7 +62,7 @@ def _columns(served: Served) -> tuple[Column, ...]:
     return (Column(name="Age", type="date", path=".metadata.creationTimestamp"),)
 
 
-def row_cells(served: Served, obj: Obj, now: Instant) -> list[Any]:
+def row_cells(served: ResourceInfo, obj: Obj, now: Instant) -> list[Any]:
     """The cells of one object."""
     name = obj["metadata"].get("name", "")
     printer = PRINTERS.get(served.collection) if not served.custom else None

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from global_sched.embedded.apiserver.backend import Backend, fields_of
-from global_sched.embedded.apiserver.crds import CRDS, served_versions
-from global_sched.embedded.apiserver.store import DELETED, Collection, Event, Record, decode
+from global_sched.embedded.apiserver.crd_registration import CRDS, served_versions
+from global_sched.embedded.apiserver.storage import DELETED, Collection, Event, Record, decode
 
 _SCHEMA: Final = """
 create table if not exists objects (

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from global_sched.embedded.apiserver import failures, field_errors
+from global_sched.embedded.apiserver import field_errors, status_error
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.served import Served
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.request_info import RequestInfo
+from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.storage import Record
 from global_sched.shared.model.instant import SECOND, Instant, format_instant, parse_instant
 
 Obj = dict[str, Any]
@@ -45,10 +45,10 @@ class DeleteOptions:
     dry_run: bool = False
 
 
-def options_of(call: Call, body: Obj | None) -> DeleteOptions:
+def options_of(call: RequestInfo, body: Obj | None) -> DeleteOptions:
     """The options in the body, or else in the query.
 
-    Raises:  Failure for options that make no sense.
+    Raises:  StatusError for options that make no sense.
     """
     given = body or {}
     grace = given.get("gracePeriodSeconds")
@@ -71,7 +71,7 @@ def options_of(call: Call, body: Obj | None) -> DeleteOptions:
     if grace is not None and grace < 0:
         grace = 1
     if causes:
-        raise failures.invalid("DeleteOptions", "meta.k8s.io", "", causes)
+        raise status_error.invalid("DeleteOptions", "meta.k8s.io", "", causes)
     if orphan is not None:
         policy = "Orphan" if orphan else "Background"
     conditions = given.get("preconditions") or {}
@@ -85,10 +85,10 @@ def options_of(call: Call, body: Obj | None) -> DeleteOptions:
     )
 
 
-def _check(served: Served, record: Record, options: DeleteOptions) -> None:
+def _check(served: ResourceInfo, record: Record, options: DeleteOptions) -> None:
     kind = served.kind
     if options.uid and options.uid != record.uid:
-        raise failures.conflict(
+        raise status_error.conflict(
             kind,
             served.group,
             record.name,
@@ -96,7 +96,7 @@ def _check(served: Served, record: Record, options: DeleteOptions) -> None:
             f" ({record.uid}). The object might have been deleted and then recreated",
         )
     if options.version and options.version != str(record.version):
-        raise failures.conflict(
+        raise status_error.conflict(
             kind,
             served.group,
             record.name,
@@ -105,7 +105,7 @@ def _check(served: Served, record: Record, options: DeleteOptions) -> None:
         )
 
 
-def _grace(served: Served, obj: Obj, options: DeleteOptions) -> int:
+def _grace(served: ResourceInfo, obj: Obj, options: DeleteOptions) -> int:
     """The seconds an object's keeper has left to stop it."""
     if served.collection != "pods":
         return 0
@@ -133,7 +133,7 @@ def _hold_finalizers(meta: Obj, policy: str) -> None:
         meta.pop("finalizers", None)
 
 
-def _status_of(served: Served, record: Record) -> Obj:
+def _status_of(served: ResourceInfo, record: Record) -> Obj:
     details: Obj = {"name": record.name}
     if served.group:
         details["group"] = served.group
@@ -154,10 +154,10 @@ class Deleter:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
 
-    def delete(self, served: Served, record: Record, options: DeleteOptions) -> Obj:
+    def delete(self, served: ResourceInfo, record: Record, options: DeleteOptions) -> Obj:
         """Delete one object; the answer's body.
 
-        Raises:  Failure when a precondition does not hold.
+        Raises:  StatusError when a precondition does not hold.
         """
         _check(served, record, options)
         obj = record.load()
@@ -196,11 +196,11 @@ class Deleter:
             meta["generation"] += 1
 
     def _delete_namespace(
-        self, served: Served, record: Record, obj: Obj, options: DeleteOptions
+        self, served: ResourceInfo, record: Record, obj: Obj, options: DeleteOptions
     ) -> Obj:
         """A namespace terminates first; its content goes before it does."""
         if record.name in {"default", "kube-system", "kube-public"}:
-            raise failures.forbidden(
+            raise status_error.forbidden(
                 "namespaces", "", record.name, "this namespace may not be deleted"
             )
         meta = obj["metadata"]

@@ -2,16 +2,16 @@
 
 from typing import Any, Final
 
-from global_sched.embedded.apiserver import failures, field_errors
+from global_sched.embedded.apiserver import field_errors, status_error
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.failures import Cause
 from global_sched.embedded.apiserver.pod_defaults import (
     add_tolerations,
     default_pod,
     qos_class,
 )
 from global_sched.embedded.apiserver.pod_validation import pod_spec_causes
-from global_sched.embedded.apiserver.rules import Rules
+from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.strategy import Strategy
 
 Obj = dict[str, Any]
 
@@ -21,7 +21,7 @@ PRIORITY_CLASSES: Final = "priorityclasses.scheduling.k8s.io"
 def resolve_priority(backend: Backend, obj: Obj) -> None:
     """Set priority and preemption policy from the pod's class, or from the default one.
 
-    Raises:  Failure (403) when the class is not there.
+    Raises:  StatusError (403) when the class is not there.
     """
     spec = obj["spec"]
     name = spec.get("priorityClassName") or ""
@@ -29,7 +29,7 @@ def resolve_priority(backend: Backend, obj: Obj) -> None:
     if name:
         record = backend.get(PRIORITY_CLASSES, name)
         if record is None:
-            raise failures.forbidden(
+            raise status_error.forbidden(
                 "pods",
                 "",
                 obj["metadata"].get("name", ""),
@@ -46,7 +46,7 @@ def resolve_priority(backend: Backend, obj: Obj) -> None:
             policy = default.get("preemptionPolicy") or policy
     given = spec.get("priority")
     if given is not None and given != priority:
-        raise failures.forbidden(
+        raise status_error.forbidden(
             "pods",
             "",
             obj["metadata"].get("name", ""),
@@ -55,7 +55,7 @@ def resolve_priority(backend: Backend, obj: Obj) -> None:
         )
     wanted = spec.get("preemptionPolicy")
     if wanted is not None and wanted != policy:
-        raise failures.forbidden(
+        raise status_error.forbidden(
             "pods",
             "",
             obj["metadata"].get("name", ""),
@@ -172,7 +172,7 @@ def _validate_status(pod: Obj, old: Obj) -> list[Cause]:
     return []
 
 
-POD_RULES: Final = Rules(
+POD_RULES: Final = Strategy(
     defaults=default_pod,
     admit=_admit,
     prepare=_prepare,

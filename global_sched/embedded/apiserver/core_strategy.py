@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.failures import Cause
 from global_sched.embedded.apiserver.pod_validation import NEGATIVE, amount_causes
-from global_sched.embedded.apiserver.rules import Rules
+from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.strategy import Strategy
 
 Obj = dict[str, Any]
 
@@ -282,13 +282,13 @@ def _event_fixed(obj: Obj, old: Obj) -> list[Cause]:
 
 
 CORE_RULES: Final = {
-    "namespaces": Rules(
+    "namespaces": Strategy(
         defaults=_namespace_defaults,
         prepare=_namespace_prepare,
         prepare_update=_namespace_update,
     ),
-    "nodes": Rules(defaults=_node_defaults, validate=_node_causes),
-    "services": Rules(
+    "nodes": Strategy(defaults=_node_defaults, validate=_node_causes),
+    "services": Strategy(
         defaults=_service_defaults,
         prepare=_service_prepare,
         prepare_update=_service_update,
@@ -296,15 +296,17 @@ CORE_RULES: Final = {
         validate_update=_service_fixed,
         create_on_update=True,
     ),
-    "secrets": Rules(defaults=_secret_defaults, validate=_data_causes, validate_update=_data_fixed),
-    "configmaps": Rules(validate=_data_causes, validate_update=_data_fixed),
-    "persistentvolumeclaims": Rules(defaults=_claim_defaults, prepare=_pending),
-    "persistentvolumes": Rules(defaults=_volume_defaults, prepare=_pending),
-    "resourcequotas": Rules(prepare=_empty_status, validate=_quota_causes),
-    "leases.coordination.k8s.io": Rules(
+    "secrets": Strategy(
+        defaults=_secret_defaults, validate=_data_causes, validate_update=_data_fixed
+    ),
+    "configmaps": Strategy(validate=_data_causes, validate_update=_data_fixed),
+    "persistentvolumeclaims": Strategy(defaults=_claim_defaults, prepare=_pending),
+    "persistentvolumes": Strategy(defaults=_volume_defaults, prepare=_pending),
+    "resourcequotas": Strategy(prepare=_empty_status, validate=_quota_causes),
+    "leases.coordination.k8s.io": Strategy(
         validate=_lease_causes, create_on_update=True, unconditional=False
     ),
-    "events": Rules(validate=_event_causes, validate_update=_event_fixed, create_on_update=True),
-    "endpoints": Rules(create_on_update=True),
-    "limitranges": Rules(create_on_update=True),
+    "events": Strategy(validate=_event_causes, validate_update=_event_fixed, create_on_update=True),
+    "endpoints": Strategy(create_on_update=True),
+    "limitranges": Strategy(create_on_update=True),
 }

@@ -6,10 +6,10 @@ from urllib.parse import unquote
 
 from multidict import CIMultiDictProxy
 
-from global_sched.embedded.apiserver import failures
-from global_sched.embedded.apiserver.failures import Failure
+from global_sched.embedded.apiserver import status_error
 from global_sched.embedded.apiserver.identity import AUTHENTICATED, User, service_account
 from global_sched.embedded.apiserver.rbac import Attributes, Rbac, denial
+from global_sched.embedded.apiserver.status_error import StatusError
 
 _USER: Final = "Impersonate-User"
 _GROUP: Final = "Impersonate-Group"
@@ -23,7 +23,7 @@ _WantedOfIdentity = partial(_Wanted, group="authentication.k8s.io")
 def acting_user(user: User, headers: CIMultiDictProxy[str], rbac: Rbac) -> User:
     """Who a request counts for: its sender, or whom the sender says to act as.
 
-    Raises:  Failure (403) when the sender may not act as that user, or not with that group, UID
+    Raises:  StatusError (403) when the sender may not act as that user, or not with that group, UID
              or extra value.
     """
     name, groups = headers.get(_USER, ""), tuple(headers.getall(_GROUP, ()))
@@ -32,7 +32,7 @@ def acting_user(user: User, headers: CIMultiDictProxy[str], rbac: Rbac) -> User:
         return user
     if not name:
         text = f"requested groups {list(groups)}, uid {uid!r}, extra {extra}"
-        raise Failure(
+        raise StatusError(
             500,
             "InternalError",
             f"Internal error occurred: {text} without impersonating a user",
@@ -54,7 +54,7 @@ def acting_user(user: User, headers: CIMultiDictProxy[str], rbac: Rbac) -> User:
         wanted.append(_WantedOfIdentity(resource="uids", name=uid))
     for one in wanted:
         if not rbac.allowed(user, one):
-            raise failures.forbidden(one.resource, one.group, one.name, denial(user, one))
+            raise status_error.forbidden(one.resource, one.group, one.name, denial(user, one))
     return User(
         name=name,
         groups=tuple(dict.fromkeys((*(groups or own), AUTHENTICATED))),

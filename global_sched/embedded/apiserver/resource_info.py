@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from global_sched.embedded.apiserver.failures import qualified
 from global_sched.embedded.apiserver.schemas import Schema
 from global_sched.embedded.apiserver.shape import Shape
+from global_sched.embedded.apiserver.status_error import qualified
 
 Obj = dict[str, Any]
 
@@ -55,7 +55,7 @@ class Subresource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ResourceInfo:
     """A resource in one version."""
 
     group: str

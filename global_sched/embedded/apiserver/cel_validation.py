@@ -1,6 +1,6 @@
 """`x-kubernetes-validations`: CEL rules of a custom resource's schema.
 
-Rules run on the parts of an object that changed. A rule that names `oldSelf` runs only where an
+Strategy run on the parts of an object that changed. A rule that names `oldSelf` runs only where an
 old value can be told to be the same part.
 """
 
@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.cel_functions import FUNCTIONS, to_cel
-from global_sched.embedded.apiserver.failures import Cause
 from global_sched.embedded.apiserver.field_sets import item_key
 from global_sched.embedded.apiserver.schemas import Schema, shape_of_schema
+from global_sched.embedded.apiserver.status_error import Cause
 from global_sched.embedded.extra import needs_demo_extra
 
 with needs_demo_extra():

@@ -2,11 +2,8 @@
 
 from typing import Any, Final
 
-from global_sched.embedded.apiserver import failures, field_errors
-from global_sched.embedded.apiserver.calls import Call
-from global_sched.embedded.apiserver.carrying import check_uid, drops_of
+from global_sched.embedded.apiserver import field_errors, status_error
 from global_sched.embedded.apiserver.decoding import check_applied
-from global_sched.embedded.apiserver.failures import Failure
 from global_sched.embedded.apiserver.field_sets import (
     Trie,
     difference,
@@ -17,7 +14,7 @@ from global_sched.embedded.apiserver.field_sets import (
     of_value,
     paths,
 )
-from global_sched.embedded.apiserver.kind_rules import rules_of
+from global_sched.embedded.apiserver.json_patch import copied
 from global_sched.embedded.apiserver.managed_fields import (
     changes,
     make_entry,
@@ -25,9 +22,12 @@ from global_sched.embedded.apiserver.managed_fields import (
     owned_view,
     without,
 )
-from global_sched.embedded.apiserver.patch_json import copied
+from global_sched.embedded.apiserver.request_info import RequestInfo
 from global_sched.embedded.apiserver.shape import Form, Shape
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.status_error import StatusError
+from global_sched.embedded.apiserver.storage import Record
+from global_sched.embedded.apiserver.strategies import rules_of
+from global_sched.embedded.apiserver.update_strategy import check_uid, drops_of
 from global_sched.embedded.apiserver.versions import from_storage
 from global_sched.embedded.apiserver.writes import Writer, Written
 
@@ -100,7 +100,7 @@ def _owner_text(entry: Obj) -> str:
     return text
 
 
-def conflict_failure(clashes: list[tuple[Obj, Trie]]) -> Failure:
+def conflict_failure(clashes: list[tuple[Obj, Trie]]) -> StatusError:
     """409 that names every field and its owner."""
     causes = []
     told: list[str] = []
@@ -122,7 +122,7 @@ def conflict_failure(clashes: list[tuple[Obj, Trie]]) -> Failure:
         message = f"Apply failed with 1 conflict: conflict with {owner}: {fields[0]}"
     else:
         message = f"Apply failed with {total} conflicts: " + "\n".join(told)
-    return Failure(409, "Conflict", message, details={"causes": causes})
+    return StatusError(409, "Conflict", message, details={"causes": causes})
 
 
 class Applier:
@@ -131,19 +131,19 @@ class Applier:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
 
-    def apply(self, call: Call, record: Record | None, config: Json) -> Written:
+    def apply(self, call: RequestInfo, record: Record | None, config: Json) -> Written:
         """Apply a configuration; creates the object when it is absent."""
         if not call.query.get("fieldManager"):
             cause = field_errors.required("fieldManager", "is required for apply patch")
-            raise failures.invalid("PatchOptions", "meta.k8s.io", "", [cause])
+            raise status_error.invalid("PatchOptions", "meta.k8s.io", "", [cause])
         config = check_applied(call, config)
         if record is None:
             if call.subresource:
-                raise failures.not_found(call.served.plural, call.served.group, call.name)
+                raise status_error.not_found(call.served.plural, call.served.group, call.name)
             return self._create(call, config)
         return self._update(call, record, config)
 
-    def _fields(self, call: Call, config: Obj) -> Trie:
+    def _fields(self, call: RequestInfo, config: Obj) -> Trie:
         drop = drops_of(call.served, call.subresource)
         trie = of_config(call.served.shape, owned_view(config, drop))
         meta = trie.get("f:metadata")
@@ -151,7 +151,7 @@ class Applier:
             del trie["f:metadata"]
         return trie
 
-    def _entry(self, call: Call, trie: Trie) -> Obj:
+    def _entry(self, call: RequestInfo, trie: Trie) -> Obj:
         return make_entry(
             call.manager,
             "Apply",
@@ -161,7 +161,7 @@ class Applier:
             trie,
         )
 
-    def _create(self, call: Call, config: Obj) -> Written:
+    def _create(self, call: RequestInfo, config: Obj) -> Written:
         trie = self._fields(call, config)
         config["metadata"]["name"] = call.name
         if call.served.namespaced:
@@ -170,13 +170,13 @@ class Applier:
         obj["metadata"]["managedFields"] = [self._entry(call, trie)]
         return self.writer.insert(call, obj)
 
-    def _update(self, call: Call, record: Record, config: Obj) -> Written:
+    def _update(self, call: RequestInfo, record: Record, config: Obj) -> Written:
         served = call.served
         live = from_storage(served, record.load())
         check_uid(call, record, config)
         version = config["metadata"].get("resourceVersion")
         if version and version != str(record.version):
-            raise failures.modified(served.plural, served.group, record.name)
+            raise status_error.modified(served.plural, served.group, record.name)
         entries: list[Obj] = live["metadata"].get("managedFields") or []
         if not entries:
             entries = self._unowned(call, live)
@@ -201,7 +201,7 @@ class Applier:
 
         return [next((old for old in before if bare(old) == bare(entry)), entry) for entry in after]
 
-    def _unowned(self, call: Call, live: Obj) -> list[Obj]:
+    def _unowned(self, call: RequestInfo, live: Obj) -> list[Obj]:
         """An object that nobody tracked belongs to whoever wrote it before."""
         trie = of_value(call.served.shape, owned_view(live, frozenset({"status"})))
         trie.pop(".", None)
@@ -215,7 +215,7 @@ class Applier:
         time = live["metadata"].get("creationTimestamp", "")
         return [make_entry(_BEFORE, "Update", call.served.api_version, time, "", trie)]
 
-    def _split(self, call: Call, entries: list[Obj]) -> tuple[Trie, list[Obj]]:
+    def _split(self, call: RequestInfo, entries: list[Obj]) -> tuple[Trie, list[Obj]]:
         mine: Trie = {}
         others = []
         for entry in entries:
@@ -229,7 +229,9 @@ class Applier:
                 others.append(entry)
         return mine, others
 
-    def _merge(self, call: Call, live: Obj, config: Obj, dropped: Trie, others: list[Obj]) -> Obj:
+    def _merge(
+        self, call: RequestInfo, live: Obj, config: Obj, dropped: Trie, others: list[Obj]
+    ) -> Obj:
         """The live object with the configuration in, and what its manager no longer names out."""
         served = call.served
         for entry in others:
@@ -244,7 +246,7 @@ class Applier:
             new = removed(served.shape, new, dropped)
         return self.writer.finish_defaults(served, _own_copy(new))
 
-    def _settle(self, call: Call, others: list[Obj], changed: Trie, gone: Trie) -> list[Obj]:
+    def _settle(self, call: RequestInfo, others: list[Obj], changed: Trie, gone: Trie) -> list[Obj]:
         """Conflicts with the other managers, refused or (forced) taken over."""
         clashes = []
         touched = merge(changed, gone)

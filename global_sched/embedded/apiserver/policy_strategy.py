@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from global_sched.embedded.apiserver import failures, field_errors
+from global_sched.embedded.apiserver import field_errors, status_error
 from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.failures import Cause
-from global_sched.embedded.apiserver.pod_rules import PRIORITY_CLASSES
-from global_sched.embedded.apiserver.rules import Rules
+from global_sched.embedded.apiserver.pod_strategy import PRIORITY_CLASSES
+from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.strategy import Strategy
 
 Obj = dict[str, Any]
 
@@ -27,7 +27,7 @@ def _class_admit(backend: Backend, obj: Obj) -> None:
         if record.fields.get("globalDefault") == "true" and record.name != obj["metadata"].get(
             "name"
         ):
-            raise failures.forbidden(
+            raise status_error.forbidden(
                 "priorityclasses",
                 "scheduling.k8s.io",
                 obj["metadata"].get("name", ""),
@@ -191,33 +191,33 @@ def _webhook_defaults(obj: Obj) -> None:
             service.setdefault("port", 443)
 
 
-_ROLE: Final = Rules(validate=_role_causes, create_on_update=True)
-_BINDING: Final = Rules(
+_ROLE: Final = Strategy(validate=_role_causes, create_on_update=True)
+_BINDING: Final = Strategy(
     defaults=_binding_defaults,
     validate=_binding_causes,
     validate_update=_binding_fixed,
     create_on_update=True,
 )
-_WEBHOOKS: Final = Rules(defaults=_webhook_defaults, unconditional=False)
+_WEBHOOKS: Final = Strategy(defaults=_webhook_defaults, unconditional=False)
 
 POLICY_RULES: Final = {
-    PRIORITY_CLASSES: Rules(
+    PRIORITY_CLASSES: Strategy(
         defaults=_class_defaults,
         admit=_class_admit,
         validate=_class_causes,
         validate_update=_class_fixed,
     ),
-    "poddisruptionbudgets.policy": Rules(
+    "poddisruptionbudgets.policy": Strategy(
         prepare=_budget_prepare, validate=_budget_causes, unconditional=False
     ),
     f"roles.{_RBAC}": _ROLE,
     f"clusterroles.{_RBAC}": _ROLE,
     f"rolebindings.{_RBAC}": _BINDING,
     f"clusterrolebindings.{_RBAC}": _BINDING,
-    "networkpolicies.networking.k8s.io": Rules(defaults=_policy_defaults),
-    "endpointslices.discovery.k8s.io": Rules(defaults=_slice_defaults),
-    "storageclasses.storage.k8s.io": Rules(defaults=_storage_defaults),
-    "horizontalpodautoscalers.autoscaling": Rules(defaults=_scaler_defaults),
+    "networkpolicies.networking.k8s.io": Strategy(defaults=_policy_defaults),
+    "endpointslices.discovery.k8s.io": Strategy(defaults=_slice_defaults),
+    "storageclasses.storage.k8s.io": Strategy(defaults=_storage_defaults),
+    "horizontalpodautoscalers.autoscaling": Strategy(defaults=_scaler_defaults),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": _WEBHOOKS,
     "validatingwebhookconfigurations.admissionregistration.k8s.io": _WEBHOOKS,
 }

@@ -1,4 +1,4 @@
-"""What a refused request is told: `Failure` carries one Kubernetes Status.
+"""The refusal of a request: `StatusError` carries one Kubernetes Status.
 
 Messages are those of a real API server, since clients and people match on them.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class Failure(Exception):  # noqa: N818 - an answer, named after its Status
+class StatusError(Exception):
     """A request ends in this Status; `code` is the HTTP status."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Failure(Exception):  # noqa: N818 - an answer, named after its Status
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": self.metadata,
-            "status": "Failure",
+            "status": "StatusError",
             "message": self.message,
         }
         if self.reason:
@@ -77,25 +77,25 @@ def qualified(plural: str, group: str) -> str:
     return f"{plural}.{group}" if group else plural
 
 
-def not_found(plural: str, group: str, name: str) -> Failure:
+def not_found(plural: str, group: str, name: str) -> StatusError:
     """404: the object is not there."""
     message = f'{qualified(plural, group)} "{name}" not found'
-    return Failure(404, "NotFound", message, details=_details(name, group, plural))
+    return StatusError(404, "NotFound", message, details=_details(name, group, plural))
 
 
-def already_exists(plural: str, group: str, name: str) -> Failure:
+def already_exists(plural: str, group: str, name: str) -> StatusError:
     """409: the name is taken."""
     message = f'{qualified(plural, group)} "{name}" already exists'
-    return Failure(409, "AlreadyExists", message, details=_details(name, group, plural))
+    return StatusError(409, "AlreadyExists", message, details=_details(name, group, plural))
 
 
-def conflict(plural: str, group: str, name: str, why: str) -> Failure:
+def conflict(plural: str, group: str, name: str, why: str) -> StatusError:
     """409: the write was made against another state of the object."""
     message = f'Operation cannot be fulfilled on {qualified(plural, group)} "{name}": {why}'
-    return Failure(409, "Conflict", message, details=_details(name, group, plural))
+    return StatusError(409, "Conflict", message, details=_details(name, group, plural))
 
 
-def modified(plural: str, group: str, name: str) -> Failure:
+def modified(plural: str, group: str, name: str) -> StatusError:
     """409: the resourceVersion is not the stored one."""
     why = (
         "the object has been modified; please apply your changes to the latest version"
@@ -104,7 +104,7 @@ def modified(plural: str, group: str, name: str) -> Failure:
     return conflict(plural, group, name, why)
 
 
-def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Failure:
+def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> StatusError:
     """422: the object breaks these rules."""
     texts = [cause.text() for cause in causes]
     told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
@@ -118,17 +118,17 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Failur
         {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
     ]
     message = f'{qualified(kind, group)} "{name}" is invalid: {told}'
-    return Failure(422, "Invalid", message, details=details)
+    return StatusError(422, "Invalid", message, details=details)
 
 
-def bad_request(message: str) -> Failure:
+def bad_request(message: str) -> StatusError:
     """400: the request cannot be understood."""
-    return Failure(400, "BadRequest", message)
+    return StatusError(400, "BadRequest", message)
 
 
-def internal(message: str) -> Failure:
+def internal(message: str) -> StatusError:
     """500 with a cause, as a real server words its internal errors."""
-    return Failure(
+    return StatusError(
         500,
         "InternalError",
         f"Internal error occurred: {message}",
@@ -136,19 +136,19 @@ def internal(message: str) -> Failure:
     )
 
 
-def forbidden(plural: str, group: str, name: str, why: str) -> Failure:
+def forbidden(plural: str, group: str, name: str, why: str) -> StatusError:
     """403 with a reason."""
     subject = qualified(plural, group)
     if name:
         subject += f' "{name}"'
-    return Failure(
+    return StatusError(
         403, "Forbidden", f"{subject} is forbidden: {why}", details=_details(name, group, plural)
     )
 
 
-def unsupported_media(accepted: Sequence[str]) -> Failure:
+def unsupported_media(accepted: Sequence[str]) -> StatusError:
     """415: the body's type is not one of these."""
-    return Failure(
+    return StatusError(
         415,
         "UnsupportedMediaType",
         "the body of the request was in an unknown format - accepted media types include: "
@@ -156,9 +156,9 @@ def unsupported_media(accepted: Sequence[str]) -> Failure:
     )
 
 
-def not_acceptable(served: Sequence[str]) -> Failure:
+def not_acceptable(served: Sequence[str]) -> StatusError:
     """406: none of the media types that the request accepts is served."""
-    return Failure(
+    return StatusError(
         406,
         "NotAcceptable",
         "only the following media types are accepted: " + ", ".join(served),
@@ -166,9 +166,9 @@ def not_acceptable(served: Sequence[str]) -> Failure:
     )
 
 
-def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
+def verb_not_supported(verb: str, plural: str, group: str) -> StatusError:
     """405: the custom resource does not know the verb."""
-    return Failure(
+    return StatusError(
         405,
         "MethodNotAllowed",
         f'{verb} is not supported on resources of kind "{qualified(plural, group)}"',
@@ -176,9 +176,9 @@ def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
     )
 
 
-def method_not_allowed() -> Failure:
+def method_not_allowed() -> StatusError:
     """405: the path does not take the method."""
-    return Failure(
+    return StatusError(
         405,
         "MethodNotAllowed",
         "the server does not allow this method on the requested resource",
@@ -186,14 +186,14 @@ def method_not_allowed() -> Failure:
     )
 
 
-def expired(message: str) -> Failure:
+def expired(message: str) -> StatusError:
     """410: that far back the history does not go."""
-    return Failure(410, "Expired", message)
+    return StatusError(410, "Expired", message)
 
 
-def too_large_version(asked: int, current: int) -> Failure:
+def too_large_version(asked: int, current: int) -> StatusError:
     """504: a resourceVersion that does not exist yet."""
-    return Failure(
+    return StatusError(
         504,
         "Timeout",
         f"Timeout: Too large resource version: {asked}, current: {current}",

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from global_sched.embedded.apiserver.printer_pods import node_cells, pod_cells
-from global_sched.embedded.apiserver.printer_workloads import (
+from global_sched.embedded.apiserver.printers.pods import node_cells, pod_cells
+from global_sched.embedded.apiserver.printers.workloads import (
     cron_job_cells,
     daemon_set_cells,
     deployment_cells,
@@ -13,7 +13,7 @@ from global_sched.embedded.apiserver.printer_workloads import (
     replica_set_cells,
     stateful_set_cells,
 )
-from global_sched.embedded.apiserver.served import Column
+from global_sched.embedded.apiserver.resource_info import Column
 
 Obj = dict[str, Any]
 Age = Callable[[str | None], str]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from global_sched.embedded.apiserver.durations import between
+from global_sched.embedded.apiserver.printers.durations import between
 from global_sched.embedded.apiserver.selector_text import selector_text
 
 Obj = dict[str, Any]

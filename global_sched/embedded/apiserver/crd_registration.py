@@ -9,14 +9,14 @@ import msgspec
 from global_sched.embedded.apiserver.backend import Backend
 from global_sched.embedded.apiserver.jsonpath import parse_path, simple_text
 from global_sched.embedded.apiserver.managed_fields import after_update
-from global_sched.embedded.apiserver.schemas import compile_schema, shape_of_schema
-from global_sched.embedded.apiserver.served import (
+from global_sched.embedded.apiserver.resource_info import (
     Column,
+    ResourceInfo,
     ScalePaths,
-    Served,
     Subresource,
 )
-from global_sched.embedded.apiserver.store import ADDED, DELETED, Collection, Event
+from global_sched.embedded.apiserver.schemas import compile_schema, shape_of_schema
+from global_sched.embedded.apiserver.storage import ADDED, DELETED, Collection, Event
 
 Obj = dict[str, Any]
 
@@ -92,18 +92,18 @@ def _selectable(version: Obj) -> dict[str, Callable[[Obj], str]]:
     return found
 
 
-def served_versions(crd: Obj) -> tuple[Served, ...]:
+def served_versions(crd: Obj) -> tuple[ResourceInfo, ...]:
     """The resources that a definition serves, the storage version's objects being stored."""
     return _served(msgspec.json.encode(crd["spec"]))
 
 
 @lru_cache(maxsize=256)
-def _served(encoded: bytes) -> tuple[Served, ...]:
+def _served(encoded: bytes) -> tuple[ResourceInfo, ...]:
     """Those of a definition's spec; the servers of one process share what they compiled."""
     return tuple(_compiled(msgspec.json.decode(encoded)))
 
 
-def _compiled(spec: Obj) -> Iterator[Served]:
+def _compiled(spec: Obj) -> Iterator[ResourceInfo]:
     names = spec["names"]
     storage = next(version["name"] for version in spec["versions"] if version.get("storage"))
     for version in spec["versions"]:
@@ -118,7 +118,7 @@ def _compiled(spec: Obj) -> Iterator[Served]:
         schema = compile_schema(raw)
         kind = names["kind"]
         subs, scale = _subresources(version, kind)
-        yield Served(
+        yield ResourceInfo(
             group=spec["group"],
             version=version["name"],
             plural=names["plural"],

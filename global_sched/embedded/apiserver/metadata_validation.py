@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
-from global_sched.embedded.apiserver.failures import Cause
+from global_sched.embedded.apiserver.status_error import Cause
 
 Obj = dict[str, Any]
 

@@ -5,18 +5,14 @@ from typing import Any
 
 from aiohttp import web
 
-from global_sched.embedded.apiserver import failures
+from global_sched.embedded.apiserver import status_error
 from global_sched.embedded.apiserver.answers import json_response, raw_response
-from global_sched.embedded.apiserver.authn import Authenticator
+from global_sched.embedded.apiserver.authentication import Authenticator
 from global_sched.embedded.apiserver.backend import Backend, key_of
 from global_sched.embedded.apiserver.bodies import duplicate_fields, parse_object
-from global_sched.embedded.apiserver.calls import Call, version_of
-from global_sched.embedded.apiserver.carrying import check_uid
-from global_sched.embedded.apiserver.crds import CRDS
-from global_sched.embedded.apiserver.deletes import Deleter, options_of
-from global_sched.embedded.apiserver.failures import Failure
+from global_sched.embedded.apiserver.crd_registration import CRDS
+from global_sched.embedded.apiserver.deletion import Deleter, options_of
 from global_sched.embedded.apiserver.identity import User
-from global_sched.embedded.apiserver.kind_rules import rules_of
 from global_sched.embedded.apiserver.listing import (
     Lister,
     items_of,
@@ -24,12 +20,16 @@ from global_sched.embedded.apiserver.listing import (
     list_body,
     list_meta,
 )
-from global_sched.embedded.apiserver.patching import Patcher
+from global_sched.embedded.apiserver.patch_handler import Patcher
 from global_sched.embedded.apiserver.rbac import Attributes, Rbac, denial
+from global_sched.embedded.apiserver.request_info import RequestInfo, version_of
 from global_sched.embedded.apiserver.reviews import Reviewer
-from global_sched.embedded.apiserver.store import Record
+from global_sched.embedded.apiserver.status_error import StatusError
+from global_sched.embedded.apiserver.storage import Record
+from global_sched.embedded.apiserver.strategies import rules_of
 from global_sched.embedded.apiserver.subresources import Subresources
 from global_sched.embedded.apiserver.table_answers import Rendering, rendering_of
+from global_sched.embedded.apiserver.update_strategy import check_uid
 from global_sched.embedded.apiserver.versions import from_storage, present
 from global_sched.embedded.apiserver.watching import Watch, Watcher
 from global_sched.embedded.apiserver.writes import Writer, Written
@@ -50,7 +50,7 @@ class Handler:
         self.patcher = Patcher(self.writer)
         self.subresources = Subresources(self.writer, self.patcher, self.deleter, authenticator)
         self.reviewer = Reviewer(backend, self.rbac, authenticator)
-        self._verbs: dict[str, Callable[[Call, bytes], web.Response]] = {
+        self._verbs: dict[str, Callable[[RequestInfo, bytes], web.Response]] = {
             "get": self._get,
             "list": self._list,
             "create": self._create,
@@ -62,10 +62,10 @@ class Handler:
 
     # ---- who may ---------------------------------------------------------------------------
 
-    def authorize(self, call: Call) -> None:
+    def authorize(self, call: RequestInfo) -> None:
         """Let a call pass.
 
-        Raises:  Failure (403) when nothing allows it.
+        Raises:  StatusError (403) when nothing allows it.
         """
         if call.user.master:
             return
@@ -79,25 +79,25 @@ class Handler:
         )
         if not self.rbac.allowed(call.user, wanted):
             why = denial(call.user, wanted)
-            raise failures.forbidden(call.served.plural, call.served.group, call.name, why)
+            raise status_error.forbidden(call.served.plural, call.served.group, call.name, why)
 
     def authorize_path(self, user: User, method: str, path: str) -> None:
         """Let a request for a path that is no resource pass.
 
-        Raises:  Failure (403) when nothing allows it.
+        Raises:  StatusError (403) when nothing allows it.
         """
         if user.master:
             return
         wanted = Attributes(verb=method.lower(), path=path)
         if not self.rbac.allowed(user, wanted):
-            raise Failure(403, "Forbidden", f"forbidden: {denial(user, wanted)}", details={})
+            raise StatusError(403, "Forbidden", f"forbidden: {denial(user, wanted)}", details={})
 
     # ---- answers ---------------------------------------------------------------------------
 
-    def answer(self, call: Call, body: bytes) -> web.Response:
+    def answer(self, call: RequestInfo, body: bytes) -> web.Response:
         """The answer to a call that is no watch.
 
-        Raises:  Failure with what is wrong.
+        Raises:  StatusError with what is wrong.
         """
         rendering_of(call.accept)
         if call.served.deprecation:
@@ -111,17 +111,17 @@ class Handler:
                 return json_response(handled.obj, handled.code, call)
         return self._verbs[call.verb](call, body)
 
-    def _record(self, call: Call) -> Record:
+    def _record(self, call: RequestInfo) -> Record:
         record = self.find(call)
         if record is None:
-            raise failures.not_found(call.served.plural, call.served.group, call.name)
+            raise status_error.not_found(call.served.plural, call.served.group, call.name)
         return record
 
-    def find(self, call: Call) -> Record | None:
+    def find(self, call: RequestInfo) -> Record | None:
         """The record that a call names."""
         return self.backend.get(call.served.collection, key_of(call.namespace, call.name))
 
-    def _rendered(self, call: Call, written: Written, code: int) -> web.Response:
+    def _rendered(self, call: RequestInfo, written: Written, code: int) -> web.Response:
         rendering = rendering_of(call.accept)
         if rendering is Rendering.JSON:
             if written.record is not None:
@@ -130,10 +130,10 @@ class Handler:
         body = rendering.one(self.backend, call, from_storage(call.served, dict(written.obj)))
         return raw_response(body, code, call)
 
-    def _get(self, call: Call, _body: bytes) -> web.Response:
+    def _get(self, call: RequestInfo, _body: bytes) -> web.Response:
         asked = call.query.get("resourceVersion")
         if asked and version_of(asked) > self.backend.store.version:
-            raise failures.too_large_version(version_of(asked), self.backend.store.version)
+            raise status_error.too_large_version(version_of(asked), self.backend.store.version)
         record = self._record(call)
         rendering = rendering_of(call.accept)
         if rendering is Rendering.JSON:
@@ -141,49 +141,49 @@ class Handler:
         obj = from_storage(call.served, record.load())
         return raw_response(rendering.one(self.backend, call, obj), 200, call)
 
-    def _list(self, call: Call, _body: bytes) -> web.Response:
+    def _list(self, call: RequestInfo, _body: bytes) -> web.Response:
         page = self.lister.page(call)
         rendering = rendering_of(call.accept)
         if rendering is Rendering.JSON:
             return raw_response(list_body(call.served, page), 200, call)
         return raw_response(rendering.many(self.backend, call, page), 200, call)
 
-    def _create(self, call: Call, body: bytes) -> web.Response:
+    def _create(self, call: RequestInfo, body: bytes) -> web.Response:
         obj = parse_object(body, call.content_type)
         self._check_duplicates(call, body)
         return self._rendered(call, self.writer.create(call, obj), 201)
 
     @staticmethod
-    def _check_duplicates(call: Call, body: bytes) -> None:
+    def _check_duplicates(call: RequestInfo, body: bytes) -> None:
         if call.query.get("fieldValidation") != "Strict" or not body.startswith(b"{"):
             return
         twice = duplicate_fields(body)
         if twice:
             told = ", ".join(f'duplicate field "{key}"' for key in twice)
             kind = call.served.kind
-            raise failures.bad_request(
+            raise status_error.bad_request(
                 f'{kind} in version "{call.served.version}" cannot be handled as a {kind}:'
                 f" strict decoding error: {told}"
             )
 
-    def _update(self, call: Call, body: bytes) -> web.Response:
+    def _update(self, call: RequestInfo, body: bytes) -> web.Response:
         obj = parse_object(body, call.content_type)
         self._check_duplicates(call, body)
         record = self.find(call)
         created = rules_of(call.served.collection).create_on_update and not call.subresource
         if record is None and not created:
-            raise failures.not_found(call.served.plural, call.served.group, call.name)
+            raise status_error.not_found(call.served.plural, call.served.group, call.name)
         check_uid(call, record, obj)
         if record is None:
             return self._rendered(call, self.writer.create(call, obj), 201)
         old = from_storage(call.served, record.load())
         return self._rendered(call, self.writer.update(call, record, old, obj), 200)
 
-    def _patch(self, call: Call, body: bytes) -> web.Response:
+    def _patch(self, call: RequestInfo, body: bytes) -> web.Response:
         written = self.patcher.patch(call, self.find(call), body)
         return self._rendered(call, written, 201 if written.created else 200)
 
-    def _delete(self, call: Call, body: bytes) -> web.Response:
+    def _delete(self, call: RequestInfo, body: bytes) -> web.Response:
         given = parse_object(body, call.content_type) if body else {}
         options = options_of(call, given)
         record = self._record(call)
@@ -192,7 +192,7 @@ class Handler:
         waits = given.get("orphanDependents") is False and self.find(call) is not None
         return json_response(answer, 202 if waits else 200, call)
 
-    def _delete_collection(self, call: Call, body: bytes) -> web.Response:
+    def _delete_collection(self, call: RequestInfo, body: bytes) -> web.Response:
         options = options_of(call, parse_object(body, call.content_type) if body else None)
         page = self.lister.page(call)
         item = items_of(call.served)
@@ -203,7 +203,7 @@ class Handler:
         meta = list_meta(page, custom=served.custom)
         return raw_response(join_list(served.list_kind, served.api_version, meta, items), 200, call)
 
-    def open_watch(self, call: Call) -> tuple[Watch, str]:
+    def open_watch(self, call: RequestInfo) -> tuple[Watch, str]:
         """A watch ready to stream, and its content type."""
         rendering = rendering_of(call.accept)
         if rendering is Rendering.JSON:
@@ -216,7 +216,7 @@ class Handler:
             "apiextensions.k8s.io", "v1", "customresourcedefinitions"
         )
         assert served is not None
-        call = Call(method="POST", verb="create", served=served, user=user, agent="install")
+        call = RequestInfo(method="POST", verb="create", served=served, user=user, agent="install")
         record = self.backend.get(CRDS, crd["metadata"]["name"])
         copy: Obj = Record("", crd, 0, {}).load()
         if record is None:
@@ -229,14 +229,14 @@ class Handler:
         self.writer.update(call, record, old, new)
 
 
-def _scope(call: Call) -> str:
+def _scope(call: RequestInfo) -> str:
     """The namespace that a call is in; a namespace object is in itself."""
     if call.served.collection == "namespaces":
         return call.name
     return call.namespace
 
 
-def _selected_name(call: Call) -> str:
+def _selected_name(call: RequestInfo) -> str:
     """The one name that a list or watch is narrowed to, so that resourceNames can allow it."""
     if call.verb not in {"list", "watch", "deletecollection"}:
         return ""
