@@ -58,16 +58,16 @@ bench-peers: $(DEV) ## Beside karmada-scheduler on a real Karmada (ARGS="--bindi
 	$(BIN)/python -m bench.peers $(ARGS)
 
 karmada-up: $(DEV) ## A real Karmada on this machine (MEMBERS=3 KARMADA=1.18.2 PORT=0 ARGS=...)
-	$(BIN)/python -m deploy.local up --members $(MEMBERS) $(if $(PORT),--first-port $(PORT)) $(ARGS)
+	$(BIN)/python -m tools.local_karmada up --members $(MEMBERS) $(if $(PORT),--first-port $(PORT)) $(ARGS)
 
 karmada-down: $(DEV) ## End it, whatever state it is in
-	$(BIN)/python -m deploy.local down
+	$(BIN)/python -m tools.local_karmada down
 
 karmada-status: $(DEV) ## Its processes, and whether they work
-	$(BIN)/python -m deploy.local status
+	$(BIN)/python -m tools.local_karmada status
 
 e2e: $(DEV) ## The end-to-end suite on a real Karmada (KARMADA=1.17.1 for the older one)
-	$(BIN)/python -m deploy.local build
+	$(BIN)/python -m tools.local_karmada build
 	$(BIN)/python -m tools.e2e $(ARGS)
 
 faults: $(DEV) ## Real processes killed, stopped, cut off and lied to, judged in every state

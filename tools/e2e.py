@@ -17,8 +17,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import IO
 
-from deploy.local.federation import Federation
-from deploy.local.options import default_state
+from tools.local_karmada.federation import Federation
+from tools.local_karmada.options import default_state
 
 ROOT = Path(__file__).parents[1]
 PYTEST = (

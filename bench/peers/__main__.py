@@ -12,10 +12,10 @@ from bench.peers.figures import figures
 from bench.peers.page import write
 from bench.peers.run import Ask, Found, gangs_alone, measured
 from bench.peers.waiting import now
-from deploy.local.errors import LocalError
-from deploy.local.options import default_state
-from deploy.local.tools import KARMADA_VERSIONS
 from global_sched.shared.kube.errors import ApiError
+from tools.local_karmada.errors import LocalError
+from tools.local_karmada.options import default_state
+from tools.local_karmada.tools import KARMADA_VERSIONS
 
 OUTPUT = ROOT / "build" / "bench-peers.json"
 

@@ -15,13 +15,13 @@ from bench.peers.bindings import Obj, clear, in_parallel, namespace, until_none
 from bench.peers.processes import used
 from bench.peers.site import USER, Site
 from bench.peers.waiting import until
-from deploy.local import volcano
-from deploy.local.errors import LocalError
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.model.instant import SECOND
+from tools.local_karmada import volcano
+from tools.local_karmada.errors import LocalError
 
 MEMBER: Final = "tiers"
 AGENT: Final = f"member-agent-{MEMBER}"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.local.ledger import Program
+from tools.local_karmada.ledger import Program
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 

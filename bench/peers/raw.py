@@ -12,11 +12,11 @@ from bench.peers.bindings import AT_ONCE, SPACE, Obj, binding, in_parallel, stor
 from bench.peers.processes import reading, used
 from bench.peers.site import USER, Site
 from bench.peers.throughput import Burst
-from deploy.local.servers import CONTROL_PLANE
 from global_sched.dispatch.patches import success_status
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import APPLIED_PLACEMENT, DECISION
 from global_sched.shared.clock import SystemClock
+from tools.local_karmada.servers import CONTROL_PLANE
 
 NAME: Final = "bare loop (W)"
 

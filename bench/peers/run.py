@@ -22,9 +22,9 @@ from bench.peers.site import (
     with_volcano_global,
 )
 from bench.peers.throughput import Burst, burst
-from deploy.local import tools, volcano
-from deploy.local.errors import LocalError
-from deploy.local.federation import Federation
+from tools.local_karmada import tools, volcano
+from tools.local_karmada.errors import LocalError
+from tools.local_karmada.federation import Federation
 
 _MENTIONED = 0.1
 """CPU seconds from which a process is named."""

@@ -9,12 +9,6 @@ from typing import Any, Final
 
 from bench.peers.processes import Reading, readings
 from bench.peers.waiting import until
-from deploy.local import karmada, volcano
-from deploy.local.federation import Federation
-from deploy.local.health import until_healthy
-from deploy.local.options import Options
-from deploy.local.programs import SCHEDULER, Programs
-from deploy.local.servers import CONTROL_PLANE
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import Resource
@@ -23,6 +17,12 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
 from global_sched.shared.kube.errors import AlreadyExists
 from global_sched.shared.model.instant import format_instant, parse_instant
+from tools.local_karmada import karmada, volcano
+from tools.local_karmada.federation import Federation
+from tools.local_karmada.health import until_healthy
+from tools.local_karmada.options import Options
+from tools.local_karmada.programs import SCHEDULER, Programs
+from tools.local_karmada.servers import CONTROL_PLANE
 
 MEMBERS: Final = Path(__file__).parent / "members.yaml"
 USER: Final = "peers-bench"

@@ -10,10 +10,10 @@ from bench.peers.bindings import SPACE, Obj, binding, committed, stored
 from bench.peers.processes import used
 from bench.peers.site import Site, System
 from bench.peers.waiting import until
-from deploy.local.errors import LocalError
-from deploy.local.processes import last_lines
-from deploy.local.servers import CONTROL_PLANE
 from global_sched.shared.api import resource as kinds
+from tools.local_karmada.errors import LocalError
+from tools.local_karmada.processes import last_lines
+from tools.local_karmada.servers import CONTROL_PLANE
 
 PATIENCE: Final = 260.0
 """Seconds a system may take; one that is slower is rated by what it has done."""

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from deploy.local.errors import LocalError
 from global_sched.shared.clock import SystemClock
+from tools.local_karmada.errors import LocalError
 
 PATIENCE: Final = 60.0
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import yaml
 
-from deploy.local.federation import Federation
 from global_sched.embedded.access import DEPLOY
 from tests.e2e.waiting import until
+from tools.local_karmada.federation import Federation
 
 Tool = Callable[..., str]
 ADMISSION: Final = DEPLOY / "admission"

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from deploy.local import kubeconfigs
-from deploy.local.federation import Federation
-from deploy.local.kubeconfigs import Credential, Endpoint
+from tools.local_karmada import kubeconfigs
+from tools.local_karmada.federation import Federation
+from tools.local_karmada.kubeconfigs import Credential, Endpoint
 
 
 @contextmanager

@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from deploy.local import volcano
-from deploy.local.errors import LocalError
-from deploy.local.federation import Federation
-from deploy.local.options import Options, default_state
-from deploy.local.programs import Programs
-from deploy.local.tools import KARMADA_VERSIONS
 from global_sched.shared.api import resource as kinds
 from tests.e2e.faults import SHORT, Faults
 from tests.e2e.requests import Requests
 from tests.e2e.world import World
+from tools.local_karmada import volcano
+from tools.local_karmada.errors import LocalError
+from tools.local_karmada.federation import Federation
+from tools.local_karmada.options import Options, default_state
+from tools.local_karmada.programs import Programs
+from tools.local_karmada.tools import KARMADA_VERSIONS
 
 LAST = "test_rights.py"
 """Looks at what all other tests have asked for."""
@@ -198,7 +198,8 @@ def own_federation(
 ) -> Callable[..., AbstractAsyncContextManager[Federation]]:
     """A federation for one test that breaks it, ended with the block.
 
-    Options as those of `deploy.local.options.Options`; two members unless more are asked for.
+    Options are those of `tools.local_karmada.options.Options`; two members unless more are asked
+    for.
     """
 
     @asynccontextmanager

@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from deploy.local.federation import Federation
-from deploy.local.programs import Programs
-from deploy.local.servers import CONTROL_PLANE
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.kube.errors import KubeError, NotFound
 from tests.e2e.requests import GLOBAL_SCHED
 from tests.e2e.waiting import PAUSE
 from tests.e2e.world import World
+from tools.local_karmada.federation import Federation
+from tools.local_karmada.programs import Programs
+from tools.local_karmada.servers import CONTROL_PLANE
 
 Object = dict[str, Any]
 HELD_BACK: Final = "held back by a test"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from deploy.local.federation import Federation
-from deploy.local.servers import CONTROL_PLANE
+from tools.local_karmada.federation import Federation
+from tools.local_karmada.servers import CONTROL_PLANE
 
 MEMBER: Final = "member"
 GLOBAL_SCHED: Final = "system:serviceaccount:karmada-system:global-sched"

@@ -2,11 +2,11 @@
 
 import asyncio
 
-from deploy.local.karmada import USER
 from tests.e2e.faults import settled, writers
 from tests.e2e.requests import GLOBAL_SCHED
 from tests.e2e.world import clusters_of, policy
 from tests.wire import deployment, placement, stripped
+from tools.local_karmada.karmada import USER
 
 THEIRS, OURS = "theirs", "ours"
 NAMES = {THEIRS: "default-scheduler", OURS: "global-sched"}

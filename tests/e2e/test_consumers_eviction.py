@@ -2,12 +2,12 @@
 
 import json
 
-from deploy.local.karmada import USER
 from global_sched.shared.api.names import APPLIED_PLACEMENT
 from tests.e2e.faults import Write, settled
 from tests.e2e.test_faults_members import EVICTED, ORDERED, moving
 from tests.e2e.world import gang, policy
 from tests.wire import deployment, placement, stripped
+from tools.local_karmada.karmada import USER
 
 DIVIDED = {
     "replicaScheduling": {

@@ -6,8 +6,6 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from deploy.local.__main__ import main
-from deploy.local.options import Options
 from global_sched.cli.main import cli
 from global_sched.shared.api.resource import RESOURCE_BINDINGS
 from global_sched.shared.clock import LoopClock
@@ -15,6 +13,8 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
 from global_sched.shared.kube.errors import Forbidden
 from tests.e2e.conftest import VERSION
+from tools.local_karmada.__main__ import main
+from tools.local_karmada.options import Options
 
 
 async def test_everything_works(federation):

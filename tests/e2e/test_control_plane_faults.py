@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local import processes, volcano
-from deploy.local.__main__ import main
-from deploy.local.options import Options
-from deploy.local.programs import Programs
 from tests import volcano_stand_in as stand_in
 from tests.e2e.conftest import VERSION, tool_of
+from tools.local_karmada import processes, volcano
+from tools.local_karmada.__main__ import main
+from tools.local_karmada.options import Options
+from tools.local_karmada.programs import Programs
 
 
 async def test_what_ended_is_started_again(own_federation, volcano_folder):

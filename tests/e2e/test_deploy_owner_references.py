@@ -6,7 +6,6 @@ With the admission plugin OwnerReferencesPermissionEnforcement, whoever writes
 
 import pytest
 
-from deploy.local import access
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.api.schema import crd
@@ -23,6 +22,7 @@ from member_agent.jobs.wire import RunJob
 from tests.e2e.bare import api_server
 from tests.e2e.waiting import until
 from tests.wire import stripped, task, vcjob
+from tools.local_karmada import access
 
 PLUGIN = "OwnerReferencesPermissionEnforcement"
 AGENT = "system:serviceaccount:global-sched:member-agent"

@@ -10,15 +10,15 @@ import subprocess
 import pytest
 import yaml
 
-from deploy.local.build import module_folder
-from deploy.local.karmada_objects import karmada_definitions
-from deploy.local.tools import karmada
 from global_sched.embedded.access import DEPLOY
 from tests.e2e.bare import api_server
 from tests.e2e.conftest import VERSION
 from tests.e2e.waiting import until
 from tests.e2e.world import policy
 from tests.wire import deployment
+from tools.local_karmada.build import module_folder
+from tools.local_karmada.karmada_objects import karmada_definitions
+from tools.local_karmada.tools import karmada
 
 FLAGS = (
     "--feature-gates=MutatingAdmissionPolicy=true",

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.servers import CONTROL_PLANE
 from global_sched.cli.apply import apply_manifest
 from global_sched.cli.view import look
 from global_sched.scenario.run import compare_live
@@ -20,6 +19,7 @@ from tests.e2e import examples, portraits
 from tests.e2e.waiting import until
 from tests.flows.federation import whole
 from tests.virtual_time import virtual_time
+from tools.local_karmada.servers import CONTROL_PLANE
 
 REASONS = 2
 """Seconds after which a condition is written again where only its numbers have changed, in both

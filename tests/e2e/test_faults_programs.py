@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from deploy.local.servers import CONTROL_PLANE
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import PLAN, SYSTEM_NAMESPACE
 from global_sched.shared.kube.errors import ApiError, ServerError, Unreachable
@@ -13,6 +12,7 @@ from tests.e2e.faults import ADMINISTRATOR, SHORT, Refusal, settled
 from tests.e2e.requests import GLOBAL_SCHED
 from tests.e2e.world import gang, policy
 from tests.wire import deployment, placement, stripped
+from tools.local_karmada.servers import CONTROL_PLANE
 
 EAST = placement("east")
 AGENT = "system:serviceaccount:global-sched:member-agent"

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from deploy.local.build import programs as built
-from deploy.local.tools import upstreams
 from tests.e2e.conftest import VERSION
 from tests.e2e.waiting import until
 from tests.repo.commands import COMMANDS, PAGES, Live, commands, page
+from tools.local_karmada.build import programs as built
+from tools.local_karmada.tools import upstreams
 
 ROOT = Path(__file__).parents[2]
 EXPLAINED = "gsched explain -n language tune-3"

@@ -9,17 +9,17 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from deploy.local.access import (
+from global_sched.shared.api.names import execution_namespace
+from global_sched.shared.clock import SystemClock
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.connect import connect
+from tools.local_karmada.access import (
     AGENT_CONTROL_PLANE,
     AGENT_JOBS,
     AGENT_MEMBER,
     GLOBAL_SCHED,
     rights,
 )
-from global_sched.shared.api.names import execution_namespace
-from global_sched.shared.clock import SystemClock
-from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.connect import connect
 
 CONTROL, MEMBER = "control-plane", "member"
 FILES = (

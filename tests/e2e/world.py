@@ -5,8 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from deploy.local.federation import Federation
-from deploy.local.programs import Programs
 from global_sched.cli.apply import apply_manifest
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import DECISION, execution_namespace
@@ -15,6 +13,8 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import AlreadyExists, NotFound
 from tests.e2e.waiting import CEILING, until
 from tests.wire import GPU, Object, placement, pod_template, stripped, task, vcjob
+from tools.local_karmada.federation import Federation
+from tools.local_karmada.programs import Programs
 
 
 def gang(

@@ -194,7 +194,7 @@ COMMANDS: Final[dict[str, Runs | NotRun | Live]] = {
         "tests/e2e/test_control_plane_faults.py::test_what_ended_is_started_again"
     ),
     "karmadactl join": NotRun(
-        "members are joined as it joins them, by deploy/local, on every run of the suite"
+        "members are joined as it joins them, by tools/local_karmada, on every run of the suite"
     ),
     "karmadactl apply": Runs(
         "tests/e2e/test_examples.py::test_karmadactl_applies_what_kubectl_does"

@@ -9,7 +9,7 @@ from global_sched.embedded.apiserver.bodies import (
     parse_patch,
     parse_yaml,
 )
-from global_sched.embedded.apiserver.json_patch import PatchError, json_patch, merge_patch
+from global_sched.embedded.apiserver.json_patches import PatchError, json_patch, merge_patch
 from global_sched.embedded.apiserver.request_info import RequestInfo
 from global_sched.embedded.apiserver.server_side_apply import Applier
 from global_sched.embedded.apiserver.status_error import StatusError

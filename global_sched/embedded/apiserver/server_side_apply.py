@@ -14,7 +14,7 @@ from global_sched.embedded.apiserver.field_sets import (
     of_value,
     paths,
 )
-from global_sched.embedded.apiserver.json_patch import copied
+from global_sched.embedded.apiserver.json_patches import copied
 from global_sched.embedded.apiserver.managed_fields import (
     changes,
     make_entry,

@@ -9,7 +9,7 @@ import msgspec
 
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.formats import FORMATS
-from global_sched.embedded.apiserver.json_patch import copied, equal
+from global_sched.embedded.apiserver.json_patches import copied, equal
 from global_sched.embedded.apiserver.schemas import MISSING, Schema
 from global_sched.embedded.apiserver.status_error import Cause
 

@@ -16,7 +16,7 @@ from global_sched.embedded.apiserver.field_sets import (
     of_value,
     paths,
 )
-from global_sched.embedded.apiserver.json_patch import PatchError, copied, json_patch, merge_patch
+from global_sched.embedded.apiserver.json_patches import PatchError, copied, json_patch, merge_patch
 from global_sched.embedded.apiserver.schemas import compile_schema
 from global_sched.embedded.apiserver.shape import ANY
 from global_sched.embedded.apiserver.structural_schema import validate
