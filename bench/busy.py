@@ -9,7 +9,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from bench.reclaim import admitted
+from bench.micro.reclaim import admitted
 from bench.worlds import (
     AXIS,
     GPU,

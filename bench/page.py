@@ -1,10 +1,10 @@
 """`python -m bench.page [PAGE …]`: measure groups and write their page in `docs/benchmarks`."""
 
-import importlib
 import sys
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from bench.__main__ import measured
 from bench.harness import ROOT, Figure, machine, report
 
 
@@ -55,11 +55,11 @@ miss; [misses.md](misses.md) says why.
   answer is remembered, and gangs stay placed.
 - **The agent's own way.** A Node event into the agent's cache, the next round's room opened, and
   how closely each of 8 shapes fits: reading the event is part of it. The same for a HyperNode.
-- **Exact DP.** Written in `bench/closeness.py` for itself: over all ways to choose k free hosts of
-  the tree, the least sum of pair tiers, first within the lowest tier that holds the gang, then
-  without that condition ("over all tiers"). The engine is asked with a soft constraint.
+- **Exact DP.** Written in `bench/micro/closeness.py` for itself: over all ways to choose k free
+  hosts of the tree, the least sum of pair tiers, first within the lowest tier that holds the gang,
+  then without that condition ("over all tiers"). The engine is asked with a soft constraint.
 - **Packing.** Pods of openb that take whole GPUs, drawn with replacement until they ask for all
-  GPUs; Best Fit and FGD are in `bench/packing.py`. FGD knows the workload's population in
+  GPUs; Best Fit and FGD are in `bench/micro/packing.py`. FGD knows the workload's population in
   advance; the engine knows, as an agent does, what runs or waits by now, and looks again after
   every 64 arrivals. Pods with a part of a GPU are left out, because the engine places none. Their
   authors find FGD before Best Fit: it keeps parts of GPUs usable, and here there are no parts, so
@@ -131,7 +131,7 @@ def main(names: list[str]) -> int:
         found: list[Figure] = []
         for group in page.groups:
             print(f"measuring {group} …", flush=True)
-            found.extend(importlib.import_module(f"bench.{group}").figures())
+            found.extend(measured(group))
         report(found)
         path = ROOT / "docs" / "benchmarks" / f"{page.name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)

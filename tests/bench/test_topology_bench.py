@@ -5,9 +5,9 @@ from itertools import combinations
 
 import pytest
 
-from bench.closeness import Network, greedy, optimum
-from bench.growth import picture, slope
-from bench.packing import best_fit, fgd, ours
+from bench.micro.closeness import Network, greedy, optimum
+from bench.micro.growth import picture, slope
+from bench.micro.packing import best_fit, fgd, ours
 from bench.trees import from_hosts
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.harness import ROOT, Figure, quiet_collector, shown
-from bench.topology import times_of
+from bench.micro.topology import times_of
 from bench.trees import SOFT, gang, hard, synthetic, workers
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.placement import Space

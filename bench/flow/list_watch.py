@@ -69,7 +69,7 @@ async def _one(url: str) -> tuple[float, float]:
 async def _measure() -> list[tuple[float, float]]:
     """Each run against the same server."""
     server = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bench.kube_server", str(OBJECTS), str(EVENTS),
+        sys.executable, "-m", "bench.flow.list_watch_server", str(OBJECTS), str(EVENTS),
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert server.stdout is not None

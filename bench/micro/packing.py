@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from bench.harness import Figure, at_least, at_most, percentile, quiet_collector, shown
-from bench.topology import times_of
+from bench.micro.topology import times_of
 from bench.traces import TraceMissingError, openb_gpu_nodes, openb_whole_gpu_pods
 from global_sched.shared.model.gang import Gang, PodSet
 from global_sched.shared.model.ids import PodSetName

@@ -15,14 +15,14 @@ _PATIENCE = 120
 def _measured() -> dict[str, float]:
     """What `memory_process` prints, with its server beside it."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "bench.memory_server", str(BINDINGS)],
+        [sys.executable, "-m", "bench.flow.memory_server", str(BINDINGS)],
         stdout=subprocess.PIPE, text=True, cwd=ROOT,
     )  # fmt: skip
     try:
         assert server.stdout is not None
         port = server.stdout.readline().strip()
         answer = subprocess.run(
-            [sys.executable, "-m", "bench.memory_process", port],
+            [sys.executable, "-m", "bench.flow.memory_process", port],
             capture_output=True, text=True, check=True, cwd=ROOT, timeout=_PATIENCE,
         )  # fmt: skip
     finally:

@@ -1,6 +1,6 @@
 """A whole world to list, in a process of its own, every page made when it is asked for.
 
-`python -m bench.memory_server BINDINGS` prints its port. It serves lists and silent watches.
+`python -m bench.flow.memory_server BINDINGS` prints its port. It serves lists and silent watches.
 """
 
 import asyncio

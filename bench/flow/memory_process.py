@@ -1,7 +1,7 @@
 """What global-sched keeps, in a process of its own: all of its modules, watches and state.
 
-`python -m bench.memory_process PORT` lists the world, decides once, and prints what it found and
-its resident memory at each step as one line of JSON.
+`python -m bench.flow.memory_process PORT` lists the world, decides once, and prints what it found
+and its resident memory at each step as one line of JSON.
 """
 
 import asyncio

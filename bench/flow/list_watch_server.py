@@ -1,7 +1,7 @@
 """A raw server in a process of its own: bytes made once, sent as fast as the client takes them.
 
-`python -m bench.kube_server OBJECTS EVENTS` prints its port. It serves a paged LIST of bindings
-and one watch that sends the events and ends.
+`python -m bench.flow.list_watch_server OBJECTS EVENTS` prints its port. It serves a paged LIST of
+bindings and one watch that sends the events and ends.
 """
 
 import asyncio

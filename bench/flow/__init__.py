@@ -1,0 +1,1 @@
+"""Figures over HTTP between processes: from a POST to its clusters, LIST and WATCH, memory."""
