@@ -15,7 +15,7 @@ from global_sched.shared.api import names
 from global_sched.shared.api.federation import CapacityReportSpec, ReportNodes, ReportWorkload
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.instant import Instant, format_instant
-from member_agent.report.build import Limits, Observation, slices_of
+from member_agent.report.build import Limits, Observation, ReportHeader, slices_of
 
 Obj = dict[str, Any]
 WORDY: Final = 1500
@@ -154,7 +154,7 @@ def report_objects(
         generation=generation,
         observed=now,
         topology=cluster.capacity.topology,
-        scheduler_names=("volcano",),
+        header=ReportHeader(scheduler_names=("volcano",)),
         workloads=tuple(workloads),
         nodes=ReportNodes(
             total=count,

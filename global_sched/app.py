@@ -14,8 +14,8 @@ from global_sched.controllers.notices import NoticeTeller
 from global_sched.controllers.preflight import SERVER as SERVER_WORDS
 from global_sched.controllers.preflight import check_server, served_now
 from global_sched.controllers.scheduling import SchedulingLoop
+from global_sched.controllers.scheduling_timer import Wake
 from global_sched.controllers.statuses import StatusLoop
-from global_sched.controllers.wake import Wake
 from global_sched.controllers.watching import Watches
 from global_sched.dispatch import BindingWriter, DirectiveWriter, Dispatcher
 from global_sched.settings import Settings

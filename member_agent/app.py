@@ -34,7 +34,7 @@ from member_agent.gauges import refresh_gauges
 from member_agent.jobs.controller import JobController
 from member_agent.jobs.store import GroupHandler, JobStore, PodHandler
 from member_agent.preflight import check_servers
-from member_agent.report.build import Limits, Observation
+from member_agent.report.build import Limits, Observation, ReportHeader
 from member_agent.report.observe import Facts, Placing, label_keys, observe
 from member_agent.report.publish import OwnReports, Publisher
 from member_agent.scheduler.loop import Scheduler, Tuning
@@ -283,11 +283,13 @@ class Agent:
             self.cache,
             scheduler.units(),
             facts=Facts(
-                period_seconds=settings.report_period_seconds,
-                agent_version=agent_version(),
-                scheduler_names=settings.scheduler_names,
-                volcano_scheduler=self.volcano.scheduler,
-                volcano_topology=self.volcano.topology,
+                header=ReportHeader(
+                    period_seconds=settings.report_period_seconds,
+                    agent_version=agent_version(),
+                    scheduler_names=settings.scheduler_names,
+                    volcano_scheduler=self.volcano.scheduler,
+                    volcano_topology=self.volcano.topology,
+                ),
                 label_keys=settings.label_keys,
                 label_keys_limit=settings.label_keys_limit,
                 unwatched=self.feeds.unwatched,

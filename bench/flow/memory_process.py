@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.harness import rss_mb
 from global_sched import app
 from global_sched.cache import State
-from global_sched.controllers.wake import Wake
+from global_sched.controllers.scheduling_timer import Wake
 from global_sched.controllers.watching import Watches
 from global_sched.core import run_cycle
 from global_sched.dispatch import DirectiveWriter

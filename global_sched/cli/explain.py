@@ -5,11 +5,10 @@ from typing import Any
 
 import msgspec
 
-from global_sched.cli.find import find_job
 from global_sched.cli.jobs import state_of
 from global_sched.cli.output import Column, duration, echo, percent, show_rows, show_value
 from global_sched.cli.own import explain_own
-from global_sched.cli.view import View, look, with_client
+from global_sched.cli.view import View, find_job, look, with_client
 from global_sched.cli.where import Where
 from global_sched.core import explain_workload
 from global_sched.shared.clock import Clock

@@ -2,8 +2,7 @@
 
 import click
 
-from global_sched.cli.find import find_job
-from global_sched.cli.view import look, with_client
+from global_sched.cli.view import find_job, look, with_client
 from global_sched.cli.where import Where
 from global_sched.controllers.leaving import decision_of
 from global_sched.dispatch.patches import left_patch

@@ -1,9 +1,10 @@
-"""What a command looks at: the live federation through the cache, and the Policy in force."""
+"""The federation that a command looks at: state, Policy in force, and the job that a user names."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,11 +26,12 @@ from global_sched.shared.kube.connection import ActingSource
 from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden, NotFound
 from global_sched.shared.kube.transport import AiohttpTransport
 from global_sched.shared.model.codec import from_json
-from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.ids import WorkloadKey, split_key
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Outcome, Plan
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.workload import Workload
 
 T = TypeVar("T")
 
@@ -179,3 +181,31 @@ async def look_whole(client: Client, clock: Clock, where: Where) -> View:
 def live(where: Where) -> View:
     """The federation as it is, for a command that needs all of it."""
     return with_client(where, partial(look_whole, where=where))
+
+
+def find_job(state: State, name: str, namespace: str | None) -> Workload:
+    """The workload of a job: NAME, NAMESPACE/NAME, or the name of its binding.
+
+    Raises:  click.ClickException when there is none, or more than one.
+    """
+    if "/" in name:
+        namespace, _, name = name.partition("/")
+    found = [
+        one
+        for one in state.workloads()
+        if namespace in (None, one.namespace) and name in (one.name, split_key(one.key)[1])
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        where = f" in namespace {namespace}" if namespace else ""
+        names = {one.name for one in state.workloads() if namespace in (None, one.namespace)}
+        like = ", ".join(get_close_matches(name, sorted(names)))
+        hint = (
+            f"did you mean {like}?"
+            if like
+            else "is there a PropagationPolicy with schedulerName global-sched that selects it?"
+        )
+        raise click.ClickException(f"no job {name!r}{where} is scheduled by global-sched; {hint}")
+    listed = ", ".join(f"{one.demand.kind} {one.key}" for one in found)
+    raise click.ClickException(f"{name!r} names several jobs: {listed}; use -n or the binding name")

@@ -7,7 +7,7 @@ from typing import Final
 
 from global_sched.cache import State
 from global_sched.controllers.preflight import check_server
-from global_sched.controllers.wake import Wake
+from global_sched.controllers.scheduling_timer import Wake
 from global_sched.controllers.watching import Watches
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client

@@ -6,9 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from global_sched.cache import State
-from global_sched.controllers.due import next_due
-from global_sched.controllers.pace import Pace
-from global_sched.controllers.wake import Wake
+from global_sched.controllers.scheduling_timer import Pace, Wake, next_due
 from global_sched.core import run_cycle
 from global_sched.dispatch import DirectiveWriter, Dispatcher
 from global_sched.dispatch.source import Term

@@ -8,7 +8,7 @@ from typing import Any
 
 from global_sched.cache import State
 from global_sched.controllers.leaving import Leavings
-from global_sched.controllers.wake import Wake
+from global_sched.controllers.scheduling_timer import Wake
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.core import PriorityClass
 from global_sched.shared.api.federation import CapacityReport, Directive, Tenant

@@ -43,6 +43,17 @@ class ReportTooLarge(ValueError):  # noqa: N818 - it says what the report is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportHeader:
+    """What every slice says of the agent itself, apart from what it watches."""
+
+    period_seconds: int = 10
+    agent_version: str = ""
+    scheduler_names: tuple[str, ...] = ()
+    volcano_scheduler: bool = False
+    volcano_topology: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """Everything that one generation of the report says.
 
@@ -53,11 +64,7 @@ class Observation:
     generation: int
     observed: Instant
     topology: Topology
-    period_seconds: int = 10
-    agent_version: str = ""
-    scheduler_names: tuple[str, ...] = ()
-    volcano_scheduler: bool = False
-    volcano_topology: bool = False
+    header: ReportHeader = ReportHeader()
     nodes: ReportNodes = ReportNodes()
     workloads: tuple[ReportWorkload, ...] = ()
     omitted: tuple[ReportOmission, ...] = ()
@@ -99,22 +106,22 @@ def slices_of(seen: Observation, limits: Limits) -> list[CapacityReportSpec]:
         cluster=seen.cluster,
         generation=seen.generation,
         observed_at=format_micro(seen.observed),
-        period_seconds=seen.period_seconds,
-        agent_version=seen.agent_version,
-        scheduler_names=sorted(seen.scheduler_names) or None,
-        volcano_scheduler=seen.volcano_scheduler,
-        volcano_topology=seen.volcano_topology,
+        period_seconds=seen.header.period_seconds,
+        agent_version=seen.header.agent_version,
+        scheduler_names=sorted(seen.header.scheduler_names) or None,
+        volcano_scheduler=seen.header.volcano_scheduler,
+        volcano_topology=seen.header.volcano_topology,
         label_keys=list(topology.label_keys or ()) or None,
         resolution=resolution or None,
         axis=list(topology.axis) or None,
     )
     left_out = _bounded([*seen.omitted, *omitted, *dropped, *_problems(topology)])
-    told = encode_demand(topology.demand)
+    demand = encode_demand(topology.demand)
     first = msgspec.structs.replace(
         head,
         nodes=seen.nodes,
         omitted=left_out or None,
-        demand=told,
+        demand=demand,
         left=list(seen.gone[:GONE_LIMIT]) or None,
     )
     parts = list(_fill(topology, seen.workloads, (_size(first), _size(head)), limits.slice_bytes))

@@ -10,7 +10,7 @@ from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import demand_of, histogram
 from member_agent.cache import ClusterCache, ManagedWorkload, Unit, gone, room_of
-from member_agent.report.build import AMOUNT_LIMIT, AXIS_LIMIT, Observation
+from member_agent.report.build import AMOUNT_LIMIT, AXIS_LIMIT, Observation, ReportHeader
 
 NOT_MADE = "its pods have not been made yet"
 
@@ -19,11 +19,7 @@ NOT_MADE = "its pods have not been made yet"
 class Facts:
     """What the report says that does not come from watched objects."""
 
-    period_seconds: int = 10
-    agent_version: str = ""
-    scheduler_names: tuple[str, ...] = ()
-    volcano_scheduler: bool = False
-    volcano_topology: bool = False
+    header: ReportHeader = ReportHeader()
     label_keys: tuple[str, ...] = ()
     label_keys_limit: int = 128
     unwatched: frozenset[tuple[str, str]] = frozenset()
@@ -56,11 +52,7 @@ def observe(
         topology=replace(
             histogram(room_of(cache, units), kept), demand=demand_of(cache.mix(), kept)
         ),
-        period_seconds=facts.period_seconds,
-        agent_version=facts.agent_version,
-        scheduler_names=facts.scheduler_names,
-        volcano_scheduler=facts.volcano_scheduler,
-        volcano_topology=facts.volcano_topology,
+        header=facts.header,
         nodes=_totals(cache),
         workloads=tuple(_workloads(cache, units, placing)),
         omitted=tuple(_omissions(cache, dropped)),

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from global_sched.cache import State
-from global_sched.controllers.wake import Wake
+from global_sched.controllers.scheduling_timer import Wake
 from global_sched.controllers.watching import Handlers
 from global_sched.core import run_cycle
 from global_sched.shared.api import core, federation, karmada, volcano

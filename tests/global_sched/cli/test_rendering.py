@@ -8,8 +8,8 @@ import pytest
 
 from global_sched.cli import clusters, jobs, queues, topology
 from global_sched.cli.explain import print_explanation
-from global_sched.cli.find import find_job
 from global_sched.cli.output import show_rows
+from global_sched.cli.view import find_job
 from global_sched.core import explain_workload, run_cycle
 from global_sched.shared.model.ids import QueueName, workload_key
 from global_sched.shared.model.queue import Queue

@@ -2,7 +2,7 @@
 
 import pytest
 
-from global_sched.controllers.pace import Pace
+from global_sched.controllers.scheduling_timer import Pace
 
 
 def paced(*took):

@@ -38,11 +38,11 @@ def test_what_no_node_has():
 
 def test_each_is_worked_out_once():
     """Equal shapes share it, and the oldest goes where there are too many."""
-    shapes = ShapesOnAxis(AXIS, (PLAIN,))
+    with patch.object(module, "_MOST_SHAPES", 1):
+        shapes = ShapesOnAxis(AXIS, (PLAIN,))
     first = shapes.of(shape(cpu=1))
     assert shapes.of(shape(cpu=1)) is first
-    with patch.object(module, "_MOST_SHAPES", 1):
-        shapes.of(shape(cpu=2))
+    shapes.of(shape(cpu=2))
     assert shapes.of(shape(cpu=1)) == first
     assert shapes.of(shape(cpu=1)) is not first
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from global_sched.controllers.due import next_due
+from global_sched.controllers.scheduling_timer import next_due
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.snapshot import Running
