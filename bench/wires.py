@@ -1,6 +1,6 @@
 """The same worlds as JSON, as API servers send it: templates, bindings, reports and the rest.
 
-Made one at a time from an index, so that nobody has to hold 100,000 of them.
+Made one at a time from an index, so that 100,000 of them are never held at once.
 """
 
 import random

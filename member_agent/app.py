@@ -311,7 +311,7 @@ class Agent:
                 self.changed()
 
     async def _find_volcano(self) -> Volcano:
-        """What runs here, where the settings do not say it; the last answer while nobody does."""
+        """What runs here, where the settings do not say it; or what was last known."""
         settings = self.settings
         try:
             found = await find_volcano(self._member, settings.volcano_namespaces, clock=self.clock)
@@ -334,7 +334,7 @@ class Agent:
         if self.publisher is not None:
             self.publisher.poke()
 
-    # --- being told -------------------------------------------------------------------------
+    # --- callbacks --------------------------------------------------------------------------
 
     def changed(self) -> None:
         """The cache changed."""

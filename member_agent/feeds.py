@@ -1,7 +1,7 @@
 """Informers to the cache: which kinds are watched, and what else each change means.
 
 Kinds whose CRD is missing are looked for again from time to time, and an owner of a kind that
-nobody told us of is found through discovery: a pod's root decides whether it came through Karmada.
+neither names is found through discovery: a pod's root decides whether it came through Karmada.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ log = get_logger(__name__)
 
 
 class Watcher(Protocol):
-    """Told of changes, after the cache has them."""
+    """Called with changes, after the cache has them."""
 
     def changed(self) -> None:
         """Something in the cache changed."""
@@ -142,7 +142,7 @@ class Feeds:
         """(apiVersion, kind) of owners that cannot be watched here: chains of owners end there."""
 
     def tell(self, resource: Resource, handler: Handler[Any]) -> None:
-        """Somebody else wants to know of a kind, too; say so before `run`.
+        """Add a listener for a kind; call it before `run`.
 
         One watch serves both: a member's API server has every pod to send as it is.
         """

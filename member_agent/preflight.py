@@ -15,7 +15,7 @@ MEMBER: Final = "member's API server"
 
 
 async def check_servers(member: Client, control: Client, settings: Settings, clock: Clock) -> None:
-    """Return when both serve what the agent needs, and nobody else runs what it is to run.
+    """Return when both serve what the agent needs, and nothing else runs what it is to run.
 
     A server that is not ready is waited for as long as `start_patience_seconds` says.
 

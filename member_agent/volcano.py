@@ -21,7 +21,7 @@ SCHEDULER_DEPLOYMENT: Final = "volcano-scheduler"
 CONFIG_MAP: Final = "volcano-scheduler-configmap"
 TOPOLOGY_PLUGIN: Final = "network-topology-aware"
 _STALE: Final = 120 * SECOND
-"""A Lease that was not renewed for so long belongs to nobody (clocks may differ by a minute)."""
+"""A Lease that was not renewed for so long has expired (clocks may differ by a minute)."""
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ async def find_volcano(client: Client, namespaces: Sequence[str], *, clock: Cloc
 async def _held(
     client: Client, leases: Sequence[str], namespaces: Sequence[str], *, clock: Clock
 ) -> bool:
-    """Whether somebody renews one of these Leases."""
+    """Whether one of these Leases is being renewed."""
     for namespace in namespaces:
         for name in leases:
             lease = await _read(client, clock, (LEASES, namespace, name), Lease)

@@ -25,7 +25,7 @@ class BackgroundWriteGate:
         self._over = asyncio.Event()
 
     def reset(self) -> None:
-        """Whoever was at work is gone."""
+        """Forget all urgent work: the loops that began it have ended."""
         self._urgent = 0
         self._over.set()
 

@@ -26,7 +26,7 @@ HEADER = "# Generated from global_sched/shared/api by `make gen`; do not edit.\n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedFiles:
-    """A group of generated files: their texts, and which paths belong to nobody else."""
+    """A group of generated files: their texts, and which paths belong to it alone."""
 
     texts: Callable[[], Mapping[str, str]]
     owned: tuple[str, ...]

@@ -70,10 +70,10 @@ class _Placed:
                 self.done.set()
 
     def delete(self, key: ObjectKey, uid: str) -> None:
-        """Nobody deletes here."""
+        """Nothing is deleted here."""
 
     def malformed(self, bad: Malformed) -> None:
-        """Told by the waiting: it never gets clusters."""
+        """Known by the waiting: it never gets clusters."""
 
     def synced(self) -> None:
         """Nothing to do."""

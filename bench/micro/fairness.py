@@ -2,7 +2,7 @@
 
 The baseline has 5 cohorts of 6 queues and 15,000 workloads, the large one 10 of 100 and 50,000.
 Every queue deserves 20 CPUs and may borrow 100; arrivals, run times and priorities are Kueue's.
-Everything goes through `run_cycle` with all that waits in every snapshot. Nobody is preempted: the
+Everything goes through `run_cycle` with all that waits in every snapshot. Nothing is preempted: the
 work that is lost so is lost to the drain, too. A cycle runs every 250 ms if anything came or
 ended; the clock stands still meanwhile, so the virtual time says how good the decisions are and the
 admissions per second of real time say how fast they are made.

@@ -120,7 +120,7 @@ def ours(arrivals: Sequence[Pod], nodes: Sequence[Node]) -> int:
     """GPUs given away by the engine, asked for one pod after the other.
 
     As in an agent, the room is looked at anew now and then, with the mix of the pods that run or
-    wait by then. Unlike FGD it is not told which pods will come.
+    wait by then. Unlike FGD it does not know which pods will come.
     """
     space = Space(_topology(nodes))
     given = 0

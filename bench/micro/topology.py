@@ -49,7 +49,7 @@ def _stir(space: Space) -> None:
 
 
 def _latencies(nodes: int, tries: int, limit: float) -> list[Figure]:
-    """The worst p99 of all kinds of constraints, with each of them told."""
+    """The worst p99 of all kinds of constraints, with each of them shown."""
     space = Space(synthetic(nodes))
     found: dict[str, float] = {}
     with quiet_collector():

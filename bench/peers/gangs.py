@@ -91,7 +91,7 @@ async def measure(site: Site, count: int) -> tuple[list[Gangs], str]:
         done.append((await _watched(site, count, "volcano", "volcano", ""))[0])
         for name in beside:
             await site.federation.stop(name)
-    # What bindings of earlier parts were told, nobody takes back once global-sched has ended.
+    # Writes to bindings of earlier parts are not taken back once global-sched has ended.
     await clear(site.admin, kinds.DIRECTIVES, execution_namespace(MEMBER))
     flags = ("--scheduler-names", "member-agent,volcano", "--run-volcano-jobs")
     await site.agent(MEMBER, flags=flags)
@@ -126,7 +126,7 @@ async def _watched(
     await namespace(member, space)
     before, tail = site.look(), Tail(site.federation.audit(MEMBER))
     await in_parallel(range(count), submit, at_once=AT_ONCE)
-    with suppress(LocalError):  # what is not bound by then is told as such
+    with suppress(LocalError):  # what is not bound by then is counted as such
         await until(all_bound, "all pods", seconds=PATIENCE)
     ended = SystemClock().now() / SECOND
     # The last statuses are part of the work, but not of the time.

@@ -37,7 +37,7 @@ class _Seen:
         """Nothing to note."""
 
     def malformed(self, bad: Malformed) -> None:
-        """Told by the waiting: it never gets clusters."""
+        """Known by the waiting: it never gets clusters."""
 
     def synced(self) -> None:
         """Nothing to note."""

@@ -28,7 +28,7 @@ def bodies_of(done: Obj) -> tuple[dict[str, str], list[Any]]:
 
 
 async def bound(site: Site, templates: list[Obj], done: Obj) -> Burst:
-    """The same bindings, written by nobody but this loop."""
+    """The same bindings, written by this loop alone."""
     marks, clusters = bodies_of(done)
     clock = SystemClock()
     client = site.bare

@@ -207,7 +207,7 @@ def standing(found: Explanation) -> Iterator[str]:
 
 
 def _victims(found: Explanation) -> Iterator[str]:
-    """Who leaves or would have to, or why nobody does."""
+    """The victims, actual or possible, or why there are none."""
     for one in found.victims:
         pods = counted(one.pods, "pod" if one.whole else "surplus pod")
         why = "over its deserved" if one.reclaim else "of lower priority"

@@ -30,7 +30,7 @@ _VOLCANO: Final = ("batch.volcano.sh_", "scheduling.volcano.sh_", "topology.volc
 _IMAGE: Final = re.compile(r"(?m)(^\s*image: )global-sched:\S+$")
 _IN_CLUSTER: Final = re.compile(r"(?m)^(\s*)in_cluster: true$")
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,46}[a-z0-9])?")
-_NOT_COPIED: Final = ("local", "kind", "images", "*.py", "__pycache__")
+_NOT_COPIED: Final = ("kind", "images", "*.py", "__pycache__")
 """Of a checkout's `deploy/`: what a wheel does not have."""
 
 

@@ -110,7 +110,7 @@ def list_columns(rows: list[Row]) -> list[Column]:
 
 
 def tree_columns(rows: list[Row]) -> list[Column]:
-    """The columns of the tree without those that nobody fills."""
+    """The columns of the tree without empty ones."""
     return _filled(TREE_COLUMNS, rows)
 
 
@@ -158,7 +158,7 @@ def tree_rows(view: View) -> list[Row]:
         )
     waiting = Counter({str(one.queue): len(one.workloads) for one in view.snapshot.pending})
     for row in reversed(rows):
-        if not row["exists"]:  # nobody writes a status for it
+        if not row["exists"]:  # it has no status
             below = [one for one in rows if one["parent"] == row["name"] != one["name"]]
             for count in ("pending", "starting", "running"):
                 row[count] = sum(one[count] for one in below)
@@ -209,5 +209,5 @@ def tenant_rows(view: View) -> list[Row]:
             "priority_classes": list(tenant.priority_classes),
         }
         for tenant in view.snapshot.tenants
-        if tenant.namespaces != ("",)  # where cluster-scoped objects are, which are nobody's
+        if tenant.namespaces != ("",)  # where cluster-scoped objects are, which have no tenant
     ]

@@ -58,7 +58,7 @@ async def ensure_default_queue(client: Client) -> bool:
 
 
 async def keep_default_queue(client: Client, state: State, *, clock: Clock, term: Term) -> None:
-    """Make the queue again whenever somebody deletes it, until cancelled."""
+    """Make the queue again whenever it is deleted, until cancelled."""
     pause = LOOK
     while True:
         await clock.sleep(pause)

@@ -233,7 +233,7 @@ def decision_of(raw: Body) -> Decision | None:
 
 
 def _leaves(wire: ResourceBinding) -> bool:
-    """Whether it is leaving a cluster, as far as can be told without reading its decision."""
+    """Whether it is leaving a cluster, as far as can be known without reading its decision."""
     tasks = wire.spec.graceful_eviction_tasks or ()
     if any(one.producer == GLOBAL_SCHEDULER and one.purge_mode == "Directly" for one in tasks):
         return True

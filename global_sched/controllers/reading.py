@@ -16,7 +16,7 @@ from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden
 READ_PATIENCE: Final = 60.0
 """Seconds in which all kinds must have been listed."""
 FAILING_PATIENCE: Final = 10.0
-"""Seconds after which nobody waits any longer for a kind whose last request failed."""
+"""Seconds after which the start waits no longer for a kind whose last request failed."""
 
 
 async def read_state(
@@ -79,7 +79,7 @@ def _failures(watches: Watches) -> Iterator[ApiError]:
 
 
 class _Unread:
-    """Receives Directives that nobody looks at: they follow from the decisions."""
+    """Receives Directives and drops them: they follow from the decisions."""
 
     def upsert(self, obj: object) -> None:
         """Nothing follows."""

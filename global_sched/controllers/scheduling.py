@@ -95,7 +95,7 @@ class SchedulingLoop:
         """Cycles that were run, for tests and probes."""
 
     async def run(self) -> None:
-        """Decide until cancelled; what members are told follows behind."""
+        """Decide until cancelled; Directives are written behind."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._direct())
             await self._decide_on()
@@ -206,7 +206,7 @@ class SchedulingLoop:
             return await asyncio.to_thread(run_cycle, snapshot, self._policy, now)
 
     async def _direct(self) -> None:
-        """Tell the members, when what they are told stands in the bindings."""
+        """Write Directives, once their decisions stand in the bindings."""
         while True:
             await self._planned.wait()
             self._planned.clear()
@@ -216,7 +216,7 @@ class SchedulingLoop:
                 if self._state.beyond_term():
                     continue  # the cycle that learns what they are is followed by the Directives
                 self._directives.refresh(self._policy)
-            except Exception as error:  # the loop's guard: members are told after the next cycle
+            except Exception as error:  # the loop's guard: Directives follow after the next cycle
                 self._metrics.inc(LOOP_FAILURES, loop="directives")
                 log.exception("directives_failed", error=str(error))
 

@@ -47,7 +47,7 @@ class Pace:
     """Collects changes for a moment, and leaves a large backlog half of the time.
 
     A cycle rests as long as those before it take. One slow cycle among quick ones (a shape that
-    nobody asked for before) is no backlog, unless it took longer than the `budget`.
+    that is asked for first) is no backlog, unless it took longer than the `budget`.
     """
 
     def __init__(self, *, debounce: float, budget: float) -> None:

@@ -143,7 +143,7 @@ class StatusLoop:
 
     async def _write_queue(self, name: str, report: QueueReport) -> None:
         uid = await write_queue(self._client, name, report)
-        if not report.view.queue.problem:  # what the object itself has wrong was told already
+        if not report.view.queue.problem:  # its own faults are in the status already
             self._state.notices.set_aside(
                 QUEUES.api_version, QUEUES.kind, "", name, uid, report.trouble()
             )

@@ -2,8 +2,8 @@
 
 One write in flight per object, a resourceVersion on each, the leader's term checked before each.
 On a conflict the action is dropped and reported, because the next cycle decides again; a write
-whose answer was lost is looked up before its room is given to anybody else. Placements go before
-reasons, and reasons are written only when they say something new.
+whose answer was lost is looked up before its room is given to another workload. Placements go
+before reasons, and reasons are written only when they say something new.
 
 No decision is made or changed here. Read `dispatcher.Dispatcher` first; `patches` has every body
 that is sent.

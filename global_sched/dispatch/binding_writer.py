@@ -242,7 +242,7 @@ class BindingWriter:
     # --- reasons --------------------------------------------------------------------------
 
     async def _explain(self, write: ReasonWrite) -> Result:
-        """Write a reason, also when somebody else wrote to the binding meanwhile."""
+        """Write a reason, also when the binding was written meanwhile."""
         generation: int | None = None
         for _ in range(STATUS_TRIES):
             workload = self._source.workload(write.workload)

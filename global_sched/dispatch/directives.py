@@ -55,7 +55,7 @@ def digest(content: bytes) -> str:
 class DirectiveWriter:
     """An informer's handler for Directives, and the writer that makes them true.
 
-    `wake` is called when a Directive that somebody changed or removed has to be written again.
+    `wake` is called when a Directive that was changed or removed has to be written again.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class DirectiveWriter:
                     DIRECTIVES, key.name, body, namespace=key.namespace, type=Directive
                 )
             except Conflict:
-                # Somebody edited it, or our own answer was lost: take the newest and go over it.
+                # It was edited, or our own answer was lost: take the newest and go over it.
                 newest = await self._client.get(
                     DIRECTIVES, key.name, namespace=key.namespace, type=Directive
                 )

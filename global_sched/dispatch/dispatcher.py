@@ -134,13 +134,13 @@ class Dispatcher:
         self._queue_reasons(plan, policy, now)
 
     def _follow(self, claim: WorkloadKey, action: Action) -> None:
-        """Nobody leaves before the claim is written: else it would be for nothing."""
+        """No victim leaves before the claim is written: else it would be for nothing."""
         self._followers[claim].append(action)
         self._busy.add(action.workload)
         self._writes.begin_placement()
 
     def _let_follow(self, claim: Claiming, result: Result | None) -> None:
-        """The claim was written, so those who leave for it go; or it was not, and they stay."""
+        """The claim was written, so its victims go; or it was not, and they stay."""
         for action in self._followers.pop(claim.workload, ()):
             if result is Result.OK:
                 self._queue(PLACEMENT, action)

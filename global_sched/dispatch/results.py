@@ -21,7 +21,7 @@ class Result(StrEnum):
 
     OK = "ok"
     CONFLICT = "conflict"
-    """Somebody else wrote first."""
+    """The object was written first by another client."""
     GONE = "gone"
     """The object does not exist any more."""
     INVALID = "invalid"

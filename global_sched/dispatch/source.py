@@ -23,7 +23,7 @@ class Source(Protocol):
         ...
 
     def agent_binds(self, cluster: ClusterName, scheduler: str) -> bool | None:
-        """Whether the member's agent binds pods of that schedulerName; None: nobody knows."""
+        """Whether the member's agent binds pods of that schedulerName; None: unknown."""
         ...
 
     def assume(self, action: Admission | Withdrawal | Claiming, now: Instant) -> None:

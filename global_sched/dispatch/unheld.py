@@ -1,4 +1,4 @@
-"""What of an admitted workload runs though it is not admitted, since somebody else binds its pods.
+"""Pods that run beyond the admitted amount because another scheduler binds them.
 
 Karmada passes an edited Volcano Job on as it is. The agent leaves pods above the admitted amount
 unbound; where another scheduler binds (Volcano's own), nothing holds them back, and the binding

@@ -1,4 +1,4 @@
-"""`python -m global_sched.embedded serve`: one bare API server until it is told to stop."""
+"""`python -m global_sched.embedded serve`: one bare API server until it is stopped."""
 
 import argparse
 import asyncio

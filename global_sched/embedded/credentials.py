@@ -49,7 +49,7 @@ class Tokens:
             self._known = json.loads(self._path.read_text(encoding="utf-8"))
 
     def of(self, name: str) -> str:
-        """The token of somebody."""
+        """The token of a user."""
         if name not in self._known:
             self._known[name] = secrets.token_urlsafe(24)
         return self._known[name]

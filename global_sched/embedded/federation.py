@@ -210,7 +210,7 @@ class Federation:
         """Stop the controllers, then the servers."""
         if self._task is not None:
             self._task.cancel()
-            # What it failed of, if it did, `ready` and `wait` have told.
+            # What it failed of, if it did, `ready` and `wait` have raised.
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
         for client in self._clients:

@@ -67,7 +67,7 @@ def pod_amounts(pod: Obj) -> dict[str, int]:
 
     The sum over containers or the largest init step, whichever is more; sidecars add to all
     steps after them; plus overhead. An amount that is no quantity is left out: the API server of
-    the template's kind has refused it already, or nobody can count it.
+    the template's kind has refused it already, or it cannot be counted.
     """
     main = _sum(_container_request(one) for one in pod.get("containers") or [])
     sidecars: dict[str, int] = {}

@@ -85,7 +85,7 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
 
 
 def _shape(spec: PodSpec) -> PodShape:
-    """What a waiting pod asks for; of a bound one only what it takes, whoever bound it by what."""
+    """What a waiting pod asks for; of a bound one only what it takes, by whatever it was bound."""
     try:
         if not spec.node_name:
             return shape_of(spec)

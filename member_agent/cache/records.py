@@ -219,7 +219,7 @@ class Unit:
     """Bound and running, or about to."""
     succeeded: Amounts
     unbound: Amounts
-    """Pods without a node, whoever is to bind them."""
+    """Pods without a node, of any scheduler."""
     others: tuple[str, ...] = ()
     """Scheduler names of pods without a node that are not ours to bind."""
     problem: str = ""

@@ -14,7 +14,7 @@ Occupancy = Mapping[str, Mapping[tuple[BindingId, PodSetName], list[int]]]
 """By node and pod set: for each of its pods the turn in which it may leave alone, 0 for none."""
 
 Held = Mapping[str, Mapping[str, int]]
-"""Amounts by node that are kept for somebody."""
+"""Amounts by node that are reserved."""
 
 
 def owner_of(unit: Unit) -> BindingId:

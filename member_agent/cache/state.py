@@ -38,7 +38,7 @@ class NodeRecord(NamedTuple):
 
 
 class ClusterCache(PodTable):
-    """The state of one member cluster, as its API server and our Directive last told.
+    """The state of one member cluster, as its API server and our Directive last gave it.
 
     Not for threads. Bad objects are in `problems`, and stand in nothing else.
     """

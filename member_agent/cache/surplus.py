@@ -14,7 +14,7 @@ def surplus_turns(units: Iterable[Unit]) -> Mapping[PodUid, int]:
     Turns count for each pod set from the highest index bound. Pods that are needed, that are going
     already, or whose owner forbids it have none. Services have no surplus (they leave whole), nor
     have LeaderWorkerSets, whose groups without one pod are none, and bindings of several units,
-    whose minimum nobody knows in all.
+    whose minimum is not known in all.
     """
     by_binding: dict[BindingId, list[Unit]] = {}
     for unit in units:

@@ -61,7 +61,7 @@ def find_root(
 ) -> Root:
     """Follow controllers upwards to the first object with a permanent id, or to the top.
 
-    `leave` are the (apiVersion, kind) that nobody can watch here: the chain ends below them.
+    `leave` are the (apiVersion, kind) that cannot be watched here: the chain ends below them.
     """
     owner: OwnerRecord | None = None
     ref = start

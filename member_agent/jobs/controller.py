@@ -1,7 +1,7 @@
 """The loop around `state.step`: watch, step, write.
 
 One key at a time per Job, several Jobs at once. The status goes first and only onto the version
-of the Job that the step saw; when somebody wrote in between, the step is thrown away. Only what a
+of the Job that the step saw; when it was written in between, the step is thrown away. Only what a
 new Job needs is made before its first status, which then counts it.
 
 A phase, a retry or a reason is written at once. Counts alone wait a moment for more of them, or
@@ -46,7 +46,7 @@ WORKERS: Final = 8
 ASK_AGAIN: Final = 30.0
 """Seconds after which it is asked again who runs Volcano Jobs here."""
 REASON_LIMIT: Final = 300
-"""Characters of what is told of a refusal."""
+"""Characters of a refusal that are kept."""
 AT_ONCE: Final = 0.001
 """Seconds that are not worth waiting."""
 GATHER: Final = 0.05
@@ -60,8 +60,8 @@ class JobController:
 
     `default_scheduler` stands on pods whose template and Job name none. `group_status` False
     leaves the PodGroups' status to Volcano's scheduler, where it runs without its controllers.
-    `refused` is told what the API server refuses of the Job of a binding, and (without a reason)
-    that it refuses nothing any more. Into `store` somebody else brings pods and PodGroups, all of
+    `refused` is called with what the API server refuses of the Job of a binding, and without a
+    reason once it refuses nothing any more. Other feeds put pods and PodGroups into `store`, all of
     them before `run`; without one they are watched here.
     """
 
@@ -152,7 +152,7 @@ class JobController:
                 try:
                     await self._process(key)
                 except Conflict:
-                    # Somebody wrote in between: the watch brings what, and the step is done again.
+                    # It was written in between: the watch brings what, and the step is done again.
                     self._queue.retry(key)
                 except (ApiError, WriteRefusedError) as error:
                     self._tell_error(key, error)

@@ -70,7 +70,7 @@ def companions(job: RunJob, spec: JobSpec) -> tuple[Json | None, Json | None]:
                 JOB_NAME: job.metadata.name,
                 JOB_NAMESPACE: job.metadata.namespace,
             },
-            # A Service needs a port; nobody listens on this one.
+            # A Service needs a port; nothing listens on this one.
             "ports": [
                 {"name": "placeholder-volcano", "port": 1, "protocol": "TCP", "targetPort": 1}
             ],

@@ -38,7 +38,7 @@ def owner_of(meta: Meta) -> str:
 
 
 class JobStore:
-    """Jobs and what they own; pods and PodGroups may come long before anybody looks at Jobs."""
+    """Jobs and what they own; pods and PodGroups may come long before Jobs are watched."""
 
     def __init__(self) -> None:
         self._changed: Callable[[ObjectKey], None] = _nobody
@@ -49,7 +49,7 @@ class JobStore:
         self._pod_owner: dict[ObjectKey, str] = {}
         self._groups: dict[str, dict[str, PodGroup]] = {}
         self._group_owner: dict[ObjectKey, str] = {}
-        # An answer to a create may come after the watch told of the object's end.
+        # An answer to a create may come after the watch event of the object's end.
         self._gone: deque[str] = deque(maxlen=4096)
         self.memories: dict[str, Memory] = {}
 
@@ -58,10 +58,10 @@ class JobStore:
         changed: Callable[[ObjectKey], None],
         owned_changed: Callable[[ObjectKey], None],
     ) -> None:
-        """Somebody looks at Jobs from now on; what was known and remembered of them is forgotten.
+        """Jobs are watched from now on; what was known and remembered of them is forgotten.
 
-        `changed` is told of every Job to look at; `owned_changed` when it is for its pods or its
-        PodGroup, which come in bursts.
+        `changed` is called with every Job to look at; `owned_changed` when it is for its pods or
+        its PodGroup, which come in bursts.
         """
         self._changed, self._owned_changed = changed, owned_changed
         self._jobs.clear()
@@ -69,7 +69,7 @@ class JobStore:
         self.memories.clear()
 
     def stop(self) -> None:
-        """Nobody looks at Jobs any more."""
+        """Jobs are no longer watched."""
         self.start(_nobody, _nobody)
 
     def job(self, key: ObjectKey) -> RunJob | None:
@@ -161,7 +161,7 @@ class JobStore:
 
 
 def _nobody(_key: ObjectKey) -> None:
-    """Told of a change while nobody looks."""
+    """Called with a change while Jobs are not watched."""
 
 
 def _older(one: Meta, other: Meta) -> bool:

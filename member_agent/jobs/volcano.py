@@ -20,9 +20,9 @@ class VolcanoRunsError(RuntimeError):
 
 
 async def volcano_controller_lease(client: Client, *, clock: Clock | None = None) -> str | None:
-    """Who holds the Lease of Volcano's controllers, as one line; None when nobody does.
+    """The holder of the Lease of Volcano's controllers, as one line; None without one.
 
-    Raises:  ApiError when it cannot be told.
+    Raises:  ApiError when it cannot be read.
     """
     now = (clock or SystemClock()).now()
     for namespace in NAMESPACES:

@@ -28,7 +28,7 @@ OMISSIONS_LIMIT: Final = 50
 REASON_LIMIT: Final = 300
 """Characters of one reason."""
 AMOUNT_LIMIT: Final = 2**60
-"""No amount in a report is larger; more than that on one node is told as this much."""
+"""No amount in a report is larger; more than that on one node is reported as this much."""
 AXIS_LIMIT: Final = 256
 """Resources in a report; names beyond are left out, so that no pod that asks for them fits."""
 _FIRST_ON_AXIS: Final = ("cpu", "memory", "pods", "ephemeral-storage")

@@ -43,7 +43,7 @@ from member_agent.write_gate import BackgroundWriteGate
 UNIT_BACKOFF: Final = 1.0
 """Seconds that a unit waits after a failed bind; doubles up to 32 of them."""
 GUARD_PAUSE: Final = 5.0
-"""Seconds after a failure that nobody expected."""
+"""Seconds after an unexpected failure."""
 FORGIVE: Final = 600.0
 """A node's rejections are forgotten after so many seconds without one."""
 
@@ -70,7 +70,7 @@ class _Pause:
 class Scheduler:
     """Places the pods of one member, for the scheduler names it answers for.
 
-    `view` is told after each round, so that a report can follow.
+    `view` is called after each round, so that a report can follow.
     """
 
     def __init__(  # noqa: PLR0913 - one parameter per part that it works with

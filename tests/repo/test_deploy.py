@@ -16,9 +16,7 @@ from global_sched.shared.api import yaml_text
 from global_sched.shared.api.names import GLOBAL_SCHEDULER, SYSTEM_NAMESPACE
 from member_agent.settings import load_settings as load_agent
 
-KUSTOMIZATIONS = sorted(
-    one for one in DEPLOY.rglob("kustomization.yaml") if "local" not in one.parts
-)
+KUSTOMIZATIONS = sorted(DEPLOY.rglob("kustomization.yaml"))
 ADMISSION = sorted(
     one for one in (DEPLOY / "admission").glob("*.yaml") if one.name != "kustomization.yaml"
 )
@@ -64,7 +62,7 @@ def test_every_manifest_is_in_a_base():
         for path in KUSTOMIZATIONS
         for one in yaml_text.read(path.read_text(encoding="utf-8"))["resources"]
     }
-    left_out = ("charts", "local", "kind", "optional", *PLACEHOLDERS)
+    left_out = ("charts", "kind", "optional", *PLACEHOLDERS)
     manifests = {
         path.resolve()
         for path in DEPLOY.rglob("*.yaml")

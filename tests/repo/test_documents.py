@@ -17,8 +17,8 @@ SOURCES = [
     *sorted((ROOT / "global_sched").rglob("*.py")),
     *sorted((ROOT / "member_agent").rglob("*.py")),
 ]
-OTHERWISE = ("charts", "kind", "local")
-"""Templates, which are made from the other manifests; what kind and the local Karmada read."""
+OTHERWISE = ("charts", "kind")
+"""Templates, which are made from the other manifests; what kind reads."""
 DEPLOYED = sorted(
     one
     for one in (ROOT / "deploy").rglob("*.yaml")

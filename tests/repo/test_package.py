@@ -74,7 +74,7 @@ def test_the_image_has_neither_the_extra_nor_the_embedded_federation():
 
 def test_the_wheel_has_everything_of_deploy_that_people_apply():
     """All but what needs a checkout: the local Karmada, kind, the image."""
-    left_out = {"local", "kind", "images", "__init__.py", "__pycache__"}
+    left_out = {"kind", "images", "__init__.py", "__pycache__"}
     there = {path.name for path in (ROOT / "deploy").iterdir()} - left_out
 
     assert {f"deploy/{name}" for name in there} | {"crds", "examples"} == set(INCLUDED)

@@ -85,7 +85,7 @@ def _built(upstream: Upstream, name: str, cache: Path, say: Say) -> Path:
     folder = folder_of(upstream, cache)
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder, say):
-        if not (folder / name).is_file():  # somebody else may have built it meanwhile
+        if not (folder / name).is_file():  # another process may have built it meanwhile
             go = golang.find(cache)
             clock = SystemClock()
             start = clock.monotonic()

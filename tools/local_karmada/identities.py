@@ -59,7 +59,7 @@ def write_user(site: Site, server: str, user: str, groups: Sequence[str] = ()) -
 
 
 async def client(site: Site, server: str, clock: Clock, user: str = ADMIN) -> Client:
-    """A client of a server as one of its users; the administrator unless somebody is named."""
+    """A client of a server as one of its users; the administrator unless one is named."""
     transport = await connect(kubeconfig=site.kubeconfig(server, user), clock=clock)
     return Client(transport, clock=clock, user_agent="global-sched-local")
 

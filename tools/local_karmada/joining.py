@@ -119,7 +119,7 @@ async def until_ready(site: Site, names: list[str], clock: Clock) -> None:
 
 
 def _ready(cluster: Obj) -> str:
-    """Empty when a cluster is Ready and has told what it serves, else what is missing."""
+    """Empty when a cluster is Ready and has reported what it serves, else what is missing."""
     status = cluster.get("status") or {}
     for one in status.get("conditions") or ():
         if one["type"] == "Ready":

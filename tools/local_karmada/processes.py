@@ -1,7 +1,7 @@
 """Processes by id and start time: started in sessions of their own, ended one by one.
 
-An id alone may be somebody else's by now, so a process is ours only while its start time is the
-one that was written down, or its environment names our state folder.
+An id alone may belong to another process by now, so a process is ours only while its start time is
+the one that was written down, or its environment names our state folder.
 """
 
 import os
@@ -84,7 +84,7 @@ def marked(state: Path) -> Iterator[int]:
 
 
 def _environment(pid: int) -> bytes | None:
-    """The environment that a process began with; None where nobody tells."""
+    """The environment that a process began with; None where it is unknown."""
     try:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:

@@ -10,7 +10,7 @@ from tools.local_karmada.errors import LocalError
 
 MODULES: Final = Path(__file__).parent / "modules"
 KARMADA_VERSIONS: Final = ("1.18.2", "1.17.1")
-"""The first is the one that is started when nobody asks for another."""
+"""The first is the one that is started by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Volcano's own programs, where somebody brings them: they are in no module registry.
+"""Volcano's own programs, where they are provided: they are in no module registry.
 
 `VOLCANO_BIN=FOLDER` or PATH is looked at for `vc-controller-manager`, `vc-scheduler` and
 `volcano-global-controller-manager`; `VOLCANO_CRDS=FOLDER` names a folder with Volcano's CRDs,

@@ -149,7 +149,7 @@ def _pod(group: GroupSpec, pod: GroupPodSpec) -> Obj:
 
 
 def _used_pod(node: str, used: Amount) -> Obj:
-    """A pod that belongs to nobody and holds what is used on a node already."""
+    """A pod without an owner that holds what is used on a node already."""
     return {
         "metadata": _meta("kube-system", f"used-{node}", "pod"),
         "spec": {"nodeName": node, "containers": [_container(used)]},

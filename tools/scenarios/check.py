@@ -111,7 +111,7 @@ def _amounts(amount: Amount) -> dict[str, int]:
 
 
 class Watching:
-    """Agents whose work is checked, and told in one line."""
+    """Agents whose work is checked, and shown in one line."""
 
     def __init__(self, agents: Agents) -> None:
         self._agents = agents

@@ -33,7 +33,7 @@ from tests.virtual_time import VirtualLoop
 from tools.scenarios.agents import parsed_tree
 
 IDLE: Final = 30.0
-"""Seconds without a write by anybody after which nothing more is to come."""
+"""Seconds without a write after which nothing more is to come."""
 LONGEST: Final = 900.0
 """Seconds of virtual time for one step."""
 _STEPS: Final = frozenset(
@@ -46,7 +46,7 @@ Obj = dict[str, Any]
 def play(scenario: Scenario, read: Read) -> tuple[list[str], str, int]:
     """What does not hold, as sentences, in short what came out, and answers that are not proven.
 
-    Raises:  ScenarioError for what a live federation cannot be told.
+    Raises:  ScenarioError for what a live federation cannot be given.
     """
     for number, step in enumerate(scenario.steps, 1):
         _check_step(step, number)
@@ -92,7 +92,7 @@ def _unproven(live: Whole) -> int:
 
 
 def _said(lies: Mapping[str, Lies]) -> str:
-    """Where everybody is, in one line."""
+    """Where every workload is, in one line."""
     parts = []
     for name, found in sorted(lies.items()):
         pods = ", ".join(f"{pod}→{node}" for pod, node in sorted(found.nodes.items()))
@@ -183,7 +183,7 @@ def _full(world: World, name: str) -> str:
 
 
 async def _idle(live: Whole) -> None:
-    """Until nobody decided anything for a while: the same pods on the same nodes."""
+    """Until nothing was decided for a while: the same pods on the same nodes."""
     since, before = live.clock.monotonic(), ""
     end = since + LONGEST
     while live.clock.monotonic() < end:
@@ -280,7 +280,7 @@ async def _lies(live: Whole, world: World, read: Read, view: View, job: Workload
 
 
 async def _told(live: Whole, job: Workload) -> bool:
-    """Whether the owner is told: the binding's Scheduled condition is False, with a message."""
+    """Whether the owner can see it: the binding's Scheduled condition is False, with a message."""
     binding = await live.binding(job.name, job.namespace)
     conditions = (binding.get("status") or {}).get("conditions") or ()
     return any(

@@ -142,7 +142,7 @@ class Applier:
         )
 
     def is_foreign_change(self, cluster: str, resource: Resource, observed: Obj) -> bool:
-        """Whether somebody else has changed an object since it was last written from here."""
+        """Whether another client has changed an object since it was last written from here."""
         written = self._written.get(_written_key(cluster, resource, observed))
         return written is not None and written != _version(observed)
 

@@ -1,4 +1,4 @@
-"""A controller's loop: keys from a queue, workers, back-off; one bad object stops nobody."""
+"""A controller's loop: keys from a queue, workers, back-off; a bad object stops only itself."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable

@@ -20,7 +20,7 @@ class Mirror:
     """The objects of one collection by key, and by whatever `index` says about each.
 
     `note` takes in what a write of ours returned, so that the next reconciliation does not act
-    on what was before it. Objects are shared: nobody changes them.
+    on what was before it. Objects are shared and never changed.
     """
 
     def __init__(

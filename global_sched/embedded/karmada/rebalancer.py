@@ -27,7 +27,7 @@ MISSING: Final = "ReferencedBindingNotFound"
 class RebalancerController:
     """Sets `rescheduleTriggeredAt` on the bindings that a WorkloadRebalancer names.
 
-    Successful means that the binding was told, not that a scheduler has acted.
+    Successful means that the binding was written, not that a scheduler has acted.
     """
 
     def __init__(self, world: World) -> None:

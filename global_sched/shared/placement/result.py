@@ -59,7 +59,7 @@ class Placed:
 class Glance:
     """Whether a gang of one shape fits, and how closely, without saying on which nodes.
 
-    `tier` is the lowest that holds the minimum (None: only the whole cluster, or nobody cares),
+    `tier` is the lowest that holds the minimum (None: only the whole cluster, or no constraint),
     `holds` how many pods the tightest domain of that tier has room for.
     """
 

@@ -309,7 +309,7 @@ class Space:
     def renew(
         self, changes: Mapping[int, Leaf | None], demand: tuple[Wanted, ...] | None = None
     ) -> bool:
-        """Undo everything, then let named nodes (by leaf; None: gone) be as they are told.
+        """Undo everything, then let named nodes (by leaf; None: gone) be as given.
 
         demand:  what pods ask for now (None: the same as before).
 
@@ -387,7 +387,7 @@ class Space:
         return self._task(gang, None, None)
 
     def count(self) -> None:
-        """Bring the counts of all shapes up to date, for those who share them."""
+        """Bring the counts of all shapes up to date, where clusters share them."""
         self._cluster_counts.follow()
 
     def holds(self, gang: Gang, domain: DomainId | None) -> int:

@@ -1,7 +1,7 @@
 """Log lines: an event name, then key=value; JSON for machines, colours for a terminal.
 
 Lines of the standard library's loggers (aiohttp, kubernetes) pass through the same renderer.
-Values under keys that name a secret are replaced, whoever logs them.
+Values under keys that name a secret are replaced in every log line.
 """
 
 import io

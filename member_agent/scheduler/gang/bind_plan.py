@@ -75,7 +75,7 @@ def _render(nodes: Mapping[PodUid, str], decision: DecisionId) -> str:
 def parse_plan(text: str) -> BindPlan | None:
     """The plan of an annotation; None when there is none. Every round asks for every plan.
 
-    Raises:  PlanError when it does not parse or its hash does not match (somebody edited it).
+    Raises:  PlanError when it does not parse or its hash does not match (it was edited).
     """
     if not text:
         return None
@@ -90,7 +90,7 @@ def parse_plan(text: str) -> BindPlan | None:
 
 
 def plan_of(unit: Unit) -> BindPlan | None:
-    """The unit's plan; None without one, and for one that somebody edited."""
+    """The unit's plan; None without one, and for one that was edited."""
     if unit.holder is None:
         return None
     try:

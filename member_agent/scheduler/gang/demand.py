@@ -272,7 +272,7 @@ def _with_coming(own: list[ShapeDemand], told: PodSet | None, coming: int) -> li
     if coming <= 0:
         return own
     if told is None:
-        # Nobody told what they ask for: like those that are here.
+        # Their requests are unknown: assumed equal to those of pods that are here.
         at = next((at for at, part in enumerate(own) if not part.mates), None)
         return own if at is None else [*own[:at], _grown(own[at], coming), *own[at + 1 :]]
     for at, part in enumerate(own):

@@ -245,5 +245,5 @@ def _kind(unit: Unit, pod: PodRecord) -> _Kind:
 
 
 def _size(pod: PodRecord) -> int:
-    """How much a pod asks for, as far as amounts of different resources can be told apart."""
+    """How much a pod asks for, as far as amounts of different resources can be compared."""
     return sum(amount for _, amount in pod.shape.requests)

@@ -13,7 +13,7 @@ class DomainLookup:
         self._cache = cache
 
     def domains_of(self, nodes: Iterable[str]) -> tuple[DomainId | None, ...]:
-        """The domains of these nodes; one that is gone holds nobody to any place."""
+        """The domains of these nodes; one that is gone binds no pod to a domain."""
         leaf_of = self._cache.tree().leaf_of
         there = {leaf_of.get(n) for n in nodes if n in self._cache.nodes}
         return tuple(sorted(there, key=lambda domain: domain or ""))

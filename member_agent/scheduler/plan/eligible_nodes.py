@@ -8,8 +8,8 @@ from member_agent.scheduler.plan.round_state import RoundInputs, RoundState, has
 def barred_nodes(state: RoundState, entry: ManagedWorkload | None) -> frozenset[str]:
     """Nodes that drain or are closed for others, but for its own before it was admitted.
 
-    Who found no room otherwise may go where a domain drains since its own admission's cycle:
-    nobody of later cycles may, so that the delay is bounded.
+    A workload that found no capacity otherwise may use a domain that drains since its own
+    admission's cycle; workloads of later cycles may not, so that the delay is bounded.
     """
     early = entry is not None and entry.binding in state.inputs.first
     holds = [one for one in state.inputs.holds if not (early and entry and one.at == entry.at)]
@@ -19,7 +19,7 @@ def barred_nodes(state: RoundState, entry: ManagedWorkload | None) -> frozenset[
 
 
 def vacated_nodes(state: RoundState, entry: ManagedWorkload | None) -> frozenset[str]:
-    """Nodes on which pods are leaving for somebody else.
+    """Nodes on which pods are leaving for another workload.
 
     What was admitted before that was decided, and has not started since, was counted there:
     it may go there, and so may what had room there before its admission. Pods of what has

@@ -37,8 +37,8 @@ def keep_reservation(state: RoundState, entry: ManagedWorkload) -> None:
     """Hold what was reserved before, as far as it is still needed and still fits.
 
     Reserved places that no longer make up the minimum are given up as a whole: the gang is
-    placed anew, perhaps elsewhere. They were chosen before whoever makes pods leave now from the
-    same nodes, and counted by it.
+    placed anew, perhaps elsewhere. They were chosen before the claim that makes pods leave now from
+    the same nodes, and counted by it.
     """
     old = _kept_before(state, entry)
     demand = demand_of(state, entry)
@@ -183,7 +183,7 @@ def _room_of(
 def keep_own_places(state: RoundState, entry: ManagedWorkload) -> None:
     """Reserve the nodes that its own pods had for those that are made anew.
 
-    Room that others leave for a claim is somebody else's, but what its own pods leave is not.
+    Capacity that victims leave for a claim belongs to the claim; what its own pods leave does not.
     Where they do not make up the minimum, it is placed anew. Groups of a partition have their
     places by position, which the plan does not tell.
     """

@@ -1,6 +1,6 @@
-"""Room that is kept for workloads which are not admitted yet. Pure.
+"""Capacity that is reserved for workloads which are not admitted yet. Pure.
 
-With victims it is a wave: their nodes take nobody else until they are gone, and what is free
+With victims it is a wave: their nodes take no other pod until they are gone, and what is free
 already is kept. Without any it is a reservation: the domain drains, and only who was there before
 may start there, or who is sent there on purpose.
 """

@@ -2,7 +2,7 @@
 
 Order of claims on the room: pods that are being bound; plans that a crash or a failed bind left;
 places reserved in earlier rounds; directed workloads without places, in the order in which the
-leader admitted them, those that room is only held for among them; then everybody else, by priority
+leader admitted them, those with a reservation only among them; then unmanaged units, by priority
 and age. What was held for a workload before it was admitted is kept from its turn of then to that
 of its admission. What a workload that runs lacks (pods that are made anew, surplus that comes late)
 comes after the room that others leave for a claim, but for the places that its own pods had. A
@@ -36,11 +36,11 @@ from member_agent.scheduler.plan.unmanaged import place_unmanaged, unmanaged_ord
 from member_agent.scheduler.plan.verdicts import evict, say, wait
 
 _MOST_ORDERS: Final = 4
-"""So many further orders are tried in one round when somebody who was admitted finds no room."""
+"""So many further orders are tried in one round when an admitted workload finds no capacity."""
 
 
 class RetryOrder(NamedTuple):
-    """Who has its turn before others, since it found no room in its own."""
+    """Workloads that have their turn before others, since they found no capacity in their own."""
 
     bindings: tuple[BindingId, ...] = ()
     """Before all who were admitted, as far as no claim comes before it."""
@@ -60,11 +60,11 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     Every waiting pod of ours ends in a placement, in a wait with a reason, or belongs to a unit
     that is being bound or backs off. Equal input gives an equal round.
 
-    There is room for all who were admitted, as the leader counted; where pods lie otherwise than it
-    knew, the order in which they were admitted may not find it. Those who found none then come
-    first, at last also before claims, and the order that leaves the fewest without room counts
-    ("squeaky wheel" optimization, Joslin and Clements 1999). It costs up to four further plans,
-    only in such a round.
+    There is capacity for all admitted workloads, as the leader counted; where pods lie otherwise
+    than it knew, the order in which they were admitted may not find it. Workloads that found none
+    then come first, at last also before claims, and the order that leaves the fewest without room
+    counts ("squeaky wheel" optimization, Joslin and Clements 1999). It costs up to four further
+    plans, only in such a round.
     """
     best = _filled(cache, units, situation, RetryOrder())
     first = RetryOrder().then(best.stranded)
@@ -159,8 +159,9 @@ class _Step(NamedTuple):
 def _scarcest_first(state: RoundState, steps: Iterable[_Step]) -> Iterator[_Step]:
     """The steps; of those in a row for which pods leave, the least choice first.
 
-    As the leader holds it: what victims have left is anybody's in a wider domain, and where smaller
-    pods go there may be no node that is whole. A domain that drains has what was left before.
+    As the leader holds it: what victims have left is free for all in a wider domain, and where
+    smaller pods go there may be no node that is whole. A domain that drains has what was left
+    before.
     """
     tiers: dict[DomainId | None, int] = {
         domain.name: domain.tier for domain in state.inputs.cache.tree().domains

@@ -22,7 +22,7 @@ _MOST_RETRIES: Final = 256
 
 
 class RoundCapacity:
-    """Room that is held is gone for everybody else in the round.
+    """Capacity that is held is not free for anything else in the round.
 
     `hold`, `release` and `fits` work on single nodes and come before the first `place`: what is
     held from earlier rounds goes before anything new.

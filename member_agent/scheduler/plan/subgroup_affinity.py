@@ -33,7 +33,7 @@ def gang_beside(
         gang = Gang(pod_sets=(one,), minimum=0, constraint=constraint)
         task = space.task(gang)
         if isinstance(task, Verdict):
-            return gang  # what refuses it is told when it is placed
+            return gang  # the refusal follows when it is placed
         tier = task.limit.tier
         found.append((_ANY_TIER if tier is None else tier, gang))
     best = min(tier for tier, _ in found)

@@ -1,4 +1,4 @@
-"""Surplus pods that leave because the Directive says so, to make room for somebody else. Pure."""
+"""Surplus pods that the Directive takes back, to make room for another workload. Pure."""
 
 from collections.abc import Sequence
 

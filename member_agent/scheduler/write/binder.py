@@ -44,7 +44,7 @@ class BindResult(StrEnum):
 
     BOUND = "bound"
     CONFLICT = "conflict"
-    """The pod is on another node: somebody else bound it."""
+    """The pod is on another node: another scheduler bound it."""
     GONE = "gone"
     """The pod does not exist any more."""
     FAILED = "failed"
@@ -68,8 +68,8 @@ class Binder:
     """Writes plans and binds to the member.
 
     `may_write` is asked before every write: it turns False when another replica may act.
-    `resource_of` finds where the kind of a holder lives. `going` is told of a pod before we delete
-    it, so that nobody takes it for a loss.
+    `resource_of` finds where the kind of a holder lives. `going` is called with a pod before we
+    delete it, so that it is not taken for a loss.
     """
 
     def __init__(

@@ -146,8 +146,9 @@ def _patch(pod: Pod, message: str, now: str) -> dict[str, object]:
 
 
 MOMENT: Final = 2.0
-"""Seconds that a unit waits before anybody is told. While its pods are still being made it waits
-for each of them in turn, and an Event or a condition would be out of date before it is read."""
+"""Seconds that a unit waits before its wait is written. While its pods are still being made it
+waits for each of them in turn, and an Event or a condition would be out of date before it is
+read."""
 
 
 class Lasting:

@@ -87,7 +87,7 @@ def test_all_of_it_as_files(tmp_path):
     assert (tmp_path / "deploy/install.sh").read_text() == (
         asset("deploy") / "install.sh"
     ).read_text()
-    left_out = ("local", "kind", "images", "__init__.py")
+    left_out = ("kind", "images", "__init__.py")
     assert [one for one in left_out if (tmp_path / "deploy" / one).exists()] == []
     assert len(list((tmp_path / "crds").iterdir())) == len(list(asset("crds").iterdir()))
     assert second.output == f"Error: {tmp_path}/deploy is there already: choose another folder\n"

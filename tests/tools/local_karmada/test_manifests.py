@@ -1,5 +1,7 @@
 """What the supervisor applies by itself: rights of users, and the stages that play kubelets."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -9,10 +11,12 @@ from tools.local_karmada.karmada import USER
 from tools.local_karmada.karmada_objects import our_definitions
 from tools.local_karmada.servers import CONTROL_PLANE
 
+MANIFESTS = Path(access.__file__).parent / "manifests"
+
 
 def test_nobody_is_an_administrator():
     """No rule that the supervisor adds on the control plane may bind, escalate or impersonate."""
-    folder = access.DEPLOY / "local" / "manifests"
+    folder = MANIFESTS
     verbs = {
         verb
         for obj in objects.read(folder / "karmada-users.yaml")
@@ -24,7 +28,7 @@ def test_nobody_is_an_administrator():
 
 def test_every_user_of_karmada_has_rules():
     """Each program's user is bound, and each binding is for a user that exists."""
-    found = objects.read(access.DEPLOY / "local" / "manifests" / "karmada-users.yaml")
+    found = objects.read(MANIFESTS / "karmada-users.yaml")
     bound = {one["name"] for obj in found for one in obj.get("subjects") or ()}
     users = {one for one in identities._CONTROL_PLANE_USERS if one.startswith(USER)}
     assert bound == users

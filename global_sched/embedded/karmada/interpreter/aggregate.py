@@ -10,7 +10,7 @@ from global_sched.shared.kinds.parts.statuses import statuses
 
 
 def aggregate(template: Obj, items: Items, now: str) -> Obj | None:
-    """The template's new status; None for kinds whose status nobody aggregates.
+    """The template's new status; None for kinds whose status is not aggregated.
 
     now: RFC 3339, for conditions that become true.
     """

@@ -29,7 +29,7 @@ class Dependency(NamedTuple):
 def dependencies_of(template: Obj) -> list[Dependency] | None:
     """What a template depends on, each once, in order of kind and name.
 
-    None for kinds that nobody looks into (a Volcano Job, as released).
+    None for kinds that are not looked into (a Volcano Job, as released).
     """
     kind = KINDS.get(kind_of(template))
     pods = _OTHERS.get(kind_of(template)) if kind is None else kind.karmada.pods

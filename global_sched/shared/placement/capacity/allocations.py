@@ -22,7 +22,7 @@ Lift = tuple[list[int], int, int, Resources, int]
 
 @dataclass(slots=True)
 class _Move:
-    """Nodes that went from one row to another; `fresh` ones had not been told apart before."""
+    """Nodes that went from one row to another; `fresh` ones had no identity before."""
 
     nodes: list[int]
     source: int
@@ -64,7 +64,7 @@ class Allocations:
         """Answers for the rows as they are now, by identity, with the moves that they mean."""
 
     def members(self, row: int) -> list[int]:
-        """The nodes of a row that can be told apart, in order. Not to be changed by the caller."""
+        """The nodes of a row that have an identity, in order. Not to be changed by the caller."""
         known = self._members.get(row)
         if known is None:
             initial = self._baseline.members[row] if row < len(self._baseline.members) else []
@@ -72,7 +72,7 @@ class Allocations:
         return known
 
     def row_of(self, node: int) -> int | None:
-        """The row of a node that can be told apart; None for one that is not there."""
+        """The row of a node that has an identity; None for one that is not there."""
         return self._row_of.get(node)
 
     def order(self) -> Callable[[int], int] | None:

@@ -1,6 +1,6 @@
-"""The mix of shapes on the wire: an agent tells the leader, and the leader tells it back.
+"""The demand profile on the wire: an agent reports it, and the leader's Directive returns it.
 
-Both sides then place by the same mix, whatever pods have come in between.
+Both sides then place by the same profile, whatever pods have come in between.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ PODS_LIMIT: Final = 2**32
 
 
 class DemandError(ValueError):
-    """A mix that is not believed; the text names the entry and the reason."""
+    """A demand profile that is not believed; the text names the entry and the reason."""
 
 
 def encode_demand(demand: Sequence[Wanted]) -> list[WantedShape] | None:
-    """The mix as JSON: fields of a shape that say nothing are left out."""
+    """The demand profile as JSON: fields of a shape that say nothing are left out."""
     found = []
     for wanted in demand:
         fields: dict[str, object] = msgspec.to_builtins(wanted.shape)
@@ -31,7 +31,7 @@ def encode_demand(demand: Sequence[Wanted]) -> list[WantedShape] | None:
 
 
 def decode_demand(wires: Sequence[WantedShape] | None) -> tuple[Wanted, ...]:
-    """The mix that was told. Raises DemandError."""
+    """The demand profile of the wire form. Raises DemandError."""
     if len(wires or ()) > MOST_WANTED:
         raise DemandError(f"demand: more than {MOST_WANTED} shapes")
     found = []

@@ -155,7 +155,7 @@ class Rows:
 
     @property
     def scarcity(self) -> Scarcity | None:
-        """What places cost now; None where nobody said what pods ask for."""
+        """What places cost now; None without a demand profile."""
         if self._scarcity is not None:
             self._scarcity.follow(self._renewals)
         return self._scarcity

@@ -163,7 +163,7 @@ class ShapeTable:
     def costs(self, rows: Sequence[int]) -> Mapping[int, int]:
         """What one pod costs others on a node of each of these rows, which all take one.
 
-        Empty where nobody said what pods ask for.
+        Empty without a demand profile.
         """
         scarcity = self._rows.scarcity
         if scarcity is None:
@@ -301,7 +301,7 @@ def _sums(baseline: Baseline, pods: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class ShapeTables:
-    """By shape, and by task for those who ask the same again: shapes are dear to compare."""
+    """By shape, and by task where the same is asked again: shapes are dear to compare."""
 
     def __init__(self, rows: Rows, cluster_counts: ClusterFitCounts) -> None:
         self._rows, self._cluster_counts = rows, cluster_counts

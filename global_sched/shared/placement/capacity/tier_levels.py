@@ -21,14 +21,14 @@ NO_TIER = 2**62
 
 
 Near = tuple[int | None, int]
-"""The lowest tier that holds the minimum (None: only the whole cluster, or nobody cares), and how
+"""The lowest tier that holds the minimum (None: only the whole cluster, or no tier counts), and how
 many pods the tightest domain of that tier has room for."""
 
 
 class Nearby(NamedTuple):
     """By cluster: whether it fits, its lowest tier, and the pods that its tightest domain holds.
 
-    `tier` is `NO_TIER` where only the whole cluster holds it, and None where nobody cares.
+    `tier` is `NO_TIER` where only the whole cluster holds it, and None where no tier counts.
     """
 
     fits: Mask
@@ -80,6 +80,6 @@ class TierLevels:
         return Nearby(there.take(lowest), self.tiers.take(lowest), levels.take(lowest))
 
     def whole(self, sums: Ints, least: int) -> Nearby:
-        """The same where nobody cares which domain it is."""
+        """The same where any domain will do."""
         holds = sums[self.roots]
         return Nearby(holds >= least, None, holds)

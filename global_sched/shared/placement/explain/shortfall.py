@@ -225,7 +225,7 @@ class Shortfall:
         return tuple(map(sum, zip(*(short.weight(self._axis) for _, short in shorts), strict=True)))
 
     def _said(self, shorts: Sequence[_Shortage]) -> str:
-        """What has to free. Whoever frees anything else frees a pod's place with it."""
+        """What has to free. Freeing anything else frees a pod's place with it."""
         amounts: dict[int, int] = {}
         for short in shorts:
             for at, amount in short.amounts.items():

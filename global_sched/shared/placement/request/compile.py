@@ -39,7 +39,7 @@ class _Family:
 class Limit:
     """Where pods of a unit may lie together: under a domain of at most this tier.
 
-    `tier` None: the lowest tier that fits, the whole cluster at worst. `scatter`: nobody cares.
+    `tier` None: the lowest tier that fits, the whole cluster at worst. `scatter`: no constraint.
     """
 
     tier: int | None = None

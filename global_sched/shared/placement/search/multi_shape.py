@@ -93,7 +93,7 @@ class MultiShapeSearch:
     def place(self, scope: Scope) -> tuple[Draft | None, bool]:
         """The minimum in the lowest tier that holds it, with surplus; or None. And if proven.
 
-        Where nothing follows the minimum the draft is not on the rows: nobody looks there.
+        Where nothing follows the minimum the draft is not on the rows: nothing reads them.
         """
         least = tuple(unit.least for unit in self.task.units)
         most = tuple(unit.most for unit in self.task.units)

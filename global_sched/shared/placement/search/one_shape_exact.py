@@ -76,7 +76,7 @@ class OneShapeOptimum:
     def costs(self, domains: Ints, pods: int, *, least_only: bool = False) -> Ints:
         """The least sums over pairs in several domains of one tier, which all hold these pods.
 
-        With `least_only` those that are not the least may be told too low, but above the least.
+        With `least_only` costs that are not the least may come out too low, but above the least.
         """
         height = self.index.height[int(domains[0])]
         fan = self.index.fan(self.index.tier[int(domains[0])])

@@ -53,7 +53,7 @@ def _line(rows: Rows, table: ShapeTable, domain: int) -> Iterable[RowRoom]:
     """A domain's own rows in the order in which scattered pods take them.
 
     Nodes where no device that the shape does not ask for lies idle; then where it costs other pods
-    least, or where nobody knows that, where fewest devices are left and the CPU suits those; then
+    least, or without a demand profile, where fewest devices are left and the CPU suits those; then
     the fullest.
     """
     if len(rows.ordered(domain)) <= _FEW_ROWS:

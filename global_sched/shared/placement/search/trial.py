@@ -3,7 +3,7 @@
 Search tries placements on the real rows instead of copying them (a trail, as in constraint solvers
 with backtracking: Van Hentenryck 1989). Every step moves nodes from one row to another; `undo`
 walks the trail back and tells followers of the log to skip that stretch, so that trying costs
-nothing to those who were not asked in between. Cost: O(steps). docs/design/0003, "Algorithms".
+nothing to tables that were not asked in between. Cost: O(steps). docs/design/0003, "Algorithms".
 """
 
 from dataclasses import dataclass, field

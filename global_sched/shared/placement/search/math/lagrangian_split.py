@@ -90,7 +90,7 @@ def _sharpen(children: Sequence[Child], losses: list[Ints], price: int, limit: i
             continue
         old = child.costs
         child.costs, child.exactly = child.exactly(), None
-        # Losses are still told from the least at the price that the bound counts with.
+        # Losses still count from the least at the price that the bound counts with.
         least = int((old + price * np.arange(len(old), dtype=np.int64)).min())
         losses[at] = _losses(child.costs, price, least)
 
