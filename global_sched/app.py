@@ -112,7 +112,7 @@ class GlobalSched:
 
     def _again(self) -> None:
         """A write was dropped: decide again, though no event says so."""
-        self.state.nudge()
+        self.state.request_cycle()
         self.wake.ring()
 
     def not_ready(self) -> str | None:

@@ -11,7 +11,7 @@ No I/O, clock, randomness, logging or settings, and no decision: what a spec for
 Read `state.State` first, then `resolve.workload_of`; `shared.kinds` says what each kind asks for.
 """
 
-from global_sched.cache.notices import Notice, Topic
 from global_sched.cache.state import State
+from global_sched.cache.stores.notices import Notice, Topic
 
 __all__ = ["Notice", "State", "Topic"]

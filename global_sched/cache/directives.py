@@ -1,4 +1,4 @@
-"""What the members are told: the state's admitted workloads as Directive specs, by comparison."""
+"""Directives: the state's admitted workloads as specs per member, and which of them changed."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
@@ -8,6 +8,7 @@ from zlib import crc32
 
 import msgspec
 
+from global_sched.cache.snapshot_builder import SnapshotBuilder
 from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec, LeftBinding
 from global_sched.shared.model.decision import Claim, ClaimPart, Decision, Grant
 from global_sched.shared.model.decision_text import amounts_map
@@ -121,7 +122,7 @@ def _claim_entry(
         at=format_micro(claim.since),
         order=claim.order,
         tier=part.tier,
-        gang=None if gang is None else _told(gang),
+        gang=None if gang is None else _written(gang),
         held=amounts_map(held),
         held_domain=part.domain or "",
         held_until=format_micro(claim.until),
@@ -132,12 +133,12 @@ def _claim_entry(
 def _growth_entry(
     workload: Workload, decision: Decision, claim: Claim, part: ClaimPart
 ) -> DirectiveEntry:
-    """Room for more pods of a gang that runs: an entry of its own, as of somebody who waits."""
+    """Room for more pods of a gang that runs: an entry of its own, as of a waiting workload."""
     entry = _claim_entry(workload, decision, claim, part)
     return msgspec.structs.replace(
         entry,
         binding=growth_of(workload.binding_id),
-        gang=_told(growth_gang(workload, part.amounts)),
+        gang=_written(growth_gang(workload, part.amounts)),
     )
 
 
@@ -146,7 +147,7 @@ def _entry(workload: Workload, decision: Decision, grant: Grant) -> DirectiveEnt
     counted = progress is not None and progress.bound.covers(grant.amounts)
     gang = None
     if workload.demand.gang is not None and not counted:
-        gang = _told(workload.demand.gang)
+        gang = _written(workload.demand.gang)
     return DirectiveEntry(
         binding=workload.binding_id,
         workload=workload.key,
@@ -163,7 +164,7 @@ def _entry(workload: Workload, decision: Decision, grant: Grant) -> DirectiveEnt
 
 
 @lru_cache(maxsize=4096)
-def _told(gang: Gang) -> dict[str, Any]:
+def _written(gang: Gang) -> dict[str, Any]:
     """A gang as JSON, without what its readers assume anyway. Shared: never change it."""
     told: dict[str, Any] = _lean(gang)
     return told
@@ -192,3 +193,45 @@ def _largest(entries: list[DirectiveEntry], sizes: list[int], parts: int) -> int
     for entry, size in zip(entries, sizes, strict=True):
         sums[_slice_of(entry, parts)] += size
     return max(sums)
+
+
+class DirectiveDiff:
+    """The members whose Directive changed, by what was written last: label keys, epoch, demand."""
+
+    def __init__(self, builder: SnapshotBuilder) -> None:
+        self._builder = builder
+        self._written: tuple[tuple[str, ...], int] = ((), -1)
+        self._directed: frozenset[ClusterName] = frozenset()
+        self._demands: dict[ClusterName, tuple[Wanted, ...]] = {}
+
+    def changes(self, label_keys_limit: int, epoch: int) -> frozenset[ClusterName]:
+        """Members whose Directive may differ from what it was at the last call."""
+        clusters = frozenset(self._builder.clusters())
+        holders = self._builder.usage_index.changed_holders
+        changed = frozenset(holders) & clusters
+        holders.clear()
+        written = (self._builder.demands.label_keys(label_keys_limit), epoch)
+        if written != self._written:
+            changed = clusters
+        changed |= clusters - self._directed
+        demands = {cluster: self._builder.demand_in(cluster) for cluster in clusters}
+        before = self._demands
+        changed |= {name for name, mix in demands.items() if mix != before.get(name, ())}
+        self._demands = demands
+        self._written, self._directed = written, clusters
+        return changed
+
+    def specs(self, cluster: ClusterName) -> tuple[DirectiveSpec, ...]:
+        """The Directive of one member as it should be; nothing for a cluster that is gone."""
+        if cluster not in self._directed:
+            return ()
+        usage_index = self._builder.usage_index
+        return directive_specs(
+            cluster,
+            tuple(usage_index.holders.get(cluster, {}).values()),
+            tuple(usage_index.claimants.get(cluster, {}).values()),
+            tuple(usage_index.leavers.get(cluster, {}).values()),
+            label_keys=self._written[0],
+            epoch=self._written[1],
+            demand=self._demands.get(cluster, ()),
+        )

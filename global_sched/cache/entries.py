@@ -1,8 +1,8 @@
 """What the state keeps of one binding between its events."""
 
-from global_sched.cache.bindings import BindingFacts
-from global_sched.cache.ledger import Position
+from global_sched.cache.readers.bindings import BindingFacts
 from global_sched.cache.resolve import Overlay
+from global_sched.cache.stores.usage_index import Position
 from global_sched.shared.kinds.parts.reading import Reading
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.instant import Instant, answered_at

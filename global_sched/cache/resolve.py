@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from global_sched.cache.bindings import BindingFacts
-from global_sched.cache.decisions import distrust, recomputed, within_template
-from global_sched.cache.queues import Priority
-from global_sched.cache.templates import TemplateFacts
-from global_sched.cache.versions import at_least
+from global_sched.cache.readers.bindings import BindingFacts
+from global_sched.cache.readers.decisions import distrust, recomputed, within_template
+from global_sched.cache.readers.queues import Priority
+from global_sched.cache.readers.versions import at_least
+from global_sched.cache.stores.templates import TemplateFacts
 from global_sched.shared.api.names import DEFAULT_QUEUE
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.kinds.parts.reading import Reading

@@ -1,26 +1,26 @@
 """Events in, a snapshot out: the one place where the federation's state is kept.
 
 Every `upsert` reduces the object soon and marks what depends on it; the work is done when somebody
-looks, so that ten events on one binding cost one. `take_news` says whether a cycle may come to
+looks, so that ten events on one binding cost one. `take_dirty` says whether a cycle may come to
 another result than before: our own writes, repeated reports and status noise are no news.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from global_sched.cache.binding_book import BindingBook
-from global_sched.cache.bindings import BindingReader, TemplateKey
-from global_sched.cache.clusters import read_cluster
-from global_sched.cache.directive_book import DirectiveBook
+from global_sched.cache.binding_store import BindingStore
+from global_sched.cache.directives import DirectiveDiff
 from global_sched.cache.entries import Entry
-from global_sched.cache.notices import Notices, Topic
-from global_sched.cache.overrides import SchedulerOverrides
-from global_sched.cache.queues import Priorities, read_queue
-from global_sched.cache.report_book import ReportBook, ReportChange
-from global_sched.cache.reports import MemberReport
-from global_sched.cache.templates import Templates
-from global_sched.cache.tenants import Tenants
-from global_sched.cache.world import World
+from global_sched.cache.readers.bindings import BindingReader, TemplateKey
+from global_sched.cache.readers.clusters import read_cluster
+from global_sched.cache.readers.queues import Priorities, read_queue
+from global_sched.cache.readers.reports import MemberReport
+from global_sched.cache.snapshot_builder import SnapshotBuilder
+from global_sched.cache.stores.notices import Notices, Topic
+from global_sched.cache.stores.overrides import SchedulerOverrides
+from global_sched.cache.stores.report_store import ReportChange, ReportStore
+from global_sched.cache.stores.templates import Templates
+from global_sched.cache.stores.tenants import Tenants
 from global_sched.shared.api.base import Condition
 from global_sched.shared.api.core import PriorityClass
 from global_sched.shared.api.federation import CapacityReport, DirectiveSpec
@@ -50,26 +50,26 @@ class State:
         self.templates = Templates()
         self.tenants = Tenants()
         self.priorities = Priorities()
-        self.reports = ReportBook()
+        self.reports = ReportStore()
         self.notices = Notices()
         self._overrides = SchedulerOverrides()
-        self.world = World(
+        self.builder = SnapshotBuilder(
             self.templates, self.tenants, self.priorities, self.reports, self._overrides
         )
-        self._bindings = BindingBook(BindingReader(scheduler_names), self.world.forget)
+        self._bindings = BindingStore(BindingReader(scheduler_names), self.builder.forget)
         self._news = False
-        self._directives = DirectiveBook(self.world)
+        self._directives = DirectiveDiff(self.builder)
         self.epoch = 0
         """The leader's; goes into every snapshot."""
         self._beyond: dict[WorkloadKey, Decision] = {}
         self.revision = 0
         """Rises when anything that a status shows may have changed."""
 
-    def nudge(self) -> None:
+    def request_cycle(self) -> None:
         """Something has to be decided again that no event will tell."""
         self._news = True
 
-    def take_news(self) -> bool:
+    def take_dirty(self) -> bool:
         """Whether a cycle may come to another result than at the last call."""
         self._note(self._bindings.absorb())
         news, self._news = self._news, False
@@ -152,7 +152,7 @@ class State:
                 found is None
                 or entry.reading is not found.reading
                 or entry.waits_for_template
-                or self.world.overrides
+                or self.builder.overrides
             ):
                 self._bindings.touch(entry.facts.key)
                 self._note(True)
@@ -165,12 +165,12 @@ class State:
         self.notices.set_aside(
             "cluster.karmada.io/v1alpha1", "Cluster", "", cluster.name, wire.metadata.uid, problem
         )
-        if self._note(self.world.set_cluster(cluster)):
+        if self._note(self.builder.set_cluster(cluster)):
             self._touch_clusters(cluster.name)
 
     def delete_cluster(self, name: str) -> None:
         """The cluster is gone."""
-        if self._note(self.world.drop_cluster(ClusterName(name))):
+        if self._note(self.builder.drop_cluster(ClusterName(name))):
             self._touch_clusters(ClusterName(name))
 
     def _touch_clusters(self, name: ClusterName) -> None:
@@ -210,9 +210,9 @@ class State:
         self._report_changed(self.reports.malformed(namespace, name, uid, version, error))
 
     def _report_changed(self, change: ReportChange) -> None:
-        self.world.report_changed(change.cluster)
+        self.builder.report_changed(change.cluster)
         for binding in change.workloads:
-            for key in self.world.keys_of(BindingId(binding)):
+            for key in self.builder.keys_of(BindingId(binding)):
                 self._bindings.touch(key)
         self.revision += change.status
         self._note(change.room)
@@ -230,17 +230,17 @@ class State:
             wire.metadata.uid,
             f"Queue {queue.name}: {queue.problem}" if queue.problem else "",
         )
-        self._note(self.world.set_queue(queue))
+        self._note(self.builder.set_queue(queue))
         past = parse_past(queue.name, wire.metadata.annotation(PAST_USAGE))
-        self._note(self.world.set_past(queue.name, past))
+        self._note(self.builder.set_past(queue.name, past))
 
     def delete_queue(self, name: str) -> None:
         """The queue is gone."""
-        self._note(self.world.drop_queue(name))
+        self._note(self.builder.drop_queue(name))
 
     def has_queue(self, name: str) -> bool:
         """Whether there is such a Queue."""
-        return self.world.has_queue(name)
+        return self.builder.has_queue(name)
 
     def upsert_tenant(self, wire: WireTenant) -> None:
         """Take a Tenant in."""
@@ -252,7 +252,7 @@ class State:
 
     def _tenants_changed(self, namespaces: set[str]) -> None:
         self.revision += 1
-        self._note(self.world.tenants_changed() or bool(namespaces))
+        self._note(self.builder.tenants_changed() or bool(namespaces))
         for entry in self._bindings.entries() if namespaces else ():
             if entry.facts.namespace in namespaces:
                 self._bindings.touch(entry.facts.key)
@@ -344,7 +344,7 @@ class State:
     def snapshot(self) -> Snapshot:
         """One consistent view; parts that did not change are the objects of the last one."""
         self.settle()
-        return self.world.snapshot(self.epoch)
+        return self.builder.snapshot(self.epoch)
 
     def settle(self) -> None:
         """Bring every changed binding up to date in the world."""
@@ -354,7 +354,7 @@ class State:
 
     def _resolve(self, entry: Entry) -> None:
         self.revision += 1
-        self.world.update(entry)
+        self.builder.update(entry)
         self._note_term(entry)
         workload = entry.workload
         if workload is not None:
@@ -388,7 +388,7 @@ class State:
 
     def agent_binds(self, cluster: ClusterName, scheduler: str) -> bool | None:
         """Whether the member's agent binds pods of that schedulerName; None: nobody knows."""
-        found = self.world.cluster(cluster)
+        found = self.builder.cluster(cluster)
         if found is None or found.capacity is None:
             return None
         return scheduler in found.capacity.scheduler_names

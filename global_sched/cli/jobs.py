@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from global_sched.cache.notices import Topic
+from global_sched.cache.stores.notices import Topic
 from global_sched.cli.job_query import JobQuery, Object
 from global_sched.cli.output import Column, Row, duration, echo, object_name, show_rows
 from global_sched.cli.own import own_rows

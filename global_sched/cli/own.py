@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from global_sched.cache.finished import is_finished
+from global_sched.cache.readers.finished import is_finished
 from global_sched.cli.output import Row, echo, object_name, show_value
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.karmada import ResourceBinding

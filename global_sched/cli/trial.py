@@ -8,7 +8,7 @@ import msgspec
 import yaml
 
 from global_sched.cache import State
-from global_sched.cache.templates import key_of
+from global_sched.cache.stores.templates import key_of
 from global_sched.cli.view import View
 from global_sched.dispatch.policy_map import POLICY_KEY
 from global_sched.scenario import ScenarioError

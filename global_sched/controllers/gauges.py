@@ -17,7 +17,7 @@ def refresh_gauges(metrics: Metrics, state: State, clock: Clock) -> None:
     snapshot, now = state.snapshot(), clock.now()
     for cluster in snapshot.clusters:
         _cluster(metrics, cluster, now)
-        taken = state.world.ledger.takers_in(cluster.name)
+        taken = state.builder.usage_index.takers_in(cluster.name)
         metrics.set(m.ASSUMED_PODS, sum(t.amounts.pods() for t in taken), cluster=cluster.name)
     admitted = Counter(one.queue for one in state.workloads() if one.admitted())
     metrics.replace(m.COPIED_OBJECTS, _copied(state))

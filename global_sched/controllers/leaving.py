@@ -152,7 +152,7 @@ class Leavings:
 
     def _replaced(self, left: Left) -> bool:
         """Whether the Cluster object that it was withdrawn from is there no more."""
-        cluster = self._state.world.cluster(left.cluster)
+        cluster = self._state.builder.cluster(left.cluster)
         return cluster is None or bool(left.uid and cluster.uid != left.uid)
 
     async def _is_gone(
@@ -165,7 +165,7 @@ class Leavings:
             now = self._clock.now()
             if now - first.setdefault(missing, now) < NO_REPORT_SECONDS * SECOND:
                 return False
-            cluster = self._state.world.cluster(left.cluster)
+            cluster = self._state.builder.cluster(left.cluster)
             if cluster is not None and cluster.terminating:
                 return False  # Its reports go with their namespace: it may well have an agent.
         else:

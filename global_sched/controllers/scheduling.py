@@ -107,7 +107,7 @@ class SchedulingLoop:
             await self._clock.sleep(self._pace.pause(self._clock.monotonic()))
             try:
                 # Read first: a timer that is due must not leave old news for another cycle.
-                news, early = self._state.take_news(), rung and self._early(due)
+                news, early = self._state.take_dirty(), rung and self._early(due)
                 if news or self._decided is None or (not early and self._time_matters()):
                     due = await self._once()
                 elif early:
@@ -180,7 +180,7 @@ class SchedulingLoop:
         if plan.claims:
             again.add(Reason.SEARCH_DEFERRED)  # the next searches may find what these did not
         if any(one.verdict.reason in again for one in plan.outcomes):
-            self._state.nudge()
+            self._state.request_cycle()
             self._wake.ring()
         self._put_off = self._dispatcher.next_due()
         return self._clock.monotonic() + QUIET

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from global_sched.cache import State
-from global_sched.cache.tenants import TenantFacts
+from global_sched.cache.stores.tenants import TenantFacts
 from global_sched.controllers.counts import TenantCounts, count_tenants
 from global_sched.controllers.queue_status import (
     QueueReport,
@@ -209,7 +209,7 @@ def tenant_problem(facts: TenantFacts, state: State) -> tuple[str, str]:
             f"{name} belongs to the older Tenant {owner}" for name, owner in facts.lost
         )
         return "NamespaceConflict", f"{lost}; list a namespace in one Tenant only"
-    queues = {queue.name for queue in state.world.queues()}
+    queues = {queue.name for queue in state.builder.queues()}
     missing = [f"Queue {name}" for name in facts.tenant.queues if name not in queues]
     missing += [
         f"PriorityClass {name}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from global_sched.cache.reports import MemberReport
+from global_sched.cache.readers.reports import MemberReport
 from global_sched.scenario.lies import Lies
 from global_sched.scenario.members import Read, hyper_nodes_of, nodes_of, used_by
 from global_sched.scenario.world import AgentSpec, ClusterSpec, NodesSpec, ScenarioError

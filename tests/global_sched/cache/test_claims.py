@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from global_sched.cache.decisions import authentic
-from global_sched.cache.demands import Demands
 from global_sched.cache.directives import directive_specs
-from global_sched.cache.ledger import Ledger, Position
+from global_sched.cache.readers.decisions import authentic
+from global_sched.cache.stores.demands import Demands
+from global_sched.cache.stores.usage_index import Position, UsageIndex
 from global_sched.shared.api.names import DECISION
 from global_sched.shared.kinds import KINDS
 from global_sched.shared.model.decision import (
@@ -90,19 +90,19 @@ def test_the_annotation_holds_every_part_of_a_claim():
 
 def test_each_cluster_is_told_its_part():
     """The member of either part holds that much, and the cache knows both."""
-    one, ledger = claiming(claim=TWO_PARTS), Ledger(Demands())
+    one, usage_index = claiming(claim=TWO_PARTS), UsageIndex(Demands())
 
     held = {
         name: [entry.held for spec in specs for entry in spec.entries or ()]
         for name in ("m1", "m2")
         if (specs := directive_specs(name, [], [one], label_keys=(), epoch=1))
     }
-    place = ledger.replace(one.key, Position(), one, look=False)
+    place = usage_index.replace(one.key, Position(), one, look=False)
 
     assert held == {"m1": [{"main": 3}], "m2": [{"main": 1}]}
-    assert {name for name, those in ledger.claimants.items() if those} == {"m1", "m2"}
-    ledger.replace(one.key, place, claiming(), look=False)
-    assert {name for name, those in ledger.claimants.items() if those} == {"m1"}
+    assert {name for name, those in usage_index.claimants.items() if those} == {"m1", "m2"}
+    usage_index.replace(one.key, place, claiming(), look=False)
+    assert {name for name, those in usage_index.claimants.items() if those} == {"m1"}
 
 
 def test_a_claim_beside_grants_belongs_to_them():
@@ -152,15 +152,15 @@ def test_a_directive_says_what_to_give_up():
 
 def test_running_is_shared_while_unchanged():
     """A cluster's running workloads are the same object until one of them changes."""
-    ledger = Ledger(Demands())
+    usage_index = UsageIndex(Demands())
     a, b = workload("a", on="m1"), workload("b", on="m2")
-    place = ledger.replace(a.key, Position(), a, look=False)
-    ledger.replace(b.key, Position(), b, look=False)
-    first = ledger.running()
+    place = usage_index.replace(a.key, Position(), a, look=False)
+    usage_index.replace(b.key, Position(), b, look=False)
+    first = usage_index.running()
 
-    again = ledger.running()
-    ledger.replace(a.key, place, None, look=False)
-    later = ledger.running()
+    again = usage_index.running()
+    usage_index.replace(a.key, place, None, look=False)
+    later = usage_index.running()
 
     assert [(one.cluster, one.workloads) for one in first] == [("m1", (a,)), ("m2", (b,))]
     assert all(x is y for x, y in zip(first, again, strict=True))
@@ -170,17 +170,17 @@ def test_running_is_shared_while_unchanged():
 
 def test_a_claim_changes_the_directive_of_its_cluster():
     """The member is told when a claim comes and when it goes."""
-    ledger = Ledger(Demands())
+    usage_index = UsageIndex(Demands())
     one = claiming()
 
-    place = ledger.replace(one.key, Position(), one, look=False)
-    came = set(ledger.changed_holders)
-    ledger.changed_holders.clear()
-    ledger.replace(one.key, place, replace(one, decision=None), look=False)
+    place = usage_index.replace(one.key, Position(), one, look=False)
+    came = set(usage_index.changed_holders)
+    usage_index.changed_holders.clear()
+    usage_index.replace(one.key, place, replace(one, decision=None), look=False)
 
     assert came == {"m1"}
-    assert ledger.changed_holders == {"m1"}
-    assert not ledger.claimants[M1]
+    assert usage_index.changed_holders == {"m1"}
+    assert not usage_index.claimants[M1]
 
 
 READER = KINDS[("batch.volcano.sh/v1alpha1", "Job")]
@@ -314,7 +314,7 @@ def test_room_for_growth_is_told_and_kept():
     snapshot = state.snapshot()
 
     assert [one.decision.claim for one in snapshot.unsettled] == [claim]
-    assert list(state.world.ledger.claimants[M1]) == ["team-a/x-job"]
+    assert list(state.builder.usage_index.claimants[M1]) == ["team-a/x-job"]
     feed(state, told(replace(decision, claim=None), "2"))
     state.snapshot()
-    assert not state.world.ledger.claimants[M1]
+    assert not state.builder.usage_index.claimants[M1]

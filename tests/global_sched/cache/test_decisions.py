@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from global_sched.cache.decisions import distrust, recomputed, within_template
+from global_sched.cache.readers.decisions import distrust, recomputed, within_template
 from global_sched.shared.model.decision import Backoff, Decision, Grant, decision_id
 from global_sched.shared.model.decision_text import DecisionError, parse_decision, render_decision
 from global_sched.shared.model.gang import Amounts

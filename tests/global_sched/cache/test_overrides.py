@@ -159,8 +159,8 @@ def test_policy_changes_reach_workloads():
     assert workload_in(state, "team-a/web-deployment").demand.scheduler_in("m1") == "volcano"
 
     state.delete_override("team-a", "p")
-    assert state.take_news()
+    assert state.take_dirty()
     demand = workload_in(state, "team-a/web-deployment").demand
     assert demand.scheduler_in("m1") == "default-scheduler"
     state.delete_override("team-a", "p")
-    assert not state.take_news()
+    assert not state.take_dirty()

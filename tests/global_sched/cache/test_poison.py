@@ -66,7 +66,7 @@ def all_that_is_said(state: State) -> str:
     state.settle()
     said = [w.problem.detail for w in state.workloads() if w.problem is not None]
     said += [notice.text for notice in state.notices.standing()]
-    said += [queue.problem for queue in state.world.queues()]
+    said += [queue.problem for queue in state.builder.queues()]
     said += [one.problem for one in state.reports.acceptances.values()]
     return "\n".join(said)
 

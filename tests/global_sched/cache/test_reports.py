@@ -181,7 +181,7 @@ def test_an_agent_whose_clock_is_behind_is_not_stale():
 def test_repeated_reports_are_no_news():
     """Only time and generation differ: nothing to decide, and the topology is the same object."""
     state = state_of(cluster_object("m1"), report("m1"))
-    state.take_news()
+    state.take_dirty()
     before = capacity_of(state).capacity
 
     assert not feed(state, report("m1", at=NOW + SECOND, generation=2), now=NOW + SECOND)

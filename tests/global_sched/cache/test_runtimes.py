@@ -42,7 +42,7 @@ def test_a_job_is_read_again_when_its_runtime_comes_changes_and_goes():
     assert feed(state, training_runtime("torch", policy={"numNodes": 3}))
     assert pods(state) == 3
     state.delete_runtime(REF)
-    assert state.take_news()
+    assert state.take_dirty()
     assert pods(state) == WAITING
 
 

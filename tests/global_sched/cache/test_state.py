@@ -137,7 +137,7 @@ def test_equal_demands_are_one_object():
     for job in jobs:
         name = job["metadata"]["name"]
         state.delete_binding("team-a", f"{name}-job", f"uid-{name}-job")
-    assert len(state.world.demands) == 0
+    assert len(state.builder.demands) == 0
     assert state.snapshot().pending == ()
 
 
@@ -225,7 +225,7 @@ def test_the_echo_of_our_own_write_is_no_news():
     job = vcjob("train")
     state = state_of(job, binding(job))
     state.snapshot()
-    state.take_news()
+    state.take_dirty()
 
     status = {"conditions": [{"type": "Scheduled", "status": "False", "message": "NO_FIT x: y"}]}
     assert not feed(state, binding(job, version="2", status=status))
@@ -283,7 +283,7 @@ def test_a_lost_cluster_wakes_what_was_there():
         "lastScheduledTime": "2026-01-31T12:00:00Z",
     }
     state = state_of(cluster_object("m1"), job, binding(job, clusters=["m1"], status=done))
-    state.take_news()
+    state.take_dirty()
 
     assert feed(state, cluster_object("m1", deleted=True))
     assert [w.key for w in state.snapshot().unsettled] == [KEY]

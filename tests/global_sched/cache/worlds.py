@@ -16,7 +16,7 @@ def feed(state: State, *objects: Object, now: Instant = NOW) -> bool:
     """Upsert each object; whether a cycle may come to another result than at the last call."""
     for obj in objects:
         _feed(state, obj, now)
-    return state.take_news()
+    return state.take_dirty()
 
 
 def _feed(state: State, obj: Object, now: Instant) -> None:

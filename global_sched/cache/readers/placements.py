@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from global_sched.cache.selectors import SelectorError, cluster_selector, tolerations_of
+from global_sched.cache.readers.selectors import SelectorError, cluster_selector, tolerations_of
 from global_sched.shared.api.karmada import (
     ClusterAffinity,
     PlacementWire,

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from global_sched.cache.assumed import Taker
-from global_sched.cache.demands import Demands
-from global_sched.cache.sorted_values import SortedValues
+from global_sched.cache.stores.assumed import AssumedPlacement
+from global_sched.cache.stores.demands import Demands
+from global_sched.cache.stores.sorted_values import SortedValues
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.queue import Usage
 from global_sched.shared.model.resources import Resources
@@ -33,7 +33,7 @@ class Position:
     unsettled: bool = False
 
 
-class Ledger:
+class UsageIndex:
     """Pending buckets, unsettled workloads, usage, holders and takers by cluster."""
 
     def __init__(self, demands: Demands) -> None:
@@ -52,7 +52,7 @@ class Ledger:
         """Workloads that were withdrawn and may still have pods, by cluster."""
         self.holders: dict[ClusterName, dict[WorkloadKey, Workload]] = {}
         """Admitted, unfinished workloads with pods, by cluster."""
-        self.takers: dict[ClusterName, dict[WorkloadKey, Taker]] = {}
+        self.takers: dict[ClusterName, dict[WorkloadKey, AssumedPlacement]] = {}
         """What of them is not counted."""
         self.claimants: dict[ClusterName, dict[WorkloadKey, Workload]] = {}
         """Workloads for which room is kept, by cluster: they wait, or are to grow."""
@@ -146,7 +146,9 @@ class Ledger:
             self._take(
                 grant.cluster,
                 new.key,
-                Taker(decision.at, decision.order, new.binding_id, missing, gang, grant.domain),
+                AssumedPlacement(
+                    decision.at, decision.order, new.binding_id, missing, gang, grant.domain
+                ),
             )
         position.charges = tuple(charges)
         position.clusters = tuple(grant.cluster for grant in decision.grants)
@@ -171,7 +173,7 @@ class Ledger:
             leavers[new.key] = new
         position.left = tuple(charges)
 
-    def _take(self, cluster: ClusterName, key: WorkloadKey, taker: Taker) -> None:
+    def _take(self, cluster: ClusterName, key: WorkloadKey, taker: AssumedPlacement) -> None:
         takers = self.takers.setdefault(cluster, {})
         if not taker.amounts.entries:
             if takers.pop(key, None) is not None:
@@ -220,9 +222,9 @@ class Ledger:
         """What was withdrawn and may still run, by queue, tenant and cluster."""
         return _totals(self._left, self._leaving, self._changed_leaving)
 
-    def takers_in(self, cluster: ClusterName) -> tuple[Taker, ...]:
+    def takers_in(self, cluster: ClusterName) -> tuple[AssumedPlacement, ...]:
         """What is assumed in a cluster, in the order of the decisions."""
-        found: Iterable[Taker] = self.takers.get(cluster, {}).values()
+        found: Iterable[AssumedPlacement] = self.takers.get(cluster, {}).values()
         return tuple(sorted(found, key=lambda taker: (taker.at, taker.order, taker.binding)))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from global_sched.cache.amounts import read_amounts
+from global_sched.cache.readers.amounts import read_amounts
 from global_sched.shared.api.core import PriorityClass
 from global_sched.shared.api.names import MIN_RUNTIME_PREEMPTION, MIN_RUNTIME_RECLAIM
 from global_sched.shared.api.volcano import Queue as WireQueue

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from sys import intern
 
-from global_sched.cache.amounts import read_amounts
+from global_sched.cache.readers.amounts import read_amounts
 from global_sched.shared.api.federation import Tenant as WireTenant
 from global_sched.shared.model.ids import QueueName, TenantName
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant

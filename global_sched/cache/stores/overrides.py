@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from global_sched.cache.selectors import (
+from global_sched.cache.readers.selectors import (
     SelectorError,
     cluster_selector,
     label_requirements,

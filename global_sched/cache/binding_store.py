@@ -7,9 +7,9 @@ binding between two looks costs one reduction.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from global_sched.cache.bindings import BindingFacts, BindingReader, TemplateKey
 from global_sched.cache.entries import Entry, same_for_decisions
-from global_sched.cache.versions import older
+from global_sched.cache.readers.bindings import BindingFacts, BindingReader, TemplateKey
+from global_sched.cache.readers.versions import older
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import Instant
@@ -18,7 +18,7 @@ INCOMING_LIMIT: Final = 8192
 """Objects that are put down before they are reduced on the spot: bounds the memory of a list."""
 
 
-class BindingBook:
+class BindingStore:
     """Entries by key. `removed` is called for every entry that goes."""
 
     def __init__(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from sys import intern
 from typing import Any, Final
 
-from global_sched.cache.bindings import TemplateKey
+from global_sched.cache.readers.bindings import TemplateKey
 from global_sched.shared.kinds import WorkloadKind, namesakes
 from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.kinds.parts.reading import Reading, refused

@@ -5,10 +5,10 @@ from functools import lru_cache
 from sys import intern
 from typing import Final
 
-from global_sched.cache.binding_demand import read_binding
-from global_sched.cache.decisions import authentic, within_time
-from global_sched.cache.finished import is_finished
-from global_sched.cache.placements import Placement, canonical_json, read_placement
+from global_sched.cache.readers.binding_demand import read_binding
+from global_sched.cache.readers.decisions import authentic, within_time
+from global_sched.cache.readers.finished import is_finished
+from global_sched.cache.readers.placements import Placement, canonical_json, read_placement
 from global_sched.shared.api import names
 from global_sched.shared.api.base import Condition, condition
 from global_sched.shared.api.karmada import (

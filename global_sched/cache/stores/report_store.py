@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from global_sched.cache.reports import (
+from global_sched.cache.readers.reports import (
     MemberReport,
     ReportError,
     assemble,
@@ -58,7 +58,7 @@ class ReportChange:
     """Whether what the leader says of a report object may differ."""
 
 
-class ReportBook:
+class ReportStore:
     """Reports by cluster. `now` is when an object reached us."""
 
     def __init__(self) -> None:
@@ -143,7 +143,7 @@ class ReportBook:
         }
         if len(parts) < spec.slices:
             problem = f"{len(parts)} of {spec.slices} slices of its report are there"
-            return ReportBook._refuse(cluster, member, problem)
+            return ReportStore._refuse(cluster, member, problem)
         observed = _observed(member, spec, now)
         old = member.report
         new = assemble([parts[i] for i in range(spec.slices)], observed, old)

@@ -2,7 +2,7 @@
 
 from sys import intern
 
-from global_sched.cache.selectors import SelectorError, taints_of
+from global_sched.cache.readers.selectors import SelectorError, taints_of
 from global_sched.shared.api.base import Quantity, condition
 from global_sched.shared.api.karmada import Cluster as WireCluster
 from global_sched.shared.api.karmada import ResourceSummary

@@ -10,7 +10,7 @@ from global_sched.shared.placement import Placed, Space
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Taker:
+class AssumedPlacement:
     """Pods of one workload that no report counts yet. Ascends in the order of decisions."""
 
     at: Instant
@@ -27,9 +27,9 @@ class Room:
     def __init__(self) -> None:
         self._base: Capacity | None = None
         self._space: Space | None = None
-        self._taken: tuple[Taker, ...] = ()
+        self._taken: tuple[AssumedPlacement, ...] = ()
 
-    def less(self, base: Capacity, takers: tuple[Taker, ...]) -> Capacity:
+    def deduct(self, base: Capacity, takers: tuple[AssumedPlacement, ...]) -> Capacity:
         """The capacity with every taker's pods placed, in the order of their decisions.
 
         Pods that find no room deduct nothing: the report that will count them knows better.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from global_sched.cache.bindings import BindingFacts
+from global_sched.cache.readers.bindings import BindingFacts
 from global_sched.shared.model.ids import split_key
 
 LIMIT: Final = 10_000

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from global_sched.cache.bindings import BindingFacts
-from global_sched.cache.overrides import Overrides
-from global_sched.cache.placements import Placement
+from global_sched.cache.readers.bindings import BindingFacts
+from global_sched.cache.readers.placements import Placement
+from global_sched.cache.stores.overrides import Overrides
 from global_sched.shared.kinds.parts.reading import Reading
 from global_sched.shared.model.gang import Amounts, Gang, PodSet
 from global_sched.shared.model.placement_rule import PlacementRule

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from sys import intern
 from typing import Final
 
-from global_sched.cache.selectors import SelectorError, taints_of
+from global_sched.cache.readers.selectors import SelectorError, taints_of
 from global_sched.shared.api.federation import (
     CapacityReportSpec,
     ReportClass,

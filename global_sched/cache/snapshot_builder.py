@@ -3,14 +3,9 @@
 from collections import Counter
 from dataclasses import replace
 
-from global_sched.cache.assumed import Room
-from global_sched.cache.bindings import BindingFacts
-from global_sched.cache.demands import Demands
 from global_sched.cache.entries import Entry
-from global_sched.cache.ledger import Ledger, Position
-from global_sched.cache.overrides import Overrides, SchedulerOverrides, Subject
-from global_sched.cache.queues import Priorities
-from global_sched.cache.report_book import ReportBook
+from global_sched.cache.readers.bindings import BindingFacts
+from global_sched.cache.readers.queues import Priorities
 from global_sched.cache.resolve import (
     Parts,
     as_running,
@@ -18,9 +13,14 @@ from global_sched.cache.resolve import (
     template_problem,
     workload_of,
 )
-from global_sched.cache.sorted_values import SortedValues
-from global_sched.cache.templates import TemplateFacts, Templates
-from global_sched.cache.tenants import Tenants
+from global_sched.cache.stores.assumed import Room
+from global_sched.cache.stores.demands import Demands
+from global_sched.cache.stores.overrides import Overrides, SchedulerOverrides, Subject
+from global_sched.cache.stores.report_store import ReportStore
+from global_sched.cache.stores.sorted_values import SortedValues
+from global_sched.cache.stores.templates import TemplateFacts, Templates
+from global_sched.cache.stores.tenants import Tenants
+from global_sched.cache.stores.usage_index import Position, UsageIndex
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.kinds.parts.reading import Reading
 from global_sched.shared.model.cluster import Cluster, Readiness
@@ -35,7 +35,7 @@ from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Progress, Workload
 
 
-class World:
+class SnapshotBuilder:
     """Clusters, queues, tenants and the ledger of workloads."""
 
     def __init__(
@@ -43,7 +43,7 @@ class World:
         templates: Templates,
         tenants: Tenants,
         priorities: Priorities,
-        reports: ReportBook,
+        reports: ReportStore,
         overrides: SchedulerOverrides,
     ) -> None:
         self._templates = templates
@@ -52,7 +52,7 @@ class World:
         self._reports = reports
         self.overrides = overrides
         self.demands = Demands()
-        self.ledger = Ledger(self.demands)
+        self.usage_index = UsageIndex(self.demands)
         self._clusters: dict[ClusterName, Cluster] = {}
         self._rooms: dict[ClusterName, Room] = {}
         self._changed_clusters: set[ClusterName] = set()
@@ -150,7 +150,7 @@ class World:
         """A binding is gone."""
         if entry.workload is None:
             return
-        self.ledger.replace(key, entry.position, None, look=False)
+        self.usage_index.replace(key, entry.position, None, look=False)
         self._unlink(entry.workload)
         if entry.demand is not None:
             self.demands.release(entry.demand)
@@ -173,7 +173,7 @@ class World:
             return
         entry.workload = new
         shown = new if entry.facts.candidate or new.targets else None
-        entry.position = self.ledger.replace(
+        entry.position = self.usage_index.replace(
             new.key,
             entry.position or Position(),
             shown,
@@ -291,9 +291,9 @@ class World:
 
     def snapshot(self, epoch: int) -> Snapshot:
         """Everything as of now."""
-        changed = self._changed_clusters | self.ledger.changed_rooms
+        changed = self._changed_clusters | self.usage_index.changed_rooms
         self._changed_clusters = set()
-        self.ledger.changed_rooms.clear()
+        self.usage_index.changed_rooms.clear()
         for name in changed:
             cluster = self._clusters.get(name)
             if cluster is None:
@@ -304,11 +304,11 @@ class World:
             clusters=self._ready.values(),
             queues=self._queues.values(),
             tenants=self.tenants(),
-            usage=self.ledger.usage(),
-            leaving=self.ledger.leaving(),
-            pending=self.ledger.pending(),
-            unsettled=self.ledger.unsettled(),
-            running=self.ledger.running(),
+            usage=self.usage_index.usage(),
+            leaving=self.usage_index.leaving(),
+            pending=self.usage_index.pending(),
+            unsettled=self.usage_index.unsettled(),
+            running=self.usage_index.running(),
             past=self._past_values,
             priorities=self._priorities.values(),
             epoch=epoch,
@@ -324,8 +324,8 @@ class World:
         if report is None:
             return replace(cluster, capacity_problem=self._reports.problem(cluster.name))
         room = self._rooms.setdefault(cluster.name, Room())
-        takers = self.ledger.takers_in(cluster.name)
-        return replace(cluster, capacity=room.less(report.capacity, takers))
+        takers = self.usage_index.takers_in(cluster.name)
+        return replace(cluster, capacity=room.deduct(report.capacity, takers))
 
 
 def _share(facts: BindingFacts, template: TemplateFacts) -> None:

@@ -1,0 +1,7 @@
+"""What is kept of all objects of one kind, with what changed since it was last asked.
+
+`report_store`, `templates`, `tenants` and `overrides` keep what readers made of
+objects; `demands` shares equal demands; `usage_index` says which workload waits in which queue and
+which one holds what in which cluster; `assumed` deducts admitted pods from reported capacity.
+Read `report_store.ReportStore` first.
+"""
