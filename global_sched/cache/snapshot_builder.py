@@ -143,7 +143,7 @@ class SnapshotBuilder:
     # --- workloads ------------------------------------------------------------------------
 
     def keys_of(self, binding: BindingId) -> tuple[WorkloadKey, ...]:
-        """The bindings with a permanent id (one, unless somebody copied labels)."""
+        """The bindings with a permanent id (one, unless labels were copied)."""
         return self._by_binding_id.get(binding, ())
 
     def forget(self, key: WorkloadKey, entry: Entry) -> None:

@@ -98,7 +98,7 @@ class State:
         self._note(self._bindings.delete(WorkloadKey(f"{namespace}/{name}"), uid))
 
     def malformed_binding(self, namespace: str, name: str, uid: str, error: str) -> None:
-        """A binding that cannot be read: told, and refused if it was ours before."""
+        """A binding that cannot be read: reported, and refused if it was ours before."""
         kind = "ResourceBinding" if namespace else "ClusterResourceBinding"
         text = f"{kind} {namespace}/{name}: {error}; correct the object"
         self.set_aside("work.karmada.io/v1alpha2", kind, namespace, name, uid, text)
@@ -387,7 +387,7 @@ class State:
         return () if entry is None else entry.facts.conditions()
 
     def agent_binds(self, cluster: ClusterName, scheduler: str) -> bool | None:
-        """Whether the member's agent binds pods of that schedulerName; None: nobody knows."""
+        """Whether the member's agent binds pods of that schedulerName; None: unknown."""
         found = self.builder.cluster(cluster)
         if found is None or found.capacity is None:
             return None

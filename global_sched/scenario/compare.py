@@ -38,7 +38,7 @@ def compare(play: Play, plan: Plan, expect: Mapping[str, Want]) -> Iterator[str]
 
 
 def compare_all(play: Play, want: WantAll) -> Iterator[str]:
-    """A sentence for everything that does not hold for everybody together."""
+    """A sentence for everything that does not hold for all workloads together."""
     evicted = sorted(play.name_of(key) for key in play.evicted)
     if want.evicted is not None and sorted(map(play.full_name, want.evicted)) != evicted:
         yield f"evicted are {evicted}, wanted {sorted(want.evicted)}"
@@ -208,7 +208,7 @@ def misplaced(
 
 
 def _waiting(name: str, want: Want, lies: Lies) -> Iterator[str]:
-    """Who waits must be told why."""
+    """Every waiting workload has a reason."""
     if want.waiting is None:
         return
     if lies.waiting < want.waiting:
@@ -219,7 +219,7 @@ def _waiting(name: str, want: Want, lies: Lies) -> Iterator[str]:
 
 
 def compare_group(name: str, want: Want, lies: Lies) -> Iterator[str]:
-    """What of an expectation does not hold for a PodGroup; whoever waits must be told why."""
+    """What of an expectation does not hold for a PodGroup; a wait has a reason."""
     yield from misplaced(name, want, lies)
     if lies.waiting and not lies.reason:
         yield f"{name}: {lies.waiting} pods wait, and nothing says why"

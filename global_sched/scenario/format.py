@@ -75,10 +75,10 @@ class Want(Part):
 
 
 class WantAll(Part):
-    """What must hold for everybody after the start or after a step."""
+    """What must hold for every workload after the start or after a step."""
 
     evicted: list[str] | None = None
-    """The jobs that were taken out of a cluster, exactly these; an empty list for nobody."""
+    """The jobs that were taken out of a cluster, exactly these; an empty list for none."""
     evictions: int | None = None
     """How many jobs were, where it does not matter which."""
     shrunk: dict[str, int] | None = None
@@ -107,7 +107,7 @@ class WantAll(Part):
 class Step(Part):
     """One thing that happens, in the order of the fields, followed by cycles until all is decided.
 
-    `expect` is about single jobs, `expectAll` about everybody.
+    `expect` is about single jobs, `expectAll` about all of them.
     """
 
     about: str = ""

@@ -33,7 +33,7 @@ class Play(Stage):
     # --- what happens ---------------------------------------------------------------------
 
     def settle(self) -> Plan:
-        """Cycle until nothing is left to decide; the last plan has everybody's outcome.
+        """Cycle until nothing is left to decide; the last plan has every outcome.
 
         Raises:  ScenarioError when it never ends: a decision that flaps is a bug.
         """
@@ -140,7 +140,7 @@ class Play(Stage):
         return Lies(waiting=gang.pods() if gang is not None and not workload.finished else 0)
 
     def begin_step(self) -> None:
-        """What is lost counts from now on, and where everybody lies now is "before"."""
+        """What is lost counts from now on, and where every pod lies now is "before"."""
         jobs = [one for one in self.state.workloads() if one.admitted()]
         self.domains = {one.key: self.lies(one).around() for one in jobs}
         self.evicted.clear()

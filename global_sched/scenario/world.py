@@ -57,7 +57,7 @@ class NodesSpec(Part):
     taints: list[str] = msgspec.field(default_factory=list)
     """As kubectl spells them: `key=value:NoSchedule`."""
     used: Amount = msgspec.field(default_factory=dict)
-    """Requests of pods that run on each of them and belong to nobody in this scenario."""
+    """Requests of pods that run on each of them and belong to no job of this scenario."""
     ready: bool = True
     cordoned: bool = False
 

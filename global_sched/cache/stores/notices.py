@@ -1,4 +1,4 @@
-"""What people must be told about an object, once per text: bad input, collisions, forgeries."""
+"""What an object's owner must know, once per text: bad input, collisions, forgeries."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -39,14 +39,14 @@ _Key = tuple[Topic, str, str, str]
 
 
 class Notices:
-    """Notices that stand, and those that nobody has taken yet."""
+    """Notices that stand, and those that were not taken yet."""
 
     def __init__(self) -> None:
         self._standing: dict[_Key, Notice] = {}
         self._fresh: dict[_Key, Notice] = {}
 
     def tell(self, notice: Notice) -> None:
-        """Remember it; a notice that stands already is not told again."""
+        """Remember it; a notice that stands already is not repeated."""
         key = _key(notice)
         if self._standing.get(key) == notice:
             return
@@ -97,7 +97,7 @@ class Notices:
         )
 
     def clear(self, topic: Topic, kind: str, namespace: str, name: str) -> None:
-        """It no longer stands; what nobody was told yet is told all the same."""
+        """It no longer stands; what was not reported yet is reported all the same."""
         if self._standing:
             self._standing.pop((topic, kind, namespace, name), None)
 

@@ -21,12 +21,12 @@ SA_SECRET_TYPE: Final = "kubernetes.io/service-account-token"  # noqa: S105 - th
 
 
 def unauthorized() -> StatusError:
-    """401: the token is nobody's."""
+    """401: the token has no user."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
 class Authenticator:
-    """Tokens to users; everybody is an administrator while no tokens are configured."""
+    """Tokens to users; every client is an administrator while no tokens are configured."""
 
     def __init__(
         self, backend: Backend, tokens: Mapping[str, User] | None, *, anonymous: bool
@@ -49,7 +49,7 @@ class Authenticator:
     def user_of(self, header: str) -> User:
         """The user behind an Authorization header.
 
-        Raises:  StatusError (401) for a token that is nobody's.
+        Raises:  StatusError (401) for a token without a user.
         """
         if not header:
             if self.open:

@@ -1,7 +1,7 @@
 """`x-kubernetes-validations`: CEL rules of a custom resource's schema.
 
 Strategy run on the parts of an object that changed. A rule that names `oldSelf` runs only where an
-old value can be told to be the same part.
+old value can be recognised as the same part.
 """
 
 import re
@@ -85,7 +85,7 @@ def compile_rule(rule: str) -> Compiled:
 
 
 def rule_problems(raw: Obj, field: str) -> Iterator[Cause]:
-    """What is wrong with the rules in a schema, for whoever defines the resource."""
+    """What is wrong with the rules in a schema, for the author of the definition."""
     for index, rule in enumerate(raw.get("x-kubernetes-validations") or ()):
         where = f"{field}.x-kubernetes-validations[{index}]"
         text = rule.get("rule") or ""

@@ -43,7 +43,7 @@ def _check_kind(call: RequestInfo, obj: Obj) -> None:
 
 
 def _unhandled(call: RequestInfo, body: Obj, why: str) -> StatusError:
-    """What a body that does not fit is told; a patched object is told as the patch's fault."""
+    """The refusal of a body that does not fit; of a patched object it names the patch."""
     served = call.served
     if call.verb == "patch" and "apply" not in call.content_type:
         cause = field_errors.invalid("patch", encode(body).decode(), why)
@@ -113,7 +113,7 @@ def defaulted(served: ResourceInfo, obj: Obj) -> Obj:
 
 
 def check_applied(call: RequestInfo, config: Any) -> Obj:
-    """An applied configuration: kind and metadata checked, unknown fields told; no defaults.
+    """An applied configuration: kind and metadata checked, unknown fields named; no defaults.
 
     Raises:  StatusError for a configuration that is none.
     """

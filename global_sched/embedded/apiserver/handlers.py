@@ -188,7 +188,7 @@ class Handler:
         options = options_of(call, given)
         record = self._record(call)
         answer = self.deleter.delete(call.served, record, options)
-        # Only who asks the old way is told that the object is not gone yet.
+        # Only a request of the old form learns that the object is not gone yet.
         waits = given.get("orphanDependents") is False and self.find(call) is not None
         return json_response(answer, 202 if waits else 200, call)
 

@@ -19,11 +19,11 @@ from global_sched.embedded.apiserver.shape import Shape
 Obj = dict[str, Any]
 
 _OWNED_META: Final = ("generateName", "labels", "annotations", "ownerReferences", "finalizers")
-"""The metadata that somebody owns; the rest is the server's or names the object."""
+"""The metadata that a manager owns; the rest is the server's or names the object."""
 
 
 def owned_view(obj: Obj, drop: frozenset[str]) -> Obj:
-    """The object without what nobody owns, and without the parts an endpoint cannot write."""
+    """The object without what no manager owns, and without the parts an endpoint cannot write."""
     view = {
         key: value
         for key, value in obj.items()
@@ -76,7 +76,7 @@ def order(entries: list[Obj]) -> list[Obj]:
 
 
 def changes(shape: Shape, old: Obj, new: Obj, drop: frozenset[str]) -> tuple[Trie, Trie]:
-    """What a write changed and removed, without what nobody owns."""
+    """What a write changed and removed, without what no manager owns."""
     changed: Trie = {}
     removed: Trie = {}
     compare(shape, owned_view(old, drop), owned_view(new, drop), changed, removed)

@@ -55,7 +55,7 @@ class RequestRecord:
 class ApiServer:
     """A Kubernetes API server in this process.
 
-    Without `tokens` everybody is a cluster administrator; with them, a request needs one of the
+    Without `tokens` every client is a cluster administrator; with them, a request needs one of the
     tokens, and RBAC objects in the server decide what its user may do. With `data_dir` the state
     survives a restart. Without `tls` it speaks plain HTTP, over which kubectl sends no token.
     Several servers may run in one event loop.

@@ -202,7 +202,7 @@ class Applier:
         return [next((old for old in before if bare(old) == bare(entry)), entry) for entry in after]
 
     def _unowned(self, call: RequestInfo, live: Obj) -> list[Obj]:
-        """An object that nobody tracked belongs to whoever wrote it before."""
+        """An object without managed fields belongs to its last writer."""
         trie = of_value(call.served.shape, owned_view(live, frozenset({"status"})))
         trie.pop(".", None)
         meta = trie.get("f:metadata")

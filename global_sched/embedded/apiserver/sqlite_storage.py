@@ -65,7 +65,7 @@ class Persistence:
 
     def _changed(self, collection: Collection, event: Event) -> None:
         if not self._pending:
-            # Before the loop runs nobody waits; the first flush takes everything.
+            # Before the loop runs nothing waits; the first flush takes everything.
             with contextlib.suppress(RuntimeError):
                 asyncio.get_running_loop().call_soon(self.flush)
         self._pending.append((collection, event))

@@ -218,7 +218,7 @@ class Store:
         return found
 
     def changed(self, collection: Collection, event: Event) -> None:
-        """Hand a change to whoever follows all changes, then to the watchers."""
+        """Hand a change to the followers of all changes, then to the watchers."""
         for listener in self.listeners:
             listener(collection, event)
         if self.durable is None:

@@ -195,7 +195,7 @@ def _validate_list(schema: Schema, value: list[Json], path: str) -> list[Cause]:
 def _validate_item(schema: Schema, item: Json, path: str, known: set[bytes] | None) -> list[Cause]:
     """What is wrong with one item; in a long list, `known` ones were looked at before.
 
-    Whoever changes one entry of a long list sends all the others with it.
+    A client that changes one entry of a long list sends all the others with it.
     """
     if known is None or not isinstance(item, dict):
         return validate(schema, item, path, top=False)

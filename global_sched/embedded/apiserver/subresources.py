@@ -324,7 +324,7 @@ class Subresources:
         )
 
     def _finalize(self, call: RequestInfo, body: bytes) -> Answer:
-        """The finalizers of a namespace, written by whoever emptied it."""
+        """The finalizers of a namespace, written by the client that emptied it."""
         record = self._record(call)
         given = parse_object(body, call.content_type)
         obj = record.load()

@@ -86,7 +86,7 @@ class Watcher:
             cursor = collection.offset + len(collection.events)
             version = current
         else:
-            # A forgotten version is told by an ERROR event, since the request itself is right.
+            # A forgotten version is answered by an ERROR event, since the request itself is right.
             found = collection.position(version)
             cursor = -1 if found is None else found
         return Watch(

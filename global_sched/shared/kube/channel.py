@@ -17,7 +17,7 @@ Body = Mapping[str, Any] | msgspec.Struct | list[Any] | bytes
 """What may be sent: a dict, a Struct, a JSON patch's list of steps, or encoded JSON."""
 
 Observer = Callable[[Target, int, float], None]
-"""Told of every answered or failed request: what, HTTP status (0 = no answer), seconds."""
+"""Called with every answered or failed request: what, HTTP status (0 = no answer), seconds."""
 
 
 class Channel:

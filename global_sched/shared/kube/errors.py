@@ -21,7 +21,7 @@ KubeError
     └── DecodeError         an answer that is not what it should be
 
 Catch the narrowest class at the edge that can act. `ApiError.transient` says whether the same
-request may succeed later without anybody changing anything.
+request may succeed later without a change by any client.
 """
 
 # ruff: noqa: N818 - the names are those of the API's reasons, which every reader knows
@@ -126,11 +126,11 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """403: RBAC or an admission policy refuses; nothing changes until somebody edits it."""
+    """403: RBAC or an admission policy refuses; nothing changes until it is edited."""
 
 
 class NotFound(ApiError):
-    """404: the object does not exist, or nobody serves the resource."""
+    """404: the object does not exist, or the resource is not served."""
 
     @property
     def resource_missing(self) -> bool:
@@ -143,7 +143,7 @@ class MethodNotAllowed(ApiError):
 
 
 class Conflict(ApiError):
-    """409: somebody else wrote first; read again and decide again."""
+    """409: another client wrote first; read again and decide again."""
 
 
 class AlreadyExists(Conflict):

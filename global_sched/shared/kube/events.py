@@ -1,4 +1,4 @@
-"""Events (events.k8s.io/v1) that never hold anybody up.
+"""Events (events.k8s.io/v1) that never delay a decision.
 
 `record` only remembers; `run` writes, as fast as a token bucket allows. The same event again
 (same object, type, reason, action) becomes a series: one Event object whose count grows, written

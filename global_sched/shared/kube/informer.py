@@ -5,10 +5,10 @@ The informer owns nothing but the identity of every object (key → uid, resourc
 
 - `upsert` for an object that is new or changed, `delete` for one that is gone, in order per key;
 - after a gap (410, restart of the server) the list is compared with what was known, so deletes
-  that nobody saw are delivered too;
+  that were not seen are delivered too;
 - a key that comes back with another uid is deleted first, then upserted;
 - the same version of an object is delivered once, whatever the server repeats;
-- an unreadable object is told as `malformed` once per version, and never hides others.
+- an unreadable object is counted as `malformed` once per version, and never hides others.
 """
 
 import asyncio

@@ -15,7 +15,7 @@ class ListReason(StrEnum):
     GONE = "gone"
     """The server no longer knew our resourceVersion."""
     RESYNC = "resync"
-    """The audit that finds events which nobody delivered."""
+    """The audit that finds events which were not delivered."""
     UNREADABLE = "unreadable"
     """The watch carried something that is not an event."""
 

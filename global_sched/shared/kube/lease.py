@@ -7,7 +7,7 @@ late write of a former leader can be recognised. The number comes from the Lease
 from no other object (`next_epoch`).
 
 The body is cancelled as soon as the renew deadline passes without a renewal, which leaves
-`lease - renew` seconds before anybody else may start. `Term.valid()` before every write closes
+`lease - renew` seconds before another replica may start. `Term.valid()` before every write closes
 the rest of the gap: a process that was suspended finds it False before its first write.
 """
 
@@ -113,7 +113,7 @@ class LeaderElection:
         self.term: Term | None = None
         """Our own term, None while we are not leading."""
         self.holder = ""
-        """Who held the Lease when it was last read; empty = nobody or not known."""
+        """The holder of the Lease when it was last read; empty = none or not known."""
         self.blocked = ""
         """Why this process could not be elected for a lease time or longer; empty when it could, or
         another holder is alive."""
@@ -172,7 +172,7 @@ class LeaderElection:
             await self._clock.sleep(self._rng.uniform(self._retry, self._retry * 1.2))
 
     def _failed(self, asked: float, cause: str) -> None:
-        """One more attempt got no answer, or a refusal: after a lease time of them it is told."""
+        """An attempt without answer, or refused: after a lease time of them it is reported."""
         if self._failing_since is None:
             self._failing_since = asked
         seconds = self._clock.monotonic() - self._failing_since
@@ -186,7 +186,7 @@ class LeaderElection:
             )
 
     async def _try_acquire(self) -> int | None:
-        """The epoch of the new term; None while somebody else is alive."""
+        """The epoch of the new term; None while another holder is alive."""
         try:
             found = await self._client.get(LEASES, self._name, namespace=self._namespace)
         except NotFound:

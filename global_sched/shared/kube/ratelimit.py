@@ -4,7 +4,7 @@ from global_sched.shared.clock import Clock
 
 
 class TokenBucket:
-    """Tokens grow at `rate` per second up to `burst`; whoever takes one may act."""
+    """Tokens grow at `rate` per second up to `burst`; each allows one request."""
 
     def __init__(self, *, rate: float, burst: float, clock: Clock) -> None:
         if rate <= 0 or burst < 1:
@@ -36,5 +36,5 @@ class TokenBucket:
             try:
                 await self._clock.sleep(-self._tokens / self._rate)
             except BaseException:
-                self._tokens += 1  # cancelled: the token goes to somebody else
+                self._tokens += 1  # cancelled: the token goes to another request
                 raise

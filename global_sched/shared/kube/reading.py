@@ -25,7 +25,7 @@ TIMEOUT: Final = 30.0
 WATCH: Final = 60
 """Seconds after which the server is to end a watch; an informer adds at most a fifth.
 
-Bookmarks come once a minute at best, and a collection that nobody has touched since its server
+Bookmarks come once a minute at best, and a collection that is unchanged since its server
 started gets none, nor does one that the server does not cache. So the end of the watch is the sign
 of life that every server gives."""
 INACTIVITY: Final = 90.0

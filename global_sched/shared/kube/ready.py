@@ -1,4 +1,4 @@
-"""Whose "no" counts: an API server that has just been started refuses everybody.
+"""Whose "no" counts: an API server that has just been started refuses every request.
 
 Until it has read its Roles, every request is denied with the same 403 that a missing right has. Its
 page `/readyz` tells the two apart. Loops that try again anyway need not ask; who would conclude

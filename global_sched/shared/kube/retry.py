@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def is_transient(error: BaseException) -> bool:
-    """True for failures that may pass without anybody changing anything."""
+    """True for failures that may pass without a change by any client."""
     return isinstance(error, ApiError) and error.transient
 
 
@@ -32,8 +32,8 @@ async def retry(
     """The first answer of `call`, called again after transient failures.
 
     Waits as long as the server asks (Retry-After), else a growing random time. With `patience`
-    it is tried for so many seconds, however often; `failed` is told of every failure that another
-    try follows.
+    it is tried for so many seconds, however often; `failed` is called with every failure that
+    another try follows.
 
     Raises:  whatever the last attempt raised; anything that is not transient at once.
     """

@@ -22,7 +22,7 @@ MAX_ANSWER: Final = 256 * 1024 * 1024
 """Bytes of one answer that we are willing to hold; a page of a list is the largest we ask for."""
 
 KEEPALIVE: Final = 60.0
-"""Seconds that a connection nobody uses stays open: a handshake costs both sides more than a
+"""Seconds that an idle connection stays open: a handshake costs both sides more than a
 request does. API servers close what is idle for 90 s."""
 
 
@@ -178,7 +178,7 @@ class AiohttpTransport:
 
 
 def _keepalive_socket(info: "aiohttp.AddrInfoType") -> socket.socket:
-    """A socket on which the kernel notices a dead peer even when nobody writes."""
+    """A socket on which the kernel notices a dead peer even when nothing is written."""
     family, kind, protocol, _, _ = info
     made = socket.socket(family, kind, protocol)
     made.setblocking(False)

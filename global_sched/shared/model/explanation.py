@@ -83,7 +83,7 @@ class Victim:
     """Whether its queue holds more than it deserves; else it has the lower priority."""
     workload: WorkloadKey | None = None
     leaves: bool = False
-    """It was told to leave, and its room is kept."""
+    """It was evicted, and its room is kept."""
 
 
 class Change(StrEnum):

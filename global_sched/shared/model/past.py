@@ -1,7 +1,7 @@
 """What tenants held in the past, as an average that forgets: half of it after each half-life.
 
 The average follows what is held: `held + (average - held) * 2 ** -(time / half-life)`. A record
-says both as of an instant, so that whoever reads it knows the average at any later time, and
+says both as of an instant, so that a reader knows the average at any later time, and
 nothing has to be written while what is held stays the same. Whole numbers only: every machine
 comes to the same value.
 """

@@ -40,5 +40,5 @@ class QueueView:
 
     @property
     def problem(self) -> str:
-        """What somebody has to mend, whether it freezes the queue or not."""
+        """What an administrator has to mend, whether it freezes the queue or not."""
         return self.frozen or self.notice

@@ -31,7 +31,7 @@ class NodeClass:
     taints: tuple[Taint, ...] = ()
     schedulable: bool = True
     ports: tuple[str, ...] = ()
-    """Host ports that are taken there, as far as somebody waits for them; only the agent knows."""
+    """Host ports that are taken there, as far as some pod waits for them; only the agent knows."""
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -89,4 +89,4 @@ class Topology:
     """Subtrees that were set aside, each with the reason, for people to read."""
     demand: tuple[Wanted, ...] = ()
     """What pods here ask for, most frequent first: nodes that few can do without are left to those.
-    Empty when nobody said."""
+    Empty when it is unknown."""
