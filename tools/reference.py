@@ -173,11 +173,11 @@ _QUEUES_TEXT = """- **Queue.** In a pod template: label `volcano.sh/queue-name`,
 - **Suspended.** `suspend: true` (PyTorchJob, MPIJob: `runPolicy.suspend`) holds an object without
   penalty.
 - **End.** What the kind's controller writes last frees the room. A RayJob without
-  `shutdownAfterJobFinishes`, and an MPIJob whose workers stay (`cleanPodPolicy: None`), hold theirs
-  until they are deleted. A RayJob's cluster that stays for `ttlSecondsAfterFinished` is in no quota
-  for so long; its nodes are not free before it is gone. `ttlSecondsAfterFinished` of a JobSet or a
-  PyTorchJob is refused: the object would go in the member, Karmada would bring it back, and it
-  would run again.
+  `shutdownAfterJobFinishes` or with a `deletionStrategy`, and an MPIJob whose workers stay
+  (`cleanPodPolicy: None`), hold theirs until they are deleted. A RayJob's cluster that stays for
+  `ttlSecondsAfterFinished` is in no quota for so long; its nodes are not free before it is gone.
+  `ttlSecondsAfterFinished` of a JobSet or a PyTorchJob and `DeleteSelf` of a RayJob are refused:
+  the object would go in the member, Karmada would bring it back, and it would run again.
 """
 
 _OTHERS_TEXT = """- They are counted by what Karmada's interpreter puts on their binding:

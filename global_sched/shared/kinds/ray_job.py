@@ -3,7 +3,7 @@
 Source:  KubeRay v1.5.0 (ray.io/v1): the operator makes a RayCluster of `rayClusterSpec`, and once
          it is ready a batch Job with the submitter (K8sJobMode), or a container beside the head
          (SidecarMode), or neither. The cluster stays after the end of the job unless
-         `shutdownAfterJobFinishes` is set.
+         `shutdownAfterJobFinishes` is set, or some of it (`deletionStrategy`).
 """
 
 from typing import Final
@@ -46,6 +46,7 @@ from global_sched.shared.model.ids import MAIN, PodSetName
 K8S_JOB: Final = "K8sJobMode"
 SIDECAR: Final = "SidecarMode"
 MODES: Final = (K8S_JOB, "HTTPMode", "InteractiveMode", SIDECAR)
+DELETE_SELF: Final = "DeleteSelf"
 SUBMITTER: Final = MAIN
 """The submitter's pod set: its pod carries no label of KubeRay."""
 _SUBMITTER_GROUP: Final = "submittergroup"
@@ -76,6 +77,20 @@ _WORST: Final = (
 _WORST_JOB: Final = ("", "PENDING", "RUNNING", "SUCCEEDED", "STOPPED", "FAILED")
 
 
+class DeletionPolicy(Wire, frozen=True):
+    """What is deleted once the job has ended in some way."""
+
+    policy: str = ""
+
+
+class DeletionStrategy(Wire, frozen=True):
+    """What is deleted after the end; behind a feature gate of the operator."""
+
+    on_success: DeletionPolicy | None = None
+    on_failure: DeletionPolicy | None = None
+    deletion_rules: list[DeletionPolicy] | None = None
+
+
 class RayJobSpec(Wire, frozen=True):
     """A cluster and how the job comes to it."""
 
@@ -87,6 +102,7 @@ class RayJobSpec(Wire, frozen=True):
     submitter_pod_template: PodTemplate | None = None
     active_deadline_seconds: int | None = None
     shutdown_after_job_finishes: bool | None = None
+    deletion_strategy: DeletionStrategy | None = None
 
 
 class RayJob(Wire, frozen=True):
@@ -110,6 +126,7 @@ def read_ray_job(job: RayJob) -> Reading:
         )
     if spec.ray_cluster_spec is None:
         raise RefusedError(_CLUSTER, "is missing", "say what the job's cluster is made of")
+    _check_deletion(spec.deletion_strategy or DeletionStrategy())
     mode = spec.submission_mode or K8S_JOB
     if mode not in MODES:
         raise RefusedError("spec.submissionMode", f"is {mode[:40]!r}", f"use {', '.join(MODES)}")
@@ -147,8 +164,20 @@ def read_ray_job(job: RayJob) -> Reading:
         queue=meta.label(QUEUE_NAME) or first_queue(templates, meta),
         priority_class=meta.label(RAY_PRIORITY) or first_priority(templates),
         scheduling=scheduling(schedulers),
-        stays=not spec.shutdown_after_job_finishes,
+        stays=not spec.shutdown_after_job_finishes or spec.deletion_strategy is not None,
     )
+
+
+def _check_deletion(strategy: DeletionStrategy) -> None:
+    """A copy that deletes itself would be made again from its Work."""
+    found = (strategy.on_success, strategy.on_failure, *(strategy.deletion_rules or ()))
+    if any(one is not None and one.policy == DELETE_SELF for one in found):
+        raise RefusedError(
+            "spec.deletionStrategy",
+            f"has {DELETE_SELF}: Karmada brings back what is deleted in a member, "
+            "and it would run again",
+            "use DeleteCluster, and delete the object on the control plane",
+        )
 
 
 def _submitter(template: PodTemplate | None) -> PodSet:

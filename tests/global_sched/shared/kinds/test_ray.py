@@ -153,6 +153,10 @@ def test_a_submitter_without_template_has_no_say_in_the_scheduler():
 def test_a_cluster_that_stays_holds_what_it_has(shutdown, want):
     """Without shutdownAfterJobFinishes the pods run on after the end of the job."""
     obj = ray_job("r", worker_group(), spec={"shutdownAfterJobFinishes": shutdown})
+    some = {"onSuccess": {"policy": "DeleteWorkers"}, "onFailure": {"policy": "DeleteCluster"}}
+    parts = obj | {"spec": obj["spec"] | {"deletionStrategy": some}}
+
+    assert read(parts).stays is True
 
     assert read(obj).stays is want
 
@@ -197,6 +201,19 @@ WHY_NOT = (
             ray_job("r", worker_group(), cluster=AUTOSCALED),
             f"spec.rayClusterSpec.{WHY_NOT}",
             id="autoscaling of a job's cluster",
+        ),
+        *(
+            pytest.param(
+                ray_job("r", worker_group(), spec={"deletionStrategy": strategy}),
+                "spec.deletionStrategy: has DeleteSelf: Karmada brings back what is deleted in a "
+                "member, and it would run again; use DeleteCluster, and delete the object on the "
+                "control plane",
+                id=f"a job that deletes itself by {next(iter(strategy))}",
+            )
+            for strategy in (
+                {"onFailure": {"policy": "DeleteSelf"}, "onSuccess": {"policy": "DeleteCluster"}},
+                {"deletionRules": [{"policy": "DeleteSelf", "condition": {}}]},
+            )
         ),
         pytest.param(
             ray_job("r", worker_group(), spec={"clusterSelector": {"ray.io/cluster": "x"}}),
