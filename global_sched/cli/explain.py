@@ -1,16 +1,19 @@
-"""`gsched explain JOB`: everything that `core.explain` says, as a person would read it."""
+"""`gsched explain JOB`: the answer of `core.explain`, what lets the job run, and what shows it."""
 
-from collections.abc import Iterator
-from typing import Any
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from global_sched.cli.jobs import state_of
-from global_sched.cli.output import Column, duration, echo, percent, show_rows, show_value
+from global_sched.cli.output import duration, echo, percent, show_value
 from global_sched.cli.own import explain_own
 from global_sched.cli.view import View, find_job, look, with_client
 from global_sched.cli.where import Where
 from global_sched.core import explain_workload
+from global_sched.shared.api.reasons import Reason
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import Forbidden
@@ -23,19 +26,6 @@ from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.words import shortened
 from global_sched.shared.model.workload import Workload
 
-_CLUSTERS = (
-    Column(head="CLUSTER", field="cluster"),
-    Column(head="VERDICT", field="verdict"),
-    Column(head="REASON", field="reason"),
-    Column(head="SCORE", field="score", right=True),
-    Column(head="DETAIL", field="detail"),
-)
-_DOMAINS = (
-    Column(head="  DOMAIN", field="domain"),
-    Column(head="TIER", field="tier", right=True),
-    Column(head="HOLDS", field="holds", right=True),
-    Column(head="WHY NOT MORE", field="detail"),
-)
 _SHOWN_DOMAINS = 8
 
 
@@ -71,62 +61,157 @@ def show(
 def print_explanation(
     workload: Workload, found: Explanation | None, view: View, *, every_domain: bool = False
 ) -> None:
-    """The text form."""
-    for line in _head(workload, view):
-        echo(line)
+    """The text form: the answer, then what lets it run, then what shows that."""
+    echo(_title(workload, found))
     if found is None:
+        _say(_head(workload, view))
         echo(f"\n({view.policy_note})")
         return
-    for line in standing(found):
-        echo(line)
+    verdict = found.outcome.verdict
+    _say(answer(found), indent=2)
+    _say(advice(found))
+    echo("\nEvidence")
+    reason = f"verdict   {verdict.code} {verdict.reason}"
+    _say([*_head(workload, view), reason, *evidence(found)])
+    print_occupants(found)
     print_clusters(found, every_domain=every_domain)
     echo(f"\n({view.policy_note})")
+
+
+def _title(workload: Workload, found: Explanation | None) -> str:
+    """The job and its state, in one line."""
+    name = f"{workload.demand.kind} {_job(workload)}"
+    if found is None:
+        return f"{name} is {state_of(workload).lower()}"
+    verdict = found.outcome.verdict
+    if workload.targets:
+        grows = verdict.reason == Reason.GROWTH_PENDING
+        return f"{name} is {state_of(workload).lower()}" + (", and more pods wait" if grows else "")
+    if verdict.code == Code.FIT:
+        return f"{name} is admitted in the next cycle"
+    waits = "can never run as it is" if verdict.code == Code.NEVER else "waits"
+    return f"{name} {waits}: {verdict.reason}"
+
+
+def answer(found: Explanation) -> Iterator[str]:
+    """Why it is where it is."""
+    verdict = found.outcome.verdict
+    if verdict.code == Code.FIT and found.admission is not None:
+        grants = found.admission.decision.grants
+        places = [one.cluster + (f" {one.domain}" if one.domain else "") for one in grants]
+        yield f"there is room for it in {', '.join(places)}" if places else "it is copied"
+    elif verdict.detail:
+        yield verdict.detail
+
+
+def advice(found: Explanation) -> Iterator[str]:
+    """What lets it run, and what is not enough alone."""
+    enough = [one.text for one in found.remedies if one.enough]
+    others = [one.text for one in found.remedies if not one.enough]
+    if enough:
+        yield ""
+        yield "It runs when one of these holds:" if len(enough) > 1 else "It runs when this holds:"
+        yield from (f"  - {text}" for text in enough)
+    if others:
+        yield ""
+        yield "Not enough alone:"
+        yield from (f"  - {text}" for text in others)
+
+
+def _say(lines: Iterable[str], indent: int = 0) -> None:
+    """Print lines, wrapped to the terminal; what follows stands below the text of the line."""
+    for line in lines:
+        for part in wrapped(" " * indent + line):
+            echo(part)
+
+
+_LABEL: Final = 10
+"""Columns that a label of the evidence takes."""
+
+
+def wrapped(line: str, hang: int | None = None) -> list[str]:
+    """The line cut to the width of the terminal, further lines below its text."""
+    start = len(line) - len(line.lstrip(" -"))
+    if hang is None:
+        labelled = not start and len(line) > _LABEL and line[_LABEL - 1] == " " != line[_LABEL]
+        hang = _LABEL if labelled else start
+    width = max(_LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns)
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=" " * hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    ) or [""]
+
+
+_LEAST_WIDTH: Final = 60
+
+
+def print_occupants(found: Explanation) -> None:
+    """The gangs that hold the room that it waits for."""
+    if not found.occupants:
+        return
+    echo("\nJobs that hold the room, those that end first before the others:")
+    for one in found.occupants:
+        name = "" if one.workload is None else f" ({one.workload})"
+        place = f"{one.cluster} {one.domain}" if one.domain else one.cluster
+        since = "" if one.since is None else f", since {format_instant(one.since)}"
+        until = "no run-time limit"
+        if one.until is not None:
+            until = f"until {format_instant(one.until)} at the latest"
+        holder = f"{counted(one.pods, 'pod')} of queue {one.queue}, priority {one.priority}{name}"
+        _say([f"  - {holder}, in {place}: {_main(one.amount)}{since}, {until}"])
 
 
 def print_clusters(found: Explanation, *, every_domain: bool = False) -> None:
     """What every cluster answered, then the domains of those without room."""
     if found.outcome.clusters:
-        echo()
-        show_rows(
+        echo("\nClusters:")
+        _say_each(
             [
-                {
-                    "cluster": one.cluster,
-                    "verdict": str(one.verdict.code),
-                    "reason": str(one.verdict.reason),
-                    "score": one.score,
-                    "detail": one.verdict.detail,
-                }
+                (
+                    one.cluster,
+                    f"{one.verdict.code} {one.verdict.reason}"
+                    + ("" if one.score is None else f", score {one.score}")
+                    + (f": {one.verdict.detail}" if one.verdict.detail else ""),
+                )
                 for one in found.outcome.clusters
-            ],
-            _CLUSTERS,
-            "table",
+            ]
         )
     for cluster in found.domains:
         if not cluster.domains:
             continue
         shown = cluster.domains if every_domain else cluster.domains[:_SHOWN_DOMAINS]
-        echo(f"\nDomains of {cluster.cluster}, nearest first:")
-        show_rows(
+        echo(f"\nDomains of {cluster.cluster}, those with most room first:")
+        _say_each(
             [
-                {
-                    "domain": f"  {one.domain or 'the cluster'}",
-                    "tier": one.tier if one.domain else "-",
-                    "holds": f"{one.holds} of {one.wants}",
-                    "detail": one.detail,
-                }
+                (
+                    one.domain or "the cluster",
+                    (f"tier {one.tier}, " if one.domain else "")
+                    + f"room for {one.holds} of {counted(one.wants, 'pod')}"
+                    + (f": {one.detail}" if one.detail else ""),
+                )
                 for one in shown
-            ],
-            _DOMAINS,
-            "table",
+            ]
         )
         if more := len(cluster.domains) - len(shown):
             echo(f"  … {more} more with -o wide")
 
 
+def _say_each(rows: Sequence[tuple[str, str]]) -> None:
+    """A name and a text in each row, the texts below each other."""
+    width = max(len(name) for name, _ in rows) + 3
+    for name, text in rows:
+        for line in wrapped(f"  {name.ljust(width)}{text}", width + 2):
+            echo(line)
+
+
 def _head(workload: Workload, view: View) -> Iterator[str]:
-    """Who it is, and where it stands."""
+    """The request, and where it stands."""
     demand = workload.demand
-    yield f"{demand.kind} {_job(workload)}  (binding {workload.key.lstrip('/')})"
+    yield f"binding   {workload.key.lstrip('/')}"
     if demand.gang is not None:
         yield f"asks for  {', '.join(_pod_set(one) for one in demand.gang.pod_sets)}"
         if demand.gang.constraint is not None:
@@ -185,16 +270,21 @@ def _within(constraint: TopologyConstraint) -> str:
 
 
 def standing(found: Explanation) -> Iterator[str]:
-    """The verdict, the place in the queue, the shares."""
+    """The verdict, what lets it run, and what shows that, without the clusters."""
     verdict = found.outcome.verdict
-    if verdict.code != Code.FIT:
-        yield f"verdict   {verdict.code} {verdict.reason}: {verdict.detail}"
-    elif found.admission is not None:
+    if verdict.code == Code.FIT and found.admission is not None:
         yield "verdict   FIT: it would be admitted now"
     else:
-        yield f"verdict   FIT {verdict.reason}: {verdict.detail}"
+        yield f"verdict   {verdict.code} {verdict.reason}: {verdict.detail}"
+    for remedy in found.remedies:
+        yield f"{'runs when' if remedy.enough else 'not alone'} {remedy.text}"
+    yield from evidence(found)
+
+
+def evidence(found: Explanation) -> Iterator[str]:
+    """The place in the queue order, the shares, the victims and the room that is kept."""
     if found.position:
-        yield f"in line   {found.position} of {found.length} in queue {found.outcome.queue}"
+        yield f"order     {found.position} of {found.length} in queue {found.outcome.queue}"
     if found.outcome.queue:
         yield f"queue     {_holding(found.queue)}"
         yield f"entitled  {_entitled(found.queue)}"
@@ -202,12 +292,10 @@ def standing(found: Explanation) -> Iterator[str]:
     yield from _victims(found)
     for kept in found.kept:
         yield f"kept      {kept}"
-    for remedy in found.remedies:
-        yield f"{'runs when' if remedy.enough else 'also needs'} {remedy.text}"
 
 
 def _victims(found: Explanation) -> Iterator[str]:
-    """The victims, actual or possible, or why there are none."""
+    """The victims that leave or would have to, or why there are none."""
     for one in found.victims:
         pods = counted(one.pods, "pod" if one.whole else "surplus pod")
         why = "over its deserved" if one.reclaim else "of lower priority"
@@ -217,7 +305,7 @@ def _victims(found: Explanation) -> Iterator[str]:
             f"{name} in {one.cluster}, queue {one.queue}, priority {one.priority}: {why}"
         )
     if found.no_victims:
-        yield f"victims   {'' if found.victims else 'none: '}{found.no_victims}"
+        yield f"victims   {found.no_victims.replace('no victims: ', 'none: ', 1)}"
 
 
 def _entitled(queue: Holding) -> str:

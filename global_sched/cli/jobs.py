@@ -114,7 +114,7 @@ async def listed(
         view = await look(client, session.clock, leader_namespace=where.leader_namespace)
     except Forbidden as error:
         rows = await own_rows(client, namespace=query.namespace, now=session.clock.now())
-        note = f"not shown: tenant, share and place in line; {error.message}"
+        note = f"not shown: tenant, share and place in the queue; {error.message}"
         return query.chosen(rows), note
     return query.chosen(shown(view, output)), ""
 

@@ -27,7 +27,7 @@ class _Points(NamedTuple):
     fullness: int
     evenness: int
     room: int
-    """All of the last four where they could not be told apart."""
+    """All of the last four where they cannot be separated."""
     balance: int
 
 

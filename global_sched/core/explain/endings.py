@@ -1,4 +1,4 @@
-"""Whose ending would let a workload in, whether anybody may be made to leave or not.
+"""The jobs whose end would let a workload in, whether they could be victims or not.
 
 The search for victims with all rights given: the same domains, the same costs, the same proof. For
 what several clusters share one replica more is looked for, or all of them in one more cluster.
@@ -38,11 +38,11 @@ class _AllRights(Rights):
         return found
 
     def permits(self, unit: Unit) -> bool:  # noqa: ARG002 - a right's signature
-        """Nobody is asked."""
+        """Every job ends some day."""
         return True
 
     def gives_any(self, kind: QueueResources) -> bool:  # noqa: ARG002 - a right's signature
-        """Nobody is asked."""
+        """Every job ends some day."""
         return True
 
     def could_return(self, unit: Unit, held: Resources) -> bool:  # noqa: ARG002 - a right's signature
@@ -55,7 +55,7 @@ class _AllRights(Rights):
 
 
 class _Endings(Search):
-    """A search that asks nobody."""
+    """A search with all rights given."""
 
     rights_of = _AllRights
 
@@ -84,7 +84,7 @@ class _GrownEndings(GrownSearch):
 def endings(
     workload: Workload, claims: Claims, statement: Statement, lacks: Amounts
 ) -> tuple[Unit, ...]:
-    """The gangs whose ending lets it in, cheapest first chosen and proved; nobody: none does.
+    """The gangs whose ending lets it in, cheapest first chosen and proved; none: no end does.
 
     `lacks` are the pods that one which runs wants in addition.
     """

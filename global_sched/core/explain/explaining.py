@@ -10,8 +10,10 @@ from global_sched.core.cycle import Cycle, settled
 from global_sched.core.explain.choice import reasons
 from global_sched.core.explain.group_remedies import GroupRemedies
 from global_sched.core.explain.kept_room import kept_from
-from global_sched.core.explain.remedies import Remedies
+from global_sched.core.explain.occupants import occupants_of
 from global_sched.core.explain.shown_victims import GROUP, victims_of
+from global_sched.core.explain.trials import advice
+from global_sched.core.explain.variants import Question
 from global_sched.core.fit.rooms import Ask
 from global_sched.core.fit.standing import Case
 from global_sched.core.make_room.holds import Held, give_back
@@ -24,6 +26,7 @@ from global_sched.shared.model.explanation import (
     ClusterDomains,
     Explanation,
     Holding,
+    Occupancy,
     Remedy,
     Victim,
 )
@@ -58,6 +61,7 @@ def explain_workload(
     outcome = next((one for one in statement.outcomes if one.workload == key), None)
     if outcome is None:
         return None
+    runs = turn is not None and bool(turn[1].targets)
     admission = next((one for one in statement.admissions if one.workload == key), None)
     if queue is None or tenant is None:
         queue, tenant = _holdings(outcome.queue, outcome.tenant, cycle)
@@ -65,19 +69,22 @@ def explain_workload(
         outcome=replace(outcome, clusters=_fuller(outcome, look.clusters)),
         domains=look.domains,
         admission=None if admission is None else written or admission,
-        position=position,
+        position=0 if runs else position,
         length=cycle.line.length(outcome.queue),
         queue=queue,
         tenant=tenant,
         victims=look.victims,
         no_victims=look.why,
         kept=look.kept if _waits(outcome) else (),
-        remedies=look.remedies if _waits(outcome) else (),
+        occupants=look.occupants if _waits(outcome) else (),
+        remedies=tuple(sorted(look.remedies, key=lambda one: not one.enough))
+        if _waits(outcome)
+        else (),
     )
 
 
 def _holdings(queue: QueueName, tenant: TenantName, cycle: Cycle) -> tuple[Holding, Holding]:
-    """What queue and tenant hold, and what of that is room which is kept for those who wait."""
+    """What queue and tenant hold, and what of that is room kept for workloads that wait."""
     ledger = cycle.statement.ledger
     of_queue, of_tenant = [], []
     for held in _held(cycle):
@@ -95,7 +102,7 @@ def _holdings(queue: QueueName, tenant: TenantName, cycle: Cycle) -> tuple[Holdi
 
 
 def _held(cycle: Cycle) -> Iterator[Held]:
-    """The room that is kept for those who wait, at this point of the cycle."""
+    """The room that is kept for workloads that wait, at this point of the cycle."""
     for one in claimants(cycle.statement.snapshot):
         held = cycle.claims.kept_for(one.key)
         if held is not None:
@@ -111,6 +118,7 @@ class _Look(NamedTuple):
     why: str = ""
     remedies: tuple[Remedy, ...] = ()
     kept: tuple[str, ...] = ()
+    occupants: tuple[Occupancy, ...] = ()
 
 
 def _look_with_its_room(workload: Workload, cycle: Cycle) -> _Look:
@@ -130,7 +138,8 @@ def _look(workload: Workload, cycle: Cycle) -> _Look:
     statement = cycle.statement
     clusters: tuple[ClusterVerdict, ...] = ()
     domains: tuple[ClusterDomains, ...] = ()
-    if not workload.targets:
+    readable = workload.demand.gang is not None or workload.problem is None
+    if not workload.targets and readable:  # of what cannot be read no cluster has an answer
         clusters, domains = _ask_all(workload, statement)
     grouped = workload.group and workload.demand.division != Division.COPIED
     if grouped and not workload.targets:  # perhaps decided in another member's turn
@@ -140,14 +149,18 @@ def _look(workload: Workload, cycle: Cycle) -> _Look:
         return _Look()
     victims, why = victims_of(workload, cycle)
     remedies = _remedies(workload, cycle, () if why else victims)
-    return _Look(clusters, domains, victims, why, remedies, _kept(workload, cycle))
+    kept, occupants = _held_from(workload, cycle)
+    return _Look(clusters, domains, victims, why, remedies, kept, occupants)
 
 
-def _kept(workload: Workload, cycle: Cycle) -> tuple[str, ...]:
-    """What room is kept from it."""
+def _held_from(workload: Workload, cycle: Cycle) -> tuple[tuple[str, ...], tuple[Occupancy, ...]]:
+    """What room is kept from it, and which gangs hold the rest."""
     asked = growth_for if workload.targets else offer_for
     found = asked(workload, cycle.statement)
-    return () if isinstance(found, Offer) else kept_from(workload, found.verdict, cycle)
+    if isinstance(found, Offer):
+        return (), ()
+    verdict = found.verdict
+    return kept_from(workload, verdict, cycle), occupants_of(workload, verdict, cycle)
 
 
 def _waits(outcome: Outcome) -> bool:
@@ -193,13 +206,14 @@ def _remedies(workload: Workload, cycle: Cycle, victims: tuple[Victim, ...]) -> 
         return ()
     case = statement.standings.case(workload)
     ask = None if runs else _ask(workload, case, statement, everywhere=True)
-    return tuple(Remedies(workload, cycle, refusal).find(ask, victims))
+    question = Question(workload, cycle, refusal, ask, victims)
+    return tuple(remedy for _, remedy in advice(question))
 
 
 def _fuller(outcome: Outcome, asked: tuple[ClusterVerdict, ...]) -> tuple[ClusterVerdict, ...]:
     """The clusters' verdicts: a refusal's own ones, else those that were asked for the sake of it.
 
-    A group's member is refused after its group has taken room, which nobody else sees.
+    A group's member is refused after its group has taken room, which no other workload sees.
     """
     refused = outcome.verdict.code != Code.FIT
     return outcome.clusters if refused and outcome.clusters else asked or outcome.clusters

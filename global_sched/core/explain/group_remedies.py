@@ -1,6 +1,6 @@
 """What would let a group of bindings run: changes, each tried with all members of it together.
 
-The first member that has no place says what is lacking. What helps it alone is told as not enough
+The first member that has no place says what is lacking. What helps it alone is said as not enough
 where other members come after it.
 """
 
@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from global_sched.core.cycle import Cycle
 from global_sched.core.explain.endings import endings
-from global_sched.core.explain.remedies import QUOTA, Remedies
 from global_sched.core.explain.remedy_text import ending_text, open_text
-from global_sched.core.explain.variants import ended, lent, only_these, opened, raised
+from global_sched.core.explain.trials import advice
+from global_sched.core.explain.variants import OWN, QUOTA, Question
+from global_sched.core.explain.worlds import ended, lent, only_these, opened, raised
 from global_sched.core.make_room.leaving import Unit
 from global_sched.core.make_room.trial_room import vacate
 from global_sched.core.offer import Refusal
@@ -22,7 +23,7 @@ from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Workload
 
-_LATER = "; then still: those of its group that come after it need a place, too"
+_LATER = "; then still: the later members of its group need room, too"
 
 
 class GroupRemedies:
@@ -87,10 +88,16 @@ class GroupRemedies:
             text = "guarantees that others do not use are lent (policy.lend_guarantees)"
             yield self._judged(Change.LENDING, self._snapshot, text, lent(self._statement.policy))
         last = member is self._members[-1]
-        for one in Remedies(member, self._cycle, refusal).own(None):
+        for _, one in advice(Question(member, self._cycle, refusal, None, ()), OWN):
             text = f"of {member.key}: {one.text}" + ("" if last else _LATER)
             yield Remedy(
-                change=one.change, text=text, enough=last, cluster=one.cluster, domain=one.domain
+                change=one.change,
+                text=text,
+                enough=last,
+                cluster=one.cluster,
+                domain=one.domain,
+                field=one.field,
+                value=one.value,
             )
 
     # --- others ---------------------------------------------------------------------------
@@ -103,13 +110,13 @@ class GroupRemedies:
         self._statement.rollback(mark)
         gone[:] = before
         if units:
-            text = ending_text(units, self._workload.tenant)
+            text = ending_text(units, self._workload)
             vacant = ended(self._snapshot, [one.holder.workload for one in units])
             if self._verdict(vacant, self._statement.policy) is None:
                 yield Remedy(change=Change.ENDING, text=text, cluster=units[0].cluster)
 
     def _ended(self) -> list[Unit]:
-        """Member by member in the statement; nobody where one still has no place."""
+        """Member by member in the statement; empty where one still has no place."""
         gone: list[Unit] = []
         for member in self._members:
             found = offer_for(member, self._statement)
@@ -122,7 +129,7 @@ class GroupRemedies:
         return gone
 
     def _end(self, member: Workload) -> tuple[Unit, ...]:
-        """Those whose ending gives one member its place, gone from the statement."""
+        """The jobs whose end gives one member its place, gone from the statement."""
         gang, claims = member.demand.gang, self._cycle.claims
         if gang is None:
             return ()

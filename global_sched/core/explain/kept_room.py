@@ -36,7 +36,7 @@ def _kept(held: Held) -> str:
     where = claim_place(claim)
     for_whom = f"a gang of queue {held.workload.queue} ({counted(claim.amounts.pods(), 'pod')})"
     if held.waves:
-        return f"room in {where} for {for_whom}, for which others had to leave"
+        return f"room in {where} for {for_whom}, for which victims were evicted"
     return f"{where} drains for {for_whom}, which waited longer than its patience"
 
 
@@ -45,12 +45,13 @@ def _past(workload: Workload, held: Held, statement: Statement) -> str:
     start = start_of(held, statement)
     if start == NEVER:
         return (
-            "; nobody may run there before that, since not all that runs there has a run-time limit"
+            "; no other job may be placed there before it, since not all that runs there has a "
+            "run-time limit"
         )
     when = f"; that starts at {format_instant(start)} at the latest"
     if workload.run_limit is None:
-        return f"{when}, and this one has no run-time limit"
+        return f"{when}, and this job has no run-time limit"
     end = Instant(statement.now + workload.run_limit * SECOND)
     if end > start:
-        return f"{when}, and this one may run until {format_instant(end)}"
-    return f"{when}, and there is no room for this one before that either"
+        return f"{when}, and this job may run until {format_instant(end)}"
+    return f"{when}, and there is no room for this job before that either"

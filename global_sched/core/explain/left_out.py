@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from global_sched.core.explain.variants import exchanged
+from global_sched.core.explain.worlds import exchanged
 from global_sched.core.fit.plugins import DEMAND_FILTERS, WORKLOAD_FILTERS
 from global_sched.core.view import View
 from global_sched.shared.api.reasons import Reason

@@ -1,6 +1,6 @@
 """Gangs that would have to leave for a workload if nothing protected them, and what does.
 
-Asked by `explain` only, for a workload for which nobody leaves. What protects is lifted for a
+Asked by `explain` only, for a workload without victims. What protects is lifted for a
 moment: what is asked then are the rights that decide.
 """
 
@@ -27,7 +27,7 @@ _UNSEEN = "no report locates its pods yet"
 
 
 def protected(workload: Workload, amount: Resources, claims: Claims, statement: Statement) -> str:
-    """`1 gang of queue a is protected (preemptable: false)`; empty where nobody is.
+    """`1 gang of queue a is protected (preemptable: false)`; empty for none.
 
     `amount` is what the workload asks for.
     """

@@ -54,7 +54,7 @@ def view_of(node: Node, ledger: Ledger, places: _ByCluster | None = None) -> Que
 
 
 def _guarantee(node: Node) -> dict[str, int]:
-    """Its own, or what is kept free for those below it: not what nobody can keep."""
+    """Its own, or what is kept free for those below it: not what cannot be kept."""
     found = dict(node.queue.guarantee)
     for name, amount in node.promised.items():
         found[name] = max(found.get(name, 0), amount)

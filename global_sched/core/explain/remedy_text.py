@@ -4,38 +4,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from global_sched.core.make_room.leaving import Unit
-from global_sched.core.offer import Offer, Refusal
-from global_sched.shared.model.explanation import Change, Remedy, Victim
+from global_sched.shared.model.explanation import Victim
 from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
+from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.workload import Workload
 
 UNKNOWN = "; what then still stands against it is not known"
 
 
-def remedy_of(
-    change: Change,
-    text: str,
-    refusal: Refusal | None = None,
-    victims: Sequence[Victim] = (),
-    *,
-    cluster: ClusterName | None = None,
-) -> Remedy:
-    """A change that was tried: who leaves with it, or what then still stands against the job."""
-    if refusal is not None:
-        text = f"{text}; then still: {refusal.verdict.detail}"
-        return Remedy(change=change, text=text, enough=False, cluster=cluster)
-    if victims:
-        text = f"{text}, and {leaving_text(victims)}"
-    return Remedy(change=change, text=text, cluster=cluster)
-
-
-def placed(offer: Offer, change: Change, text: str) -> Remedy:
-    """A change of the gang, and where it would be then."""
-    part = offer.parts[0]
-    domain = part.placed.domain if part.placed is not None else None
-    where = f"{part.cluster} holds it" + (f" in {domain}" if domain is not None else "")
-    return Remedy(change=change, text=f"{text}: {where}", cluster=part.cluster, domain=domain)
+def name_for(one: Workload, reader: Workload) -> WorkloadKey | None:
+    """The name of a job as another one's user sees it: only within one namespace."""
+    same = (one.namespace, one.tenant) == (reader.namespace, reader.tenant)
+    return one.key if same else None
 
 
 def open_text(names: Sequence[QueueName]) -> str:
@@ -44,17 +25,21 @@ def open_text(names: Sequence[QueueName]) -> str:
     return f"{text} {'are' if len(names) > 1 else 'is'} open"
 
 
-def enough_text(low: int, least: int) -> str:
-    """`6 pods are enough to start (now 8)`."""
-    return f"{counted(low, 'pod')} {'is' if low == 1 else 'are'} enough to start (now {least})"
+def enough_text(low: int, least: int, field: str) -> str:
+    """`6 pods are enough to start (spec.minAvailable, now 8)`."""
+    enough = f"{counted(low, 'pod')} {'is' if low == 1 else 'are'} enough to start"
+    return f"{enough} ({field}, now {least})"
 
 
-def instead_of(gang: Gang) -> str:
-    """The tier that it asks for now, where it names one."""
+def tier_text(gang: Gang, field: str, tier: int | None) -> str:
+    """`spec.networkTopology.highestTierAllowed is 2 (now 1)`; None: no constraint at all."""
     constraint = gang.constraint
     assert constraint is not None
     now = constraint.highest_tier_name or constraint.highest_tier
-    return "" if now is None else f" (now {now})"
+    before = "" if now is None else f"now {now}"
+    if tier is None:
+        return f"it has no topology constraint ({', '.join(filter(None, (field, before)))})"
+    return f"{field} is {tier}" + (f" ({before})" if before else "")
 
 
 class _Gone(NamedTuple):
@@ -77,14 +62,14 @@ def leaving_text(victims: Sequence[Victim]) -> str:
     return f"{_summed(gone)} {verb} {', '.join(places)}"
 
 
-def ending_text(units: Sequence[Unit], own: TenantName) -> str:
+def ending_text(units: Sequence[Unit], reader: Workload) -> str:
     """`2 gangs of queue c (12 pods) end in member1`."""
     gone = [
         _Gone(
             unit.holder.grant.amounts.pods(),
             True,
             unit.holder.workload.queue,
-            unit.holder.workload.key if unit.holder.workload.tenant == own else None,
+            name_for(unit.holder.workload, reader),
         )
         for unit in units
     ]
@@ -93,7 +78,7 @@ def ending_text(units: Sequence[Unit], own: TenantName) -> str:
 
 
 def _summed(gone: Sequence[_Gone]) -> str:
-    """`2 gangs of queue b (16 pods)`, with the names of one's own tenant's."""
+    """`2 gangs of queue b (16 pods)`, with the names of jobs of one's own namespace."""
     parts = []
     for queue in sorted({one.queue for one in gone}):
         those = [one for one in gone if one.queue == queue]

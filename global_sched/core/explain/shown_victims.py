@@ -1,13 +1,14 @@
-"""Who would have to leave for a workload that waits, who leaves for it already, or why nobody does.
+"""The victims of a workload that waits: those that would have to leave, or leave already.
 
 Asked by `explain` only, in the workload's turn: the searches that the cycle makes, whose turns are
-not counted here. Where victims are found and stay all the same, both is said.
+not counted here. Where there are none it is said why, also where victims were found and stay.
 """
 
 from collections.abc import Iterable, Iterator
 
 from global_sched.core.cycle import Cycle
 from global_sched.core.explain.protected import protected
+from global_sched.core.explain.remedy_text import name_for
 from global_sched.core.make_room.claim_text import NO_SEARCHES, no_victims
 from global_sched.core.make_room.growing import ENDED_BY_LEAVING, claimable, who_leaves
 from global_sched.core.make_room.hold_window import rests, rests_until
@@ -30,14 +31,14 @@ from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
 
 Shown = tuple[tuple[Victim, ...], str]
-GROUP = "nobody leaves for a group of bindings: it only takes room that is free"
-_WIDE = "nobody leaves for what several clusters share: it only takes room that is free"
-_PARTITIONS = "nobody leaves for more groups of pods of one that runs: they only take free room"
+GROUP = "no victims: a group of bindings only takes room that is free"
+_WIDE = "no victims: what several clusters share only takes room that is free"
+_PARTITIONS = "no victims: more groups of pods of a gang that runs only take free room"
 _NO_SEARCHES = f"they stay: {NO_SEARCHES}"
 
 
 def victims_of(workload: Workload, cycle: Cycle) -> Shown:
-    """Who leaves or would have to, and why not where nobody does; empty where it needs none."""
+    """The victims, and why there are none or they stay; empty where it needs none."""
     if workload.demand.division == Division.COPIED or workload.demand.gang is None:
         return (), ""
     held = cycle.claims.kept_for(workload.key)
@@ -62,7 +63,7 @@ def victims_of(workload: Workload, cycle: Cycle) -> Shown:
 
 
 def _why_none(found: Nothing, workload: Workload, asked: Resources, cycle: Cycle) -> str:
-    """Why nobody may leave for it, and who would have to if nothing protected them."""
+    """Why nothing may leave for it, and what would have to if nothing protected that."""
     safe = protected(workload, asked, cycle.claims, cycle.statement)
     if not safe:
         return found.why
@@ -70,7 +71,7 @@ def _why_none(found: Nothing, workload: Workload, asked: Resources, cycle: Cycle
 
 
 def _why_they_stay(workload: Workload, cycle: Cycle) -> str:
-    """Why those do not leave who could; empty where they do."""
+    """Why victims that were found stay; empty where they leave."""
     statement = cycle.statement
     if statement.policy.searches_per_cycle <= 0:
         return _NO_SEARCHES
@@ -97,8 +98,8 @@ def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
     asked = claimable(workload, statement)
     if not asked.entries:
         return (), (
-            "it has its minimum, and for more pods others leave only as far as its queue lacks "
-            "some of what it deserves"
+            "no victims: it has its minimum, and for more pods its queue would have to be below "
+            "its deserved share"
         )
     found = who_leaves(workload, asked, cycle.claims, statement)
     amount = growth_gang(workload, asked).requests(asked)
@@ -110,26 +111,24 @@ def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
 
 
 def _not_by_leaving(verdict: Verdict, workload: Workload) -> str:
-    """Why nobody's leaving ends what stands against it; empty where it does."""
+    """Why no victim's leaving ends what stands against it; empty where it does."""
     if verdict.reason == Reason.TENANT_LIMIT:
-        return f"tenant {workload.tenant}'s own limit ends when its own jobs end; nobody leaves"
+        return f"no victims: only its own jobs can free the limit of tenant {workload.tenant}"
     if verdict.code == Code.NEVER:
-        return "it would not be admitted, whoever left"
+        return "no victims: it would not be admitted either if all other jobs left"
     if verdict.reason not in HEALED:
-        return "what it waits for is not room that others have"
+        return "no victims: what it waits for is not room that other jobs hold"
     if verdict.code == Code.WAIT and verdict.proven:
-        return "nobody leaves for what is kept for a gang that waited longer than its patience"
+        return "no victims: the room is kept for a gang that waited longer than its patience"
     if verdict.code != Code.NO_FIT:
-        return "it is not certain that it does not fit, and nobody leaves before that"
+        return "no victims: it is not certain that it does not fit"
     return ""
 
 
 def _rests_until(workload: Workload, statement: Statement) -> str:
     until = rests_until(workload, statement)
     assert until is not None
-    return (
-        f"they stay: it had to leave itself, and makes nobody leave until {format_instant(until)}"
-    )
+    return f"they stay: it was evicted itself, and claims nothing until {format_instant(until)}"
 
 
 def _shown(found: Found, claimant: Workload) -> tuple[Victim, ...]:
@@ -151,12 +150,12 @@ def _victim(units: list[Unit], claimant: Workload) -> Victim:
         pods=pods,
         whole=first.whole,
         reclaim=first.reclaim,
-        workload=one.key if one.tenant == claimant.tenant else None,
+        workload=name_for(one, claimant),
     )
 
 
 def _leaving(claim: Claim, claimant: Workload, snapshot: Snapshot) -> Iterator[Victim]:
-    """Those that were told to leave for it, as far as they still exist."""
+    """The victims of its claim, as far as they still exist."""
     known = {one.binding_id: one for one in _workloads(snapshot)}
     for leaver in claim.victims:
         one = known.get(leaver.binding)
@@ -168,7 +167,7 @@ def _leaving(claim: Claim, claimant: Workload, snapshot: Snapshot) -> Iterator[V
                 pods=leaver.amounts.pods(),
                 whole=leaver.whole,
                 reclaim=one.queue != claimant.queue,
-                workload=one.key if one.tenant == claimant.tenant else None,
+                workload=name_for(one, claimant),
                 leaves=True,
             )
 

@@ -35,6 +35,10 @@ class Sizes:
                 whole = capacity.total.get(name) + capacity.missing * amount
                 _note(self._cluster, name, whole, one.name)
 
+    def largest(self) -> dict[str, int]:
+        """Of each resource the most that any node has; empty where that is not known."""
+        return {name: most for name, (most, _) in self._node.items()}
+
     def beyond(self, gang: Gang, minimum: Amounts) -> str:
         """What of these pods the federation does not have, in a sentence; empty where it may."""
         if not self._known:

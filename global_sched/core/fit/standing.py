@@ -158,11 +158,15 @@ class Standings:
             case.standing.dead = refusal
         return refusal
 
-    def _never(self, ask: Ask, refusal: Refusal) -> Refusal:
-        """The refusal for lack of room, for good where the federation does not have so much."""
+    def sizes(self) -> Sizes:
+        """The largest nodes and clusters, worked out when first asked for."""
         if self._sizes is None:
             self._sizes = Sizes([room.cluster for room in self._rooms.rooms])
-        beyond = self._sizes.beyond(ask.gang, ask.minimum)
+        return self._sizes
+
+    def _never(self, ask: Ask, refusal: Refusal) -> Refusal:
+        """The refusal for lack of room, for good where the federation does not have so much."""
+        beyond = self.sizes().beyond(ask.gang, ask.minimum)
         if not beyond:
             return refusal
         verdict = replace(refusal.verdict, code=Code.NEVER, detail=beyond, proven=True)

@@ -12,7 +12,7 @@ Read `parts.kind.WorkloadKind` first: its fields are the questions. Then the sho
 `batch_job`.
 """
 
-from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kind import About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.owner import (
     CountError,
     GroupsRecord,
@@ -24,6 +24,7 @@ from global_sched.shared.kinds.registry import (
     KINDS,
     ONE_BY_ONE,
     RUNTIMES,
+    field_names,
     index_of,
     kind_of,
     namesakes,
@@ -38,10 +39,12 @@ __all__ = [
     "RUNTIMES",
     "About",
     "CountError",
+    "FieldNames",
     "GroupsRecord",
     "OwnerFacts",
     "TaskRecord",
     "WorkloadKind",
+    "field_names",
     "index_of",
     "kind_of",
     "namesakes",

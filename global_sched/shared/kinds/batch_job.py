@@ -8,7 +8,13 @@ from global_sched.shared.api.names import MIN_PARALLELISM
 from global_sched.shared.api.raw import Obj, drop, get
 from global_sched.shared.api.resource import BATCH_JOBS
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items, template_pods
-from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kind import (
+    QUEUE_LABEL,
+    TIER_ANNOTATION,
+    About,
+    FieldNames,
+    WorkloadKind,
+)
 from global_sched.shared.kinds.parts.leaving import leaving_of
 from global_sched.shared.kinds.parts.owner import OwnerFacts, asked, bounded
 from global_sched.shared.kinds.parts.pod_labels import index_by
@@ -277,5 +283,11 @@ KIND: Final = WorkloadKind(
         topology="annotations of the pod template",
         restarts="the Job controller of the member (`backoffLimit`)",
         versions="batch/v1",
+    ),
+    fields=FieldNames(
+        queue=QUEUE_LABEL,
+        priority_class="spec.template.spec.priorityClassName",
+        minimum=f"annotation {MIN_PARALLELISM}",
+        topology=TIER_ANNOTATION,
     ),
 )

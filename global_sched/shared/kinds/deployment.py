@@ -11,7 +11,12 @@ from global_sched.shared.kinds.parts.interpretation import (
     spec_replicas,
     template_pods,
 )
-from global_sched.shared.kinds.parts.kind import WorkloadKind
+from global_sched.shared.kinds.parts.kind import (
+    QUEUE_LABEL,
+    TIER_ANNOTATION,
+    FieldNames,
+    WorkloadKind,
+)
 from global_sched.shared.kinds.parts.owner import no_facts
 from global_sched.shared.kinds.parts.replicated import (
     ABOUT,
@@ -103,4 +108,10 @@ KIND: Final = WorkloadKind(
         aggregate=_aggregate,
     ),
     about=ABOUT,
+    fields=FieldNames(
+        queue=QUEUE_LABEL,
+        priority_class="spec.template.spec.priorityClassName",
+        minimum="",
+        topology=TIER_ANNOTATION,
+    ),
 )

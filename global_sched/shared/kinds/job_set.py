@@ -18,7 +18,13 @@ from global_sched.shared.api.names import (
 from global_sched.shared.api.resource import BATCH_JOBS, JOB_SETS
 from global_sched.shared.kinds.batch_job import COMPLETION_INDEX, BatchJobSpec, OwnedSpec
 from global_sched.shared.kinds.parts.interpretation import UNKNOWN
-from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kind import (
+    QUEUE_LABEL,
+    TIER_ANNOTATION,
+    About,
+    FieldNames,
+    WorkloadKind,
+)
 from global_sched.shared.kinds.parts.leaving import leaving_of
 from global_sched.shared.kinds.parts.owner import OwnerFacts, TaskRecord, bounded
 from global_sched.shared.kinds.parts.pod_labels import number
@@ -317,5 +323,11 @@ KIND: Final = WorkloadKind(
         topology="annotations of the pod templates, equal in all; exclusive topology is refused",
         restarts="its controller in the member (`failurePolicy`)",
         versions="jobset.x-k8s.io/v1alpha2 (JobSet 0.10.1)",
+    ),
+    fields=FieldNames(
+        queue=QUEUE_LABEL,
+        priority_class="priorityClassName of the pod templates",
+        minimum="",
+        topology=TIER_ANNOTATION,
     ),
 )

@@ -20,7 +20,13 @@ from global_sched.shared.api.names import (
 )
 from global_sched.shared.api.resource import LEADER_WORKER_SETS, STATEFUL_SETS
 from global_sched.shared.kinds.parts.interpretation import UNKNOWN
-from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kind import (
+    QUEUE_LABEL,
+    TIER_ANNOTATION,
+    About,
+    FieldNames,
+    WorkloadKind,
+)
 from global_sched.shared.kinds.parts.leaving import leaving_of
 from global_sched.shared.kinds.parts.owner import GroupsRecord, OwnerFacts, asked, bounded
 from global_sched.shared.kinds.parts.pod_labels import number
@@ -286,5 +292,11 @@ KIND: Final = WorkloadKind(
         topology="annotations of the pod templates, for each group",
         restarts="its controller in the member, group by group (`restartPolicy`)",
         versions="leaderworkerset.x-k8s.io/v1",
+    ),
+    fields=FieldNames(
+        queue=QUEUE_LABEL,
+        priority_class="priorityClassName of the pod templates",
+        minimum=f"annotation {MIN_GROUPS}",
+        topology=TIER_ANNOTATION,
     ),
 )

@@ -17,7 +17,7 @@ from global_sched.shared.api.names import (
 from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import BATCH_JOBS, MPI_JOBS
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
-from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kind import TIER_ANNOTATION, About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.kubeflow import (
     OwnedReplicas,
     ReplicaSpec,
@@ -284,5 +284,11 @@ KIND: Final = WorkloadKind(
         topology="annotations of the pod templates, equal in all",
         restarts="the MPI operator of the member (`restartPolicy`, `backoffLimit`)",
         versions="kubeflow.org/v2beta1 (MPI operator 0.6.0)",
+    ),
+    fields=FieldNames(
+        queue="spec.runPolicy.schedulingPolicy.queue",
+        priority_class="spec.runPolicy.schedulingPolicy.priorityClass",
+        minimum="",
+        topology=TIER_ANNOTATION,
     ),
 )

@@ -8,7 +8,7 @@ from global_sched.shared.api.names import REPLICA_INDEX, REPLICA_TYPE
 from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import PYTORCH_JOBS
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
-from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kind import TIER_ANNOTATION, About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.kubeflow import (
     OwnedReplicas,
     ReplicaSpec,
@@ -340,5 +340,11 @@ KIND: Final = WorkloadKind(
         topology="annotations of the pod templates, equal in all",
         restarts="the training operator of the member (`restartPolicy`, `backoffLimit`)",
         versions="kubeflow.org/v1",
+    ),
+    fields=FieldNames(
+        queue="spec.runPolicy.schedulingPolicy.queue",
+        priority_class="spec.runPolicy.schedulingPolicy.priorityClass",
+        minimum="spec.elasticPolicy.minReplicas",
+        topology=TIER_ANNOTATION,
     ),
 )

@@ -25,7 +25,7 @@ from global_sched.shared.api.names import (
 from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import RAY_CLUSTERS
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
-from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kind import About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.leaving import leaving_of
 from global_sched.shared.kinds.parts.owner import OwnerFacts, bounded
 from global_sched.shared.kinds.parts.pod_labels import index_by, number
@@ -392,5 +392,11 @@ KIND: Final = WorkloadKind(
         topology="labels of the object, as KubeRay reads them, or annotations of the pod templates",
         restarts="KubeRay in the member: pods that failed are made anew",
         versions="ray.io/v1 (KubeRay 1.5.0)",
+    ),
+    fields=FieldNames(
+        queue=f"label {QUEUE_NAME}",
+        priority_class=f"label {RAY_PRIORITY}",
+        minimum="spec.workerGroupSpecs[*].minReplicas",
+        topology=f"label {RAY_TOPOLOGY_TIER}",
     ),
 )

@@ -11,12 +11,12 @@ from typing import Final
 from global_sched.shared.api.base import JsonMap, Meta, Wire
 from global_sched.shared.api.core import Container, PodSpec, PodTemplate, ResourceRequirements
 from global_sched.shared.api.crd_kind import CrdKind
-from global_sched.shared.api.names import QUEUE_NAME, RAY_PRIORITY, TASK_SPEC
+from global_sched.shared.api.names import QUEUE_NAME, RAY_PRIORITY, RAY_TOPOLOGY_TIER, TASK_SPEC
 from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import BATCH_JOBS, RAY_CLUSTERS, RAY_JOBS
 from global_sched.shared.kinds import ray_cluster
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
-from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kind import About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.leaving import leaving_of
 from global_sched.shared.kinds.parts.owner import OwnerFacts, TaskRecord
 from global_sched.shared.kinds.parts.reading import (
@@ -312,5 +312,11 @@ KIND: Final = WorkloadKind(
         topology="as a RayCluster's",
         restarts="KubeRay in the member (`backoffLimit`: a new cluster each time)",
         versions="ray.io/v1 (KubeRay 1.5.0)",
+    ),
+    fields=FieldNames(
+        queue=f"label {QUEUE_NAME}",
+        priority_class=f"label {RAY_PRIORITY}",
+        minimum="spec.rayClusterSpec.workerGroupSpecs[*].minReplicas",
+        topology=f"label {RAY_TOPOLOGY_TIER}",
     ),
 )

@@ -5,6 +5,7 @@ from typing import Final
 
 from global_sched.shared.api.base import Meta
 from global_sched.shared.api.crd_kind import CrdKind
+from global_sched.shared.api.names import OBJECT_QUEUE_NAME
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.kinds import (
     batch_job,
@@ -19,7 +20,7 @@ from global_sched.shared.kinds import (
     train_job,
     volcano_job,
 )
-from global_sched.shared.kinds.parts.kind import WorkloadKind
+from global_sched.shared.kinds.parts.kind import FieldNames, WorkloadKind
 from global_sched.shared.model.ids import MAIN, PodSetName
 
 ALL: Final = (
@@ -64,6 +65,18 @@ RUNTIMES: Final[Mapping[tuple[str, str], tuple[WorkloadKind, CrdKind]]] = {
     for found in one.runtimes.crds
 }
 """Objects that hold a part of other templates, by (apiVersion, kind): whose, and their CRD."""
+
+
+_GENERIC: Final = FieldNames(
+    queue=f"annotation {OBJECT_QUEUE_NAME}", priority_class="", minimum="", topology=""
+)
+"""Where objects of a kind without a file here name their queue."""
+
+
+def field_names(api_version: str, kind: str) -> FieldNames:
+    """Where objects of a kind say what advice speaks of."""
+    found = kind_of(api_version, kind)
+    return _GENERIC if found is None else found.fields
 
 
 def pod_set_of(meta: Meta) -> PodSetName:

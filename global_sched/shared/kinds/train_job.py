@@ -21,7 +21,7 @@ from global_sched.shared.api.core import (
     TolerationWire,
 )
 from global_sched.shared.api.crd_kind import CrdKind
-from global_sched.shared.api.names import JOB_SET_EXCLUSIVE
+from global_sched.shared.api.names import JOB_SET_EXCLUSIVE, OBJECT_QUEUE_NAME
 from global_sched.shared.api.resource import (
     BATCH_JOBS,
     CLUSTER_TRAINING_RUNTIMES,
@@ -33,7 +33,14 @@ from global_sched.shared.api.volcano import NetworkTopology
 from global_sched.shared.kinds import job_set
 from global_sched.shared.kinds.job_set import JobSet, JobSetSpec, read_job_set
 from global_sched.shared.kinds.parts.interpretation import UNKNOWN
-from global_sched.shared.kinds.parts.kind import About, RuntimeRef, Runtimes, WorkloadKind
+from global_sched.shared.kinds.parts.kind import (
+    TIER_ANNOTATION,
+    About,
+    FieldNames,
+    RuntimeRef,
+    Runtimes,
+    WorkloadKind,
+)
 from global_sched.shared.kinds.parts.owner import OwnerFacts
 from global_sched.shared.kinds.parts.reading import (
     HeldError,
@@ -387,5 +394,11 @@ KIND: Final = WorkloadKind(
         "`podGroupPolicy.volcano.networkTopology`; exclusive topology is refused",
         restarts="JobSet in the member (the runtime's `failurePolicy`)",
         versions="trainer.kubeflow.org/v1alpha1 (Kubeflow Trainer 2.1.0)",
+    ),
+    fields=FieldNames(
+        queue=f"annotation {OBJECT_QUEUE_NAME}",
+        priority_class="priorityClassName of the pod templates",
+        minimum="",
+        topology=TIER_ANNOTATION,
     ),
 )

@@ -27,7 +27,7 @@ from global_sched.shared.api.volcano import (
     VolcanoJob,
 )
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
-from global_sched.shared.kinds.parts.kind import About, WorkloadKind
+from global_sched.shared.kinds.parts.kind import About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.leaving import leaving_of
 from global_sched.shared.kinds.parts.owner import OwnerFacts, TaskRecord, bounded
 from global_sched.shared.kinds.parts.pod_labels import index_by
@@ -370,5 +370,11 @@ KIND: Final = WorkloadKind(
         topology="`spec.networkTopology`, and of each partition policy",
         restarts="its controller in the member: Volcano's, or the agent (policies, `maxRetry`)",
         versions="batch.volcano.sh/v1alpha1",
+    ),
+    fields=FieldNames(
+        queue="spec.queue",
+        priority_class="spec.priorityClassName",
+        minimum="spec.minAvailable",
+        topology="spec.networkTopology.highestTierAllowed",
     ),
 )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from global_sched.shared.model.ids import ClusterName, DomainId, QueueName, WorkloadKey
+from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Admission, Outcome
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import DomainVerdict
@@ -71,7 +72,7 @@ class ClusterDomains:
 class Victim:
     """Who would have to leave, or `leaves`: `pods` of a workload, all of them when `whole`.
 
-    `workload` is named only to its own tenant; others learn the queue and the priority.
+    `workload` is named only to its own namespace; others learn the queue and the priority.
     """
 
     cluster: ClusterName
@@ -114,6 +115,8 @@ class Change(StrEnum):
     """Its pods may lie further apart."""
     MINIMUM = "Minimum"
     """Fewer pods are enough for it to start."""
+    REQUESTS = "Requests"
+    """Its pods ask for no more than the largest node has."""
     GROUP = "Group"
     """The other bindings of its group are there."""
 
@@ -122,7 +125,8 @@ class Change(StrEnum):
 class Remedy:
     """One change, tried with the cycle's own checks: with it alone the workload runs.
 
-    Where it is needed and not `enough`, `text` says what then still stands against it.
+    Where it is needed and not `enough`, `text` says what then still stands against it. A change of
+    the job itself names the `field` of its object, and the new `value` (empty: removed).
     """
 
     change: Change
@@ -130,6 +134,26 @@ class Remedy:
     enough: bool = True
     cluster: ClusterName | None = None
     domain: DomainId | None = None
+    field: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occupancy:
+    """A gang that holds room that a workload waits for, with what of that it holds.
+
+    `until` None: it has no run-time limit. `workload` is named only to its own namespace.
+    """
+
+    cluster: ClusterName
+    domain: DomainId | None
+    queue: QueueName
+    priority: int
+    pods: int
+    amount: Resources
+    since: Instant | None
+    until: Instant | None
+    workload: WorkloadKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,11 +162,11 @@ class Explanation:
 
     `outcome` holds every cluster's own verdict, and the score where it fits; `domains` those of
     the clusters that had no room. `admission` is what this cycle would write. `position` of
-    `length` is its place in its queue's line, 0 when it does not stand in line. `queue` and
-    `tenant` are as they were when its turn came. `victims` would have to leave for it now, or
-    are told to; `no_victims` says why nobody does, also where victims were found and stay; empty
-    when it needs none. `kept` says what room is kept from it, and for whom. `remedies` would let
-    it run.
+    `length` is its place in its queue's order, 0 when it does not wait: what runs has none.
+    `queue` and `tenant` are as they were when its turn came. `victims` would have to leave for it
+    now, or are being evicted; `no_victims` says why there are none, also where victims were found
+    and stay; empty when it needs none. `kept` says what room is kept from it, and for whom.
+    `remedies` would let it run.
     """
 
     outcome: Outcome
@@ -155,4 +179,6 @@ class Explanation:
     victims: tuple[Victim, ...] = ()
     no_victims: str = ""
     kept: tuple[str, ...] = ()
+    occupants: tuple[Occupancy, ...] = ()
+    """Gangs that hold the room that it waits for, those that end first before the others."""
     remedies: tuple[Remedy, ...] = ()

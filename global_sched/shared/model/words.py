@@ -17,12 +17,18 @@ _COMPARED = 64
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean research?`: the known name that is nearest; empty where none is near."""
+    found = nearest_name(name, known)
+    return f"; did you mean {found}?" if found else ""
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """The known name that is nearest to one that is not among them; empty where none is near."""
     near = [one for one in known if _may_be(name, one)]
     if name in near:
         return ""
     found = [one for one in near if one.rpartition("/")[2] == name][:1]
     found = found or get_close_matches(name, sorted(near)[:_COMPARED], n=1, cutoff=0.7)
-    return f"; did you mean {found[0]}?" if found else ""
+    return found[0] if found else ""
 
 
 def _may_be(name: str, known: str) -> bool:

@@ -4,7 +4,7 @@ No field has a default: a kind that does not answer a question cannot be importe
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -16,7 +16,9 @@ from global_sched.shared.api.names import (
     OBJECT_QUEUE_NAME,
     OWN_PREEMPTABLE,
     PREEMPTABLE,
+    QUEUE_NAME,
     RUN_TIME_LIMIT,
+    TOPOLOGY_TIER,
 )
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.kinds.parts.interpretation import Interpretation
@@ -32,6 +34,7 @@ from global_sched.shared.kinds.parts.reading import (
     refused,
 )
 from global_sched.shared.model.ids import PodSetName
+from global_sched.shared.model.printable import is_dns_name
 
 _EVERYWHERE: Final = (
     LAST_CHECKPOINT,
@@ -76,6 +79,21 @@ class Runtimes:
     """The runtime that an object refers to; None where it names none that there can be."""
     read: Callable[[Any, Any], Reading]
     """The reading of an object with its runtime, as `WorkloadKind.read` without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldNames:
+    """Where an object of the kind says what advice speaks of; empty where it cannot say it."""
+
+    queue: str
+    priority_class: str
+    minimum: str
+    topology: str
+    """The highest tier of a hard topology constraint."""
+
+
+QUEUE_LABEL: Final = f"label {QUEUE_NAME} of the pod template"
+TIER_ANNOTATION: Final = f"annotation {TOPOLOGY_TIER} of the pod template"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +144,8 @@ class WorkloadKind:
     karmada: Interpretation
     """How Karmada's interpreter, as released, sees it."""
     about: About
+    fields: FieldNames
+    """Where advice is followed."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -152,8 +172,25 @@ class WorkloadKind:
                 return checked(self.read(obj))
             return checked(self.runtimes.read(obj, runtime))
         except RefusedError as error:
-            return refused(*names, f"{where}: {error}")
+            found = refused(*names, f"{where}: {error}")
         except HeldError as error:
-            return held(*names, f"{where}: {error}")
+            found = held(*names, f"{where}: {error}")
         except MissingError as error:
-            return missing(*names, f"{where}: {error}")
+            found = missing(*names, f"{where}: {error}")
+        return replace(found, queue=named_queue(msgspec.to_builtins(obj)))
+
+
+def named_queue(part: Any) -> str:
+    """The queue that an object names which cannot be read as a whole; empty for none.
+
+    A wire type has no other field `queue` than the one that counts.
+    """
+    if isinstance(part, list):
+        return next(filter(None, map(named_queue, part)), "")
+    if not isinstance(part, dict):
+        return ""
+    for name in (QUEUE_NAME, OBJECT_QUEUE_NAME, "queue"):
+        found = part.get(name)
+        if isinstance(found, str) and is_dns_name(found):
+            return found
+    return next(filter(None, map(named_queue, part.values())), "")

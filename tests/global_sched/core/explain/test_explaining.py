@@ -143,7 +143,7 @@ def test_growing():
     assert found.outcome.verdict.reason.value == "GrowthPending"
     assert found.admission is not None
     assert found.admission.decision.pending == Amounts.of({"main": 2})
-    assert (found.position, found.length) == (1, 1)
+    assert (found.position, found.length) == (0, 1)
 
 
 def test_nothing_to_decide():

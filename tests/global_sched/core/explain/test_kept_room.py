@@ -44,22 +44,23 @@ STARTS = "that starts at 2026-01-01T01:00:00Z at the latest, and "
     [
         pytest.param(
             world(own="5m"),
-            "nobody may run there before that, since not all that runs there has a run-time limit",
+            "no other job may be placed there before it, since not all that runs there has a "
+            "run-time limit",
             id="when the gang starts is not known",
         ),
         pytest.param(
             world(limit="1h"),
-            f"{STARTS}this one has no run-time limit",
+            f"{STARTS}this job has no run-time limit",
             id="the job has no limit",
         ),
         pytest.param(
             world(limit="1h", own="2h"),
-            f"{STARTS}this one may run until 2026-01-01T02:00:20Z",
+            f"{STARTS}this job may run until 2026-01-01T02:00:20Z",
             id="the job may run longer than that",
         ),
         pytest.param(
             world(limit="1h", own="5m", asks=3),
-            f"{STARTS}there is no room for this one before that either",
+            f"{STARTS}there is no room for this job before that either",
             id="the job is too large for what is free",
         ),
     ],
@@ -85,5 +86,5 @@ def test_room_for_which_others_had_to_leave():
     town.add(workload("j", cpu=1, queue="a"))
 
     assert explain_workload(town.snapshot(), POLICY, town.now, "jobs/j").kept == (
-        "room in m r0 for a gang of queue a (1 pod), for which others had to leave",
+        "room in m r0 for a gang of queue a (1 pod), for which victims were evicted",
     )

@@ -27,13 +27,21 @@ world:
         pytest.param(
             "mid",
             "[low, high]",
-            [("its PriorityClass is high, and 1 gang of queue a (1 pod) leaves m", True)],
+            [
+                (
+                    (
+                        "its PriorityClass is high (spec.priorityClassName, now top), and 1 gang "
+                        "of queue a (1 pod) leaves m"
+                    ),
+                    True,
+                )
+            ],
             id="the second one lets others leave",
         ),
         pytest.param(
             "high",
             "[low, high]",
-            [(f"its PriorityClass is high or low; {FULL}", False)],
+            [(f"its PriorityClass is high (spec.priorityClassName, now top); {FULL}", False)],
             id="none of them does",
         ),
         pytest.param("mid", "[gone]", [], id="the one that it may use does not exist"),
@@ -48,7 +56,10 @@ def test_classes_that_all_help():
     """Where there is room each of them does."""
     text = classes("mid", "[low, high]").replace("cpu: 1}}]}]", "cpu: 2}}]}]", 1)
 
-    assert remedies(text, "j") == [("its PriorityClass is high or low", True)]
+    assert remedies(text, "j") == [
+        (f"its PriorityClass is {name} (spec.priorityClassName, now top)", True)
+        for name in ("high", "low")
+    ]
 
 
 def test_a_class_that_does_not_exist():
@@ -85,7 +96,7 @@ world:
 """
 
     assert remedies(text, "j") == [
-        ("it names queue e5", True),
-        ("it names queue e1; then still: queue e1 is not open", False),
-        ("it names queue e2; then still: queue e2 is not open", False),
+        ("it names queue e5 (spec.queue, now org)", True),
+        ("it names queue e1 (spec.queue, now org); then still: queue e1 is not open", False),
+        ("it names queue e2 (spec.queue, now org); then still: queue e2 is not open", False),
     ]

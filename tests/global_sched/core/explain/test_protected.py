@@ -145,5 +145,5 @@ def test_what_is_kept_for_a_patient_gang():
     text = behind_patience("tasks: [{requests: {cpu: 1}}]")
 
     assert explained(text, "j").no_victims == (
-        "nobody leaves for what is kept for a gang that waited longer than its patience"
+        "no victims: the room is kept for a gang that waited longer than its patience"
     )

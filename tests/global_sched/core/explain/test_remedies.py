@@ -47,7 +47,10 @@ def test_the_first_in_line():
     found = remedies(world, "j")
 
     assert (Change.TURN, "it is the first in line: there is room now") in found
-    assert (Change.MINIMUM, "1 pod is enough to start (now 2): b holds it in rack-0") in found
+    assert (
+        Change.MINIMUM,
+        "1 pod is enough to start (spec.minAvailable, now 2): b holds it in rack-0",
+    ) in found
     alone = replace(
         world,
         pending=tuple(
@@ -121,7 +124,10 @@ def test_guarantees_of_others():
     ("pods", "tier", "want"),
     [
         pytest.param(
-            5, 1, "highestTierAllowed is 2 (now 1): a holds it in spine", id="the next tier"
+            5,
+            1,
+            "spec.networkTopology.highestTierAllowed is 2 (now 1): a holds it in spine",
+            id="the next tier",
         ),
         pytest.param(10, 1, None, id="no tier holds it"),
     ],
@@ -139,9 +145,10 @@ def test_a_smaller_minimum():
     """The largest that fits, under the same constraint."""
     world = snapshot([A, B], pending=[workload("j", pods=9, gpus=1, tier=1)])
 
-    assert (Change.MINIMUM, "4 pods are enough to start (now 9): b holds it in rack-0") in remedies(
-        world, "j"
-    )
+    assert (
+        Change.MINIMUM,
+        "4 pods are enough to start (spec.minAvailable, now 9): b holds it in rack-0",
+    ) in remedies(world, "j")
 
 
 def test_a_cluster_that_is_left_out():

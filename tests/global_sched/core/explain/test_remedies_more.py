@@ -99,7 +99,7 @@ def test_growth_beyond_its_rack():
 
     texts = [text for change, text, _ in told(world, "job", now) if change == Change.TIER]
 
-    assert texts == ["highestTierAllowed is 2 (now 1): m holds it in spine"]
+    assert texts == ["spec.networkTopology.highestTierAllowed is 2 (now 1): m holds it in spine"]
 
 
 def test_nothing_for_one_that_has_all():

@@ -74,7 +74,11 @@ def test_its_own_room_is_not_kept_from_it():
 
     assert told(found.snapshot(), "big", PATIENT, found.now) == [
         (Change.ENDING, "1 gang of queue q (2 pods: jobs/low) ends in m", True),
-        (Change.MINIMUM, "2 pods are enough to start (now 4): m holds it in r0", True),
+        (
+            Change.MINIMUM,
+            "2 pods are enough to start (spec.minAvailable, now 4): m holds it in r0",
+            True,
+        ),
     ]
 
 
@@ -116,8 +120,8 @@ def test_its_own_ending_is_no_help():
             [queue("org"), *(replace(queue(n), parent=QueueName("org")) for n in ("x", "y"))],
             {},
             [
-                (Change.QUEUE, "it names queue x", True),
-                (Change.QUEUE, "it names queue y", True),
+                (Change.QUEUE, "it names queue x (spec.queue, now org)", True),
+                (Change.QUEUE, "it names queue y (spec.queue, now org)", True),
             ],
             id="its queue has others below it",
         ),
@@ -126,8 +130,12 @@ def test_its_own_ending_is_no_help():
             [queue("q"), queue("shut", is_open=False), queue("mine")],
             {"queues": (QueueName("mine"), QueueName("shut"))},
             [
-                (Change.QUEUE, "it names queue mine", True),
-                (Change.QUEUE, "it names queue shut; then still: queue shut is not open", False),
+                (Change.QUEUE, "it names queue mine (spec.queue, now q)", True),
+                (
+                    Change.QUEUE,
+                    "it names queue shut (spec.queue, now q); then still: queue shut is not open",
+                    False,
+                ),
             ],
             id="its tenant may use other queues only",
         ),
@@ -151,7 +159,14 @@ def test_its_own_ending_is_no_help():
             workload("j", gpus=1, queue="q", priority_class="high"),
             [queue("q")],
             {"priority_classes": ("low", "none")},
-            [(Change.TENANT, "its PriorityClass is low or none", True)],
+            [
+                (
+                    Change.TENANT,
+                    f"its PriorityClass is {name} (spec.priorityClassName, now high)",
+                    True,
+                )
+                for name in ("low", "none")
+            ],
             id="its tenant may not use the PriorityClass",
         ),
         pytest.param(
@@ -164,7 +179,11 @@ def test_its_own_ending_is_no_help():
             {},
             [
                 (Change.QUOTA, "queue q may hold 1 nvidia.com/gpu more in c (1 left of 1)", True),
-                (Change.MINIMUM, "1 pod is enough to start (now 2): c holds it in rack-0", True),
+                (
+                    Change.MINIMUM,
+                    "1 pod is enough to start (spec.minAvailable, now 2): c holds it in rack-0",
+                    True,
+                ),
             ],
             id="its queue has a limit in the cluster",
         ),

@@ -15,9 +15,9 @@ from tests.builders import NOW, POLICY, cluster, gang, pod_set, queue, snapshot,
 from tests.towns import Member, Town
 
 QUIET = replace(POLICY, patience_seconds=0)
-SHARED = "nobody leaves for what several clusters share: it only takes room that is free"
-PARTITIONS = "nobody leaves for more groups of pods of one that runs: they only take free room"
-NOT_ROOM = "what it waits for is not room that others have"
+SHARED = "no victims: what several clusters share only takes room that is free"
+PARTITIONS = "no victims: more groups of pods of a gang that runs only take free room"
+NOT_ROOM = "no victims: what it waits for is not room that other jobs hold"
 
 
 def town(*jobs, members=None, **queues):
@@ -86,7 +86,7 @@ def test_one_that_had_to_leave_itself():
 
     assert victims == [(2, True, "jobs/lowest", False)]
     assert why == (
-        "they stay: it had to leave itself, and makes nobody leave until 2026-01-31T12:10:20Z"
+        "they stay: it was evicted itself, and claims nothing until 2026-01-31T12:10:20Z"
     )
     remedies = explain_workload(found.snapshot(), QUIET, found.now, "jobs/low").remedies
     assert [one.text for one in remedies] == ["1 gang of queue q (2 pods: jobs/lowest) ends in n"]
@@ -131,7 +131,7 @@ def test_nobody_leaves_for_what_several_clusters_share(runs):
         pytest.param(
             workload("j", cpu=1, pods=2, queue="q", priority=9, group="g", group_size=1),
             {},
-            "nobody leaves for a group of bindings: it only takes room that is free",
+            "no victims: a group of bindings only takes room that is free",
             id="a group of bindings",
         ),
         pytest.param(
@@ -143,7 +143,7 @@ def test_nobody_leaves_for_what_several_clusters_share(runs):
         pytest.param(
             workload("j", cpu=1, pods=9, queue="small", priority=9),
             {"small": {"capability": (("cpu", 3000),)}},
-            "it would not be admitted, whoever left",
+            "no victims: it would not be admitted either if all other jobs left",
             id="more than its queue may ever hold",
         ),
         pytest.param(
@@ -172,7 +172,7 @@ def test_a_tenants_own_limit():
         replace(found.snapshot(), tenants=(limited,)), QUIET, found.now, "jobs/j"
     )
 
-    assert told.no_victims == "tenant team's own limit ends when its own jobs end; nobody leaves"
+    assert told.no_victims == "no victims: only its own jobs can free the limit of tenant team"
     assert [(one.text, one.enough) for one in told.remedies] == [
         ("tenant team may hold 1 cpu more (0 left of 3)", True),
         ("1 gang of queue q (3 pods: jobs/low) ends in m", True),
@@ -220,8 +220,8 @@ def groups(count):
         pytest.param(
             workload("j", cpu=1, pods=2, queue="q", priority=9),
             gang(pod_set(pods=4, minimum=2, cpu=1)),
-            "it has its minimum, and for more pods others leave only as far as its queue lacks "
-            "some of what it deserves",
+            "no victims: it has its minimum, and for more pods its queue would have to be below "
+            "its deserved share",
             id="more than the minimum of a gang",
         ),
         pytest.param(

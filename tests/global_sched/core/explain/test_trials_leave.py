@@ -81,7 +81,9 @@ priorityClasses: {low: -1, high: 10, top: 20}
   tenants: [{name: t, namespaces: [default], priorityClasses: [low, high]}]""",
     )
 
-    assert remedies(text, "j") == [("its PriorityClass is high", True)]
+    assert remedies(text, "j") == [
+        ("its PriorityClass is high (spec.priorityClassName, now top)", True)
+    ]
 
 
 def test_a_limit_beside_what_is_set_aside():

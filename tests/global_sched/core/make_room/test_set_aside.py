@@ -152,7 +152,7 @@ def test_what_both_are_told_would_help():
     assert helps("big") == [
         (Change.QUOTA, "queue q may hold 1 cpu more (1 left of 3)"),
         (Change.ENDING, "1 gang of queue q (2 pods: jobs/a) ends in m"),
-        (Change.MINIMUM, "1 pod is enough to start (now 2): m holds it in r0"),
+        (Change.MINIMUM, "1 pod is enough to start (spec.minAvailable, now 2): m holds it in r0"),
     ]
     assert helps("small") == [
         (Change.TURN, "it is the first in line: there is room now"),

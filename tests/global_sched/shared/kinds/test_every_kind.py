@@ -12,7 +12,7 @@ from global_sched.shared.api.pod_kinds import KNOWN
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.api.resource import VOLCANO_JOBS
 from global_sched.shared.api.schema import crd
-from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds import KINDS, field_names
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.verdict import Code
 from tests.kinds import RUNTIMES, SAMPLES
@@ -209,3 +209,14 @@ def test_it_is_told_in_words(kind):
     told = {name: getattr(kind.about, name) for name in kind.about.__dataclass_fields__}
 
     assert [name for name, text in told.items() if not text] == []
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_advice_names_its_fields(kind):
+    """Every kind says where its queue and class stand; of a minimum only if it can be lowered."""
+    fields = kind.fields
+
+    assert fields.queue
+    assert fields.priority_class
+    assert fields.topology
+    assert fields == field_names(*kind.key)

@@ -1,6 +1,6 @@
 """Worlds that differ in one thing, and what is looked up for them."""
 
-from global_sched.core.explain.variants import leaves_of
+from global_sched.core.explain.worlds import leaves_of
 from global_sched.core.quota.tree import Tree
 from global_sched.shared.model.queue import Queue
 
