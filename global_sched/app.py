@@ -8,8 +8,8 @@ from functools import partial
 
 from global_sched.cache import State
 from global_sched.controllers.bootstrap import ensure_namespace, keep_default_queue, prepare
+from global_sched.controllers.eviction_tasks import EvictionTasks
 from global_sched.controllers.gauges import refresh_gauges
-from global_sched.controllers.leaving import Leavings
 from global_sched.controllers.notices import NoticeTeller
 from global_sched.controllers.preflight import SERVER as SERVER_WORDS
 from global_sched.controllers.preflight import check_server, served_now
@@ -74,7 +74,7 @@ class GlobalSched:
         self.directives = DirectiveWriter(
             client, self.state, clock=clock, term=self.term, metrics=self.metrics
         )
-        self.leavings = Leavings(
+        self.eviction_tasks = EvictionTasks(
             client,
             self.state,
             clock=clock,
@@ -89,7 +89,7 @@ class GlobalSched:
             wake=self.wake,
             directives=self.directives,
             served=served,
-            leavings=self.leavings,
+            eviction_tasks=self.eviction_tasks,
         )
         self.election = LeaderElection(
             client,
@@ -231,7 +231,7 @@ class GlobalSched:
                 group.create_task(dispatcher.run()),
                 group.create_task(self.directives.run()),
                 group.create_task(statuses.run()),
-                group.create_task(self.leavings.run()),
+                group.create_task(self.eviction_tasks.run()),
                 group.create_task(
                     keep_default_queue(self.client, self.state, clock=self.clock, term=self.term)
                 ),

@@ -4,7 +4,7 @@ import click
 
 from global_sched.cli.view import find_job, look, with_client
 from global_sched.cli.where import Where
-from global_sched.controllers.leaving import decision_of
+from global_sched.controllers.eviction_tasks import decision_of
 from global_sched.dispatch.patches import left_patch
 from global_sched.shared.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from global_sched.shared.clock import Clock

@@ -13,7 +13,7 @@ from global_sched.cli.view import View
 from global_sched.dispatch.policy_map import POLICY_KEY
 from global_sched.scenario import ScenarioError
 from global_sched.scenario.bindings import merged
-from global_sched.scenario.play import Play
+from global_sched.scenario.simulator import Simulator
 from global_sched.settings import SettingsError, read_policy
 from global_sched.shared.api import yaml_text
 from global_sched.shared.api.names import POLICY_CONFIG_MAP
@@ -138,7 +138,7 @@ def tried(view: View, policies: Iterable[Obj], manifests: Sequence[Obj]) -> dict
 
     Raises:  ScenarioError naming the object and the field that cannot be read.
     """
-    play = Play(view.policy, state=view.state, now=view.now)
+    play = Simulator(view.policy, state=view.state, now=view.now)
     for policy in policies:
         play.apply(policy)
     changed: dict[str, WorkloadKey] = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from global_sched.cache import State
-from global_sched.controllers.leaving import Leavings
+from global_sched.controllers.eviction_tasks import EvictionTasks
 from global_sched.controllers.scheduling_timer import Wake
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.core import PriorityClass
@@ -71,12 +71,12 @@ class Watches:
         wake: Wake,
         directives: Handler[Directive],
         served: frozenset[Resource],
-        leavings: Leavings | None = None,
+        eviction_tasks: EvictionTasks | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
         self._wake = wake
-        handlers = Handlers(state, clock, wake, leavings)
+        handlers = Handlers(state, clock, wake, eviction_tasks)
         self.bindings = [
             self._informer(kinds.RESOURCE_BINDINGS, ResourceBinding, handlers.bindings()),
             self._informer(kinds.CLUSTER_RESOURCE_BINDINGS, ResourceBinding, handlers.bindings()),
@@ -141,26 +141,26 @@ class Handlers:
     """Handlers of every kind, for one state."""
 
     def __init__(
-        self, state: State, clock: Clock, wake: Wake, leavings: Leavings | None = None
+        self, state: State, clock: Clock, wake: Wake, eviction_tasks: EvictionTasks | None = None
     ) -> None:
         self._state = state
         self._clock = clock
         self._wake = wake
-        self._leavings = leavings
+        self._eviction_tasks = eviction_tasks
 
     def bindings(self) -> StateHandler:
         """ResourceBindings and ClusterResourceBindings."""
-        state, clock, leavings = self._state, self._clock, self._leavings
+        state, clock, eviction_tasks = self._state, self._clock, self._eviction_tasks
 
         def upsert(wire: ResourceBinding) -> None:
             state.upsert_binding(wire, clock.now())
-            if leavings is not None:
-                leavings.seen(wire)
+            if eviction_tasks is not None:
+                eviction_tasks.seen(wire)
 
         def delete(key: ObjectKey, uid: str) -> None:
             state.delete_binding(key.namespace, key.name, uid)
-            if leavings is not None:
-                leavings.gone(key)
+            if eviction_tasks is not None:
+                eviction_tasks.gone(key)
 
         return StateHandler(
             self._wake,

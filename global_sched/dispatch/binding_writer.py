@@ -17,7 +17,7 @@ from global_sched.dispatch.patches import (
 from global_sched.dispatch.reasons import ReasonWrite
 from global_sched.dispatch.results import Result
 from global_sched.dispatch.source import Source
-from global_sched.dispatch.unheld import not_held_back
+from global_sched.dispatch.unadmitted_pods import not_held_back
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.names import DECISION
 from global_sched.shared.api.reasons import Reason
@@ -36,7 +36,7 @@ from global_sched.shared.model.plan import Admission, Claiming, Confirmation, Wi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class StatusUpdate:
     """What the status still has to say of a placement that is written."""
 
     workload: WorkloadKey
@@ -48,7 +48,7 @@ class Saying:
     """Why the decision that this one replaces was not believed."""
 
 
-Work = Admission | Withdrawal | Claiming | Confirmation | Saying | ReasonWrite
+Work = Admission | Withdrawal | Claiming | Confirmation | StatusUpdate | ReasonWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Written:
     """How a write ended, and what has to follow it."""
 
     result: Result
-    then: Saying | None = None
+    then: StatusUpdate | None = None
 
 
 STATUS_TRIES: Final = 4
@@ -87,7 +87,7 @@ class BindingWriter:
                 return Written(Result.OK)
             case Confirmation():
                 return Written(await self._confirm(work))
-            case Saying():
+            case StatusUpdate():
                 return Written(
                     await self._succeed(
                         work.workload,
@@ -138,7 +138,7 @@ class BindingWriter:
                 )
             )
             raise
-        saying = Saying(
+        saying = StatusUpdate(
             workload=admission.workload,
             binding=written,
             decision=admission.decision.id,

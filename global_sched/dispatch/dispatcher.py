@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from global_sched.dispatch.binding_writer import BindingWriter, Saying, Work
-from global_sched.dispatch.penalties import PENALTY, Penalties
+from global_sched.dispatch.binding_writer import BindingWriter, StatusUpdate, Work
 from global_sched.dispatch.reasons import ReasonBook, ReasonWrite, needs_reason
 from global_sched.dispatch.results import Result, result_of
 from global_sched.dispatch.source import Source, Term
+from global_sched.dispatch.write_backoff import PENALTY, WriteBackoff
 from global_sched.dispatch.write_queue import PLACEMENT, REASON, STATUS, WriteQueue
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.errors import ApiError, NotFound
@@ -92,7 +92,7 @@ class Dispatcher:
         self._busy: set[WorkloadKey] = set()
         self._planned: dict[WorkloadKey, _Planned] = {}
         """Of the actions that are queued or under way."""
-        self._penalties = Penalties()
+        self._write_backoff = WriteBackoff()
         self._missed: set[WorkloadKey] = set()
         self._followers: dict[WorkloadKey, list[Action]] = {}
         self._stopping = False
@@ -105,7 +105,7 @@ class Dispatcher:
         if self._stopping:
             return
         now = self._clock.monotonic()
-        held = self._penalties.held(now)
+        held = self._write_backoff.held(now)
         actions: tuple[Action, ...] = (*plan.claims, *plan.admissions, *plan.withdrawals)
         fresh = {one.workload for one in plan.claims}
         outcomes = {one.workload: one for one in plan.outcomes} if actions else {}
@@ -159,7 +159,7 @@ class Dispatcher:
     def _may_write(self, key: WorkloadKey, uid: str, version: str) -> bool:
         """False when a write is under way, was refused lately, or the binding moved on."""
         workload = self._source.workload(key)
-        if self._penalties.out(key, self._clock.monotonic()):
+        if self._write_backoff.is_blocked(key, self._clock.monotonic()):
             return False
         return (
             key not in self._busy
@@ -195,7 +195,7 @@ class Dispatcher:
 
     def next_due(self) -> float | None:
         """When a cycle is wanted for what was put off (monotonic), None when nothing was."""
-        dues = self._penalties.dues(self._clock.monotonic())
+        dues = self._write_backoff.dues(self._clock.monotonic())
         if self._reasons.due is not None:
             dues.append(self._reasons.due)
         return min(dues, default=None)
@@ -226,7 +226,7 @@ class Dispatcher:
         A placement that is written is begun: its status is still said.
         """
         self._stopping = True
-        for work in self._writes.drop(unless=lambda one: isinstance(one, Saying)):
+        for work in self._writes.drop(unless=lambda one: isinstance(one, StatusUpdate)):
             if isinstance(work, Claiming):
                 self._let_follow(work, None)
             self._ended(work)
@@ -266,7 +266,7 @@ class Dispatcher:
             if isinstance(work, Action):
                 self._metrics.inc(DECISIONS, kind=_kind(work), outcome="fenced")
             return
-        then: Saying | None = None
+        then: StatusUpdate | None = None
         try:
             written = await self._writer.write(work)
             result, then = written.result, written.then
@@ -290,7 +290,7 @@ class Dispatcher:
 
     def _conclude(self, work: Work, result: Result) -> None:
         if result is Result.OK:
-            self._penalties.forgive(work.workload, _part(work))
+            self._write_backoff.clear(work.workload, _part(work))
             if isinstance(work, Withdrawal):
                 self._wake()  # what it has left, and where it goes now, no event will ask
             if isinstance(work, ReasonWrite):
@@ -316,9 +316,9 @@ class Dispatcher:
         result = result_of(error)
         log.warning("write_failed", workload=work.workload, result=result.value, error=str(error))
         if error.retry_after is not None:
-            self._penalties.hold(self._clock.monotonic() + error.retry_after)
+            self._write_backoff.hold(self._clock.monotonic() + error.retry_after)
         elif result is Result.INVALID:
-            self._penalties.refused(work.workload, self._clock.monotonic())
+            self._write_backoff.refused(work.workload, self._clock.monotonic())
         return result
 
     def _release(self, work: Work) -> None:
@@ -367,7 +367,9 @@ class Dispatcher:
                 self._source.forget(key)
                 if self._was_written(work):
                     self._say_written(work)
-        await self._clock.sleep(self._penalties.pause(key, _part(work), self._clock.monotonic()))
+        await self._clock.sleep(
+            self._write_backoff.pause(key, _part(work), self._clock.monotonic())
+        )
         if result is Result.CONFLICT and isinstance(work, Action | Confirmation):
             known = self._source.workload(key)
             if known is not None and known.resource_version == work.resource_version:

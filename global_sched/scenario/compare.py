@@ -9,8 +9,8 @@ from itertools import chain
 from global_sched.cache import State
 from global_sched.core import queue_views, tenant_shares
 from global_sched.scenario.format import Want, WantAll
-from global_sched.scenario.lies import Lies
-from global_sched.scenario.play import Play
+from global_sched.scenario.pod_locations import PodLocations
+from global_sched.scenario.simulator import Simulator
 from global_sched.scenario.world import Amount, ScenarioError
 from global_sched.shared.model.explanation import Share
 from global_sched.shared.model.ids import TenantName, WorkloadKey
@@ -20,7 +20,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Workload
 
 
-def compare(play: Play, plan: Plan, expect: Mapping[str, Want]) -> Iterator[str]:
+def compare(play: Simulator, plan: Plan, expect: Mapping[str, Want]) -> Iterator[str]:
     """A sentence for every expectation about a job that does not hold."""
     outcomes: dict[WorkloadKey, Outcome] = {one.workload: one for one in plan.outcomes}
     for name, want in expect.items():
@@ -37,7 +37,7 @@ def compare(play: Play, plan: Plan, expect: Mapping[str, Want]) -> Iterator[str]
             yield f"{name}: evicted is {lost}, wanted {want.evicted}{why}"
 
 
-def compare_all(play: Play, want: WantAll) -> Iterator[str]:
+def compare_all(play: Simulator, want: WantAll) -> Iterator[str]:
     """A sentence for everything that does not hold for all workloads together."""
     evicted = sorted(play.name_of(key) for key in play.evicted)
     if want.evicted is not None and sorted(map(play.full_name, want.evicted)) != evicted:
@@ -58,7 +58,7 @@ def compare_all(play: Play, want: WantAll) -> Iterator[str]:
     yield from _tenants(play, want)
 
 
-def _queues(play: Play, want: WantAll) -> Iterator[str]:
+def _queues(play: Simulator, want: WantAll) -> Iterator[str]:
     """What does not hold for the entitlements of queues."""
     if not any((want.deserved, want.borrowed, want.excess, want.frozen is not None)):
         return
@@ -78,7 +78,7 @@ def _queues(play: Play, want: WantAll) -> Iterator[str]:
         yield f"frozen are {frozen}, wanted {sorted(want.frozen)}"
 
 
-def _tenants(play: Play, want: WantAll) -> Iterator[str]:
+def _tenants(play: Simulator, want: WantAll) -> Iterator[str]:
     """What does not hold for the shares of tenants."""
     shares = tenant_shares(play.snapshot()) if want.shares else {}
     for name, text in (want.shares or {}).items():
@@ -106,7 +106,7 @@ def _amounts(who: str, held: Resources, wanted: Amount) -> Iterator[str]:
             yield f"{who} {name}: {held.get(name)}, wanted {amount} ({quantity})"
 
 
-def _held(play: Play, holder: str) -> Resources:
+def _held(play: Simulator, holder: str) -> Resources:
     """What the admitted jobs of a queue, or of `tenant/NAME`, hold."""
     kind, slash, name = holder.partition("/")
     if slash and kind == "tenant":
@@ -178,7 +178,7 @@ def differences(
 
 
 def misplaced(
-    name: str, want: Want, lies: Lies, before: str | None = None, waited: int = 0
+    name: str, want: Want, lies: PodLocations, before: str | None = None, waited: int = 0
 ) -> Iterator[str]:
     """What of an expectation about single pods does not hold.
 
@@ -207,7 +207,7 @@ def misplaced(
         yield f"{name}: its pods lie in {lies.around()}, wanted {before} as before{why}"
 
 
-def _waiting(name: str, want: Want, lies: Lies) -> Iterator[str]:
+def _waiting(name: str, want: Want, lies: PodLocations) -> Iterator[str]:
     """Every waiting workload has a reason."""
     if want.waiting is None:
         return
@@ -218,7 +218,7 @@ def _waiting(name: str, want: Want, lies: Lies) -> Iterator[str]:
         yield f"{name}: {lies.waiting} pods wait, and nothing says why"
 
 
-def compare_group(name: str, want: Want, lies: Lies) -> Iterator[str]:
+def compare_group(name: str, want: Want, lies: PodLocations) -> Iterator[str]:
     """What of an expectation does not hold for a PodGroup; a wait has a reason."""
     yield from misplaced(name, want, lies)
     if lies.waiting and not lies.reason:

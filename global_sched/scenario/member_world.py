@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from global_sched.cache.readers.reports import MemberReport
-from global_sched.scenario.lies import Lies
 from global_sched.scenario.members import Read, hyper_nodes_of, nodes_of, used_by
+from global_sched.scenario.pod_locations import PodLocations
 from global_sched.scenario.world import AgentSpec, ClusterSpec, NodesSpec, ScenarioError
 from global_sched.shared.api.base import Quantity
 from global_sched.shared.api.core import Node
@@ -217,7 +217,7 @@ class MemberWorld:
 
     # --- what there is ------------------------------------------------------------------------
 
-    def lies(self, workload: Workload) -> Lies:
+    def lies(self, workload: Workload) -> PodLocations:
         """Where the pods of a workload lie."""
         tree, gang = self._tree(), workload.demand.gang
         numbers: dict[str, int] = {}
@@ -225,7 +225,7 @@ class MemberWorld:
         for pod in self._bound.get(workload.binding_id, ()):
             number = numbers[pod.pod_set] = numbers.get(pod.pod_set, -1) + 1
             nodes[f"{workload.name}-{pod.pod_set}-{number}"] = pod.node
-        return Lies(
+        return PodLocations(
             nodes=nodes,
             leaf_of={name: domain for name, domain in tree.leaf_of.items() if domain is not None},
             parents={one.name: one.parent for one in tree.domains if one.parent is not None},

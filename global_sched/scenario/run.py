@@ -14,7 +14,6 @@ from global_sched.scenario.compare import (
 )
 from global_sched.scenario.format import Scenario, Step
 from global_sched.scenario.jobs import jobs_of, policy_of, template_of
-from global_sched.scenario.lies import Lies
 from global_sched.scenario.member_world import MemberWorld
 from global_sched.scenario.members import Read
 from global_sched.scenario.objects import (
@@ -23,7 +22,8 @@ from global_sched.scenario.objects import (
     queue_object,
     tenant_object,
 )
-from global_sched.scenario.play import Play
+from global_sched.scenario.pod_locations import PodLocations
+from global_sched.scenario.simulator import Simulator
 from global_sched.scenario.steps import policy_from, submit, take
 from global_sched.scenario.world import ClusterSpec, GroupSpec, ScenarioError, World
 from global_sched.shared.api import yaml_text
@@ -36,7 +36,7 @@ from global_sched.shared.model.workload import Workload
 __all__ = [
     "Agents",
     "JobResult",
-    "Lies",
+    "PodLocations",
     "Report",
     "compare_live",
     "documents",
@@ -75,7 +75,7 @@ class Agents(Protocol):
 
     def bind(
         self, cluster: ClusterSpec, groups: Sequence[GroupSpec], read: Read
-    ) -> Mapping[str, Lies]:
+    ) -> Mapping[str, PodLocations]:
         """Where the waiting pods of each PodGroup (`namespace/name`) are bound now, and why not."""
 
 
@@ -111,7 +111,11 @@ def run(scenario: Scenario, read: Read, agents: Agents | None = None) -> Report:
 
 
 def _failures(
-    when: str, play: Play, plan: Plan, wants: Scenario | Step, groups: Mapping[str, Lies]
+    when: str,
+    play: Simulator,
+    plan: Plan,
+    wants: Scenario | Step,
+    groups: Mapping[str, PodLocations],
 ) -> list[str]:
     """What does not hold now."""
     of_groups = {name: lies for name in wants.expect if (lies := _group(groups, name))}
@@ -127,19 +131,19 @@ def _failures(
     return [f"{when}: {text}" for text in found]
 
 
-def _group(groups: Mapping[str, Lies], name: str) -> Lies | None:
+def _group(groups: Mapping[str, PodLocations], name: str) -> PodLocations | None:
     """A PodGroup by `namespace/name`, or by its name when that is the only one."""
     found = [lies for full, lies in groups.items() if name in (full, full.partition("/")[2])]
     return found[0] if len(found) == 1 else None
 
 
-def _bind_groups(world: World, read: Read, agents: Agents | None) -> dict[str, Lies]:
+def _bind_groups(world: World, read: Read, agents: Agents | None) -> dict[str, PodLocations]:
     """What the agents do with the members' own PodGroups."""
     if not world.groups:
         return {}
     if agents is None:
         raise ScenarioError("world.groups needs a member's agent: run the file with make scenarios")
-    found: dict[str, Lies] = {}
+    found: dict[str, PodLocations] = {}
     clusters = {cluster.name: cluster for cluster in world.clusters}
     only = next(iter(clusters)) if len(clusters) == 1 else ""
     named: dict[str, list[GroupSpec]] = {}
@@ -153,9 +157,9 @@ def _bind_groups(world: World, read: Read, agents: Agents | None) -> dict[str, L
     return found
 
 
-def start(world: World, read: Read) -> Play:
+def start(world: World, read: Read) -> Simulator:
     """The world before its first cycle. Raises ScenarioError."""
-    play = Play(policy_from(world.policy))
+    play = Simulator(policy_from(world.policy))
     for cluster in world.clusters:
         play.apply(cluster_object(cluster))
         play.members[cluster.name] = MemberWorld(cluster, read)
@@ -216,7 +220,7 @@ def _object(value: object, where: str) -> dict[str, object]:
     return value
 
 
-def _results(play: Play, plan: Plan) -> Iterator[JobResult]:
+def _results(play: Simulator, plan: Plan) -> Iterator[JobResult]:
     """All jobs by name."""
     outcomes = {outcome.workload: outcome for outcome in plan.outcomes}
     for name, key in sorted(play.keys.items()):

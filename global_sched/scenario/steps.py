@@ -13,7 +13,7 @@ from global_sched.scenario.objects import (
     queue_object,
     tenant_object,
 )
-from global_sched.scenario.play import Play
+from global_sched.scenario.simulator import Simulator
 from global_sched.scenario.world import JobSpec, ScenarioError
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
@@ -29,13 +29,13 @@ def policy_from(values: Mapping[str, object]) -> Policy:
         raise ScenarioError(f"world.policy.{place}: {first['msg']}") from error
 
 
-def submit(play: Play, job: JobSpec, *, begun: int = 0) -> None:
+def submit(play: Simulator, job: JobSpec, *, begun: int = 0) -> None:
     """A job and its policy are applied, `begun` seconds after the start at the earliest."""
     play.apply(template_of(job), created=max(begun, job.created), running=job.running)
     play.apply(policy_of(job))
 
 
-def take(play: Play, step: Step, policy: Mapping[str, object]) -> dict[str, object]:
+def take(play: Simulator, step: Step, policy: Mapping[str, object]) -> dict[str, object]:
     """Let one step happen, in the order of its fields; the Policy's changes so far."""
     play.now = Instant(play.now + step.wait_seconds * SECOND)
     for name in step.finish:
@@ -57,7 +57,7 @@ def take(play: Play, step: Step, policy: Mapping[str, object]) -> dict[str, obje
     return changes
 
 
-def _change_sharing(play: Play, step: Step) -> None:
+def _change_sharing(play: Simulator, step: Step) -> None:
     """Priority classes, queues and tenants."""
     for name, value in step.priority_classes.items():
         play.apply(priority_object(name, value))
@@ -76,7 +76,7 @@ def _change_sharing(play: Play, step: Step) -> None:
             play.set_queue_state(name, state)
 
 
-def _change_members(play: Play, step: Step) -> None:
+def _change_members(play: Simulator, step: Step) -> None:
     """Reports, nodes and clusters."""
     for name, age in step.report_age.items():
         agent = member_of(play, name).agent
@@ -107,7 +107,7 @@ def _change_members(play: Play, step: Step) -> None:
         play.end_tasks(name)
 
 
-def member_of(play: Play, name: str) -> MemberWorld:
+def member_of(play: Simulator, name: str) -> MemberWorld:
     """The member of that name. Raises ScenarioError."""
     if name not in play.members:
         raise ScenarioError(f"{name!r} is not a cluster of this scenario")

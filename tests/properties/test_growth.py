@@ -41,7 +41,7 @@ def test_growth(town, data):
         grown = edited(town.workloads[key], data.draw(st.integers(1, 2)))
         priority = data.draw(st.sampled_from((grown.priority, 30, 30)))
         town.workloads[key] = replace(grown, priority=priority)
-    kept_for, leavings, taken_by = {}, Counter(), {}
+    kept_for, eviction_tasks, taken_by = {}, Counter(), {}
     claimed = False
     for turn in range(20):
         if turn % 2:
@@ -64,12 +64,12 @@ def test_growth(town, data):
             if one.makes_room_for is not None:
                 assert taken_by.get(one.makes_room_for) != one.workload, "taken back"
                 taken_by[one.workload] = one.makes_room_for
-                leavings[one.workload] += 1
+                eviction_tasks[one.workload] += 1
         town.execute(plan, linger=True)
         kept_for = {key: asked for key, asked in kept_for.items() if not has(town, key, asked)}
         town.now = Instant(town.now + SECOND)
     event("others left for growth" if claimed else "nobody left")
     assert plan.empty()
-    assert max(leavings.values(), default=0) <= 2
+    assert max(eviction_tasks.values(), default=0) <= 2
     for key in kept_for:
-        assert leavings[key], f"{key} did not get what others left for"
+        assert eviction_tasks[key], f"{key} did not get what others left for"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from global_sched.scenario.lies import Lies
+from global_sched.scenario.pod_locations import PodLocations
 from global_sched.scenario.world import ClusterSpec, GroupPodSpec, GroupSpec, NodesSpec
 from tools.scenarios.__main__ import main
 from tools.scenarios.cases import read
@@ -297,7 +297,9 @@ class Liar:
 
     def bind(self, _cluster, groups, _read):
         """The same answer for everybody."""
-        return {f"{group.namespace}/{group.name}": Lies(nodes=self.nodes) for group in groups}
+        return {
+            f"{group.namespace}/{group.name}": PodLocations(nodes=self.nodes) for group in groups
+        }
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from global_sched.scenario.lies import Lies
 from global_sched.scenario.members import Read, hyper_nodes_of, nodes_of, used_by
+from global_sched.scenario.pod_locations import PodLocations
 from global_sched.scenario.world import (
     Amount,
     ClusterSpec,
@@ -40,7 +40,7 @@ class ShippedAgents:
 
     def bind(
         self, cluster: ClusterSpec, groups: Sequence[GroupSpec], read: Read
-    ) -> Mapping[str, Lies]:
+    ) -> Mapping[str, PodLocations]:
         """By `namespace/name`: where the waiting pods of each PodGroup were bound, and why not.
 
         Raises:  UnsettledError.
@@ -166,13 +166,13 @@ def _key(group: GroupSpec) -> str:
     return f"{group.namespace}/{group.name}"
 
 
-def _lies(cache: ClusterCache, group: GroupSpec, reasons: Mapping[str, str]) -> Lies:
+def _lies(cache: ClusterCache, group: GroupSpec, reasons: Mapping[str, str]) -> PodLocations:
     """What came out for the pods of a group that waited."""
     tree = cache.tree()
     records = {pod.name: pod for pod in cache.pods.values() if pod.namespace == group.namespace}
     waited = [records[pod.name] for pod in group.pods if not pod.node]
     late = [pod for pod in waited if not cache.node_of(pod)]
-    return Lies(
+    return PodLocations(
         nodes={pod.name: cache.node_of(pod) for pod in waited if cache.node_of(pod)},
         leaf_of={name: domain for name, domain in tree.leaf_of.items() if domain is not None},
         parents={one.name: one.parent for one in tree.domains if one.parent is not None},

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from global_sched.scenario.format import Scenario, Want
-from global_sched.scenario.lies import Lies
 from global_sched.scenario.members import Read, hyper_nodes_of, nodes_of, used_by
+from global_sched.scenario.pod_locations import PodLocations
 from global_sched.scenario.run import Agents
 from global_sched.scenario.world import (
     Amount,
@@ -121,7 +121,7 @@ class Watching:
 
     def bind(
         self, cluster: ClusterSpec, groups: Sequence[GroupSpec], read: Read
-    ) -> Mapping[str, Lies]:
+    ) -> Mapping[str, PodLocations]:
         """What the agents bound, once checked."""
         found = self._agents.bind(cluster, groups, read)
         ground = ground_of(cluster, read)

@@ -17,8 +17,8 @@ from global_sched.embedded.members import MemberOptions
 from global_sched.scenario.compare import differences, misplaced
 from global_sched.scenario.format import Scenario, Step, Want
 from global_sched.scenario.jobs import policy_of, template_of
-from global_sched.scenario.lies import Lies
 from global_sched.scenario.members import Read, hyper_nodes_of, nodes_of, used_by
+from global_sched.scenario.pod_locations import PodLocations
 from global_sched.scenario.run import waves
 from global_sched.scenario.world import ClusterSpec, ScenarioError, World
 from global_sched.shared.api import names
@@ -91,7 +91,7 @@ def _unproven(live: Whole) -> int:
     return sum(int(one.registry.get_sample_value(name) or 0) for name, one in names_of)
 
 
-def _said(lies: Mapping[str, Lies]) -> str:
+def _said(lies: Mapping[str, PodLocations]) -> str:
     """Where every workload is, in one line."""
     parts = []
     for name, found in sorted(lies.items()):
@@ -218,7 +218,7 @@ async def _differences(
     world: World,
     read: Read,
     expect: Mapping[str, Want],
-    before: Mapping[str, Lies],
+    before: Mapping[str, PodLocations],
     when: str,
 ) -> list[str]:
     view = await look(live.admin, live.clock)
@@ -233,7 +233,7 @@ async def _differences(
             failures.append(f"{name}: has no binding")
             continue
         failures += differences(name, want, job, outcomes.get(job.key))
-        was = before.get(full, Lies())
+        was = before.get(full, PodLocations())
         failures += misplaced(name, want, lies[full], was.around(), was.waiting)
         if want.same_domain and set(lies[full].uids) == set(before[full].uids):
             failures.append(f"{name}: no pod was made anew")
@@ -242,7 +242,7 @@ async def _differences(
 
 async def _everything(
     live: Whole, world: World, read: Read, view: View | None = None
-) -> dict[str, Lies]:
+) -> dict[str, PodLocations]:
     """Where the pods of every job lie, by `namespace/name`."""
     seen = await look(live.admin, live.clock) if view is None else view
     return {
@@ -251,13 +251,13 @@ async def _everything(
     }
 
 
-async def _lies(live: Whole, world: World, read: Read, view: View, job: Workload) -> Lies:
+async def _lies(live: Whole, world: World, read: Read, view: View, job: Workload) -> PodLocations:
     outcome = next((one for one in view.plan.outcomes if one.workload == job.key), None)
     pods = job.demand.gang.pods() if job.demand.gang is not None else 0
     reason = outcome.verdict.detail if outcome is not None else ""
     if not job.targets:
         told = await _told(live, job)
-        return Lies(waiting=pods, reason=reason if told else "")
+        return PodLocations(waiting=pods, reason=reason if told else "")
     cluster = next(one for one in world.clusters if one.name == job.targets[0].cluster)
     found = [
         one
@@ -269,7 +269,7 @@ async def _lies(live: Whole, world: World, read: Read, view: View, job: Workload
     ]
     tree = build_tree(*parsed_tree(cluster, read))
     progress = job.progress_in(job.targets[0].cluster)
-    return Lies(
+    return PodLocations(
         nodes={one["metadata"]["name"]: one["spec"]["nodeName"] for one in found},
         leaf_of={name: domain for name, domain in tree.leaf_of.items() if domain is not None},
         parents={one.name: one.parent for one in tree.domains if one.parent is not None},

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from global_sched.dispatch.binding_writer import Saying, Written
+from global_sched.dispatch.binding_writer import StatusUpdate, Written
 from global_sched.dispatch.dispatcher import Dispatcher
 from global_sched.dispatch.results import Result
 from global_sched.shared.api.karmada import ResourceBinding
@@ -31,13 +31,13 @@ class Writer:
 
     async def write(self, work):
         await asyncio.sleep(1)
-        if isinstance(work, Saying):
+        if isinstance(work, StatusUpdate):
             if self.status_error is not None:
                 raise self.status_error
             self.done.append(f"status {work.workload}")
             return Written(Result.OK)
         self.done.append(f"placement {work.workload}")
-        saying = Saying(
+        saying = StatusUpdate(
             workload=work.workload, binding=ResourceBinding(), decision=work.decision.id,
             affinity=None,
         )  # fmt: skip
@@ -180,7 +180,7 @@ async def test_a_wait_is_counted_once_it_is_over():
     class Contended(Writer):
         async def write(self, work):
             written = await super().write(work)
-            if isinstance(work, Saying):
+            if isinstance(work, StatusUpdate):
                 return written
             result = results.pop(0)
             return Written(result, written.then if result is Result.OK else None)

@@ -7,8 +7,8 @@ import pytest
 
 from global_sched.dispatch.binding_writer import Written
 from global_sched.dispatch.dispatcher import Dispatcher
-from global_sched.dispatch.penalties import FIRST_PAUSE, LONGEST_PAUSE, Penalties
 from global_sched.dispatch.results import Result
+from global_sched.dispatch.write_backoff import FIRST_PAUSE, LONGEST_PAUSE, WriteBackoff
 from global_sched.shared.api.base import Meta
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.clock import LoopClock
@@ -165,7 +165,7 @@ class Refusing(Server):
 
 def test_pauses_double_and_end():
     """Each failure in a row doubles the pause, a success ends it, and so does quiet."""
-    penalties, now, pauses = Penalties(), 0.0, []
+    penalties, now, pauses = WriteBackoff(), 0.0, []
     for _ in range(12):
         pauses.append(penalties.pause(KEY, "binding", now))
         now += pauses[-1]
@@ -173,6 +173,6 @@ def test_pauses_double_and_end():
     assert pauses[-1] == LONGEST_PAUSE
     assert penalties.pause(KEY, "binding_status", now) == FIRST_PAUSE
 
-    penalties.forgive(KEY, "binding")
+    penalties.clear(KEY, "binding")
     assert penalties.pause(KEY, "binding", now) == FIRST_PAUSE
     assert penalties.pause(KEY, "binding", now + 2 * LONGEST_PAUSE) == FIRST_PAUSE

@@ -40,7 +40,7 @@ from global_sched.shared.model.workload import Workload
 Obj = dict[str, Any]
 
 
-class Stage:
+class InMemoryControlPlane:
     """The objects of a world, a scenario's own or (`state`) those of a live one, and its cache."""
 
     def __init__(

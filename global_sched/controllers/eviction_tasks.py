@@ -64,7 +64,7 @@ Fact = tuple[str, ClusterName, Instant]
 from there."""
 
 
-class Leavings:
+class EvictionTasks:
     """Bindings that are leaving a cluster, until each of them has left."""
 
     def __init__(

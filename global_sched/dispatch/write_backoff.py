@@ -19,7 +19,7 @@ class _Penalty:
     seconds: float
 
 
-class Penalties:
+class WriteBackoff:
     """Times on a monotonic clock until which nothing is written."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Penalties:
         """The server asks for silence."""
         self._held_until = max(self._held_until, until)
 
-    def out(self, key: WorkloadKey, now: float) -> bool:
+    def is_blocked(self, key: WorkloadKey, now: float) -> bool:
         """Whether a binding was refused lately."""
         found = self._of.get(key)
         return found is not None and now < found.until
@@ -55,7 +55,7 @@ class Penalties:
         self._pauses[key, part] = _Penalty(now + seconds, seconds)
         return seconds
 
-    def forgive(self, key: WorkloadKey, part: str) -> None:
+    def clear(self, key: WorkloadKey, part: str) -> None:
         """A write went through."""
         self._of.pop(key, None)
         self._pauses.pop((key, part), None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lies:
+class PodLocations:
     """Where the pods of a job or PodGroup lie, in the tree of their cluster."""
 
     nodes: Mapping[str, str] = field(default_factory=dict)

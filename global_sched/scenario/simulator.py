@@ -14,8 +14,8 @@ from global_sched.dispatch.patches import (
     left_patch,
     withdrawal_patch,
 )
-from global_sched.scenario.lies import Lies
-from global_sched.scenario.stage import Stage
+from global_sched.scenario.in_memory_control_plane import InMemoryControlPlane
+from global_sched.scenario.pod_locations import PodLocations
 from global_sched.scenario.world import ScenarioError
 from global_sched.shared.kinds import kind_of
 from global_sched.shared.model.ids import ClusterName
@@ -27,7 +27,7 @@ _CYCLES: Final = 50
 """A world that has not settled after so many cycles never will."""
 
 
-class Play(Stage):
+class Simulator(InMemoryControlPlane):
     """A world at one instant that decides: a scenario's own, or a live one to try something on."""
 
     # --- what happens ---------------------------------------------------------------------
@@ -131,13 +131,15 @@ class Play(Stage):
         if killed < pods:
             raise ScenarioError(f"killPods: {name} has {killed} pods that run, not {pods}")
 
-    def lies(self, workload: Workload) -> Lies:
+    def lies(self, workload: Workload) -> PodLocations:
         """Where the pods of a job lie, in the first of its clusters, and how many wait."""
         for target in workload.targets:
             if target.cluster in self.members:
                 return self.members[target.cluster].lies(workload)
         gang = workload.demand.gang
-        return Lies(waiting=gang.pods() if gang is not None and not workload.finished else 0)
+        return PodLocations(
+            waiting=gang.pods() if gang is not None and not workload.finished else 0
+        )
 
     def begin_step(self) -> None:
         """What is lost counts from now on, and where every pod lies now is "before"."""
