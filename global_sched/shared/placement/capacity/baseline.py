@@ -1,6 +1,6 @@
 """A topology, grouped and indexed once: what all Spaces of it start from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -59,38 +59,38 @@ class NodeClassSet:
     tiers: tuple[tuple[int, str], ...]
     faults: str
     """What a refusal says of the tree."""
+    ambiguous: tuple[str, ...]
+    """Tier names that mean different tiers in different trees."""
     shapes: ShapesOnAxis
     """What pods ask of nodes on this axis."""
 
-
-_CLASS_SETS: "WeakValueDictionary[tuple[object, ...], NodeClassSet]" = WeakValueDictionary()
+    def key(self) -> Hashable:
+        """Equal for equal ones."""
+        return (
+            self.axis,
+            self.classes,
+            self.label_keys,
+            self.empty,
+            self.tiers,
+            self.faults,
+            self.ambiguous,
+        )
 
 
 def _class_set(
     topology: Topology, index: TreeIndex, classes: tuple[NodeClass, ...]
 ) -> NodeClassSet:
     tiers = tuple(dict.fromkeys((domain.tier, domain.tier_name) for domain in index.domains))
-    key = (
-        topology.axis,
-        classes,
-        topology.label_keys,
-        not topology.leaves,
-        tiers,
-        index.faults,
-        tuple(sorted(index.ambiguous)),
+    return NodeClassSet(
+        axis=topology.axis,
+        classes=classes,
+        label_keys=topology.label_keys,
+        empty=not topology.leaves,
+        tiers=tiers,
+        faults=index.faults,
+        ambiguous=tuple(sorted(index.ambiguous)),
+        shapes=ShapesOnAxis(topology.axis, classes),
     )
-    found = _CLASS_SETS.get(key)
-    if found is None:
-        found = _CLASS_SETS[key] = NodeClassSet(
-            axis=topology.axis,
-            classes=classes,
-            label_keys=topology.label_keys,
-            empty=not topology.leaves,
-            tiers=tiers,
-            faults=index.faults,
-            shapes=ShapesOnAxis(topology.axis, classes),
-        )
-    return found
 
 
 @dataclass(slots=True, kw_only=True)
@@ -269,14 +269,29 @@ def _add_row(baseline: Baseline, key: tuple[int, int, tuple[int, ...], int]) -> 
 
 @dataclass(slots=True)
 class BaselineCache:
-    """The baseline of each topology that lives: a snapshot shares unchanged topologies."""
+    """The baseline of each topology that lives: a snapshot shares unchanged topologies.
+
+    Equal class sets of different topologies are made one object, so that what is worked out for
+    one cluster serves all that are alike.
+    """
 
     build: Callable[[Topology, frozenset[str] | None], Baseline]
     _kept: WhileAlive[Baseline] = field(default_factory=WhileAlive)
+    _class_sets: "WeakValueDictionary[Hashable, NodeClassSet]" = field(
+        default_factory=WeakValueDictionary
+    )
 
     def of(self, topology: Topology, order_keys: frozenset[str] | None) -> Baseline:
         """The baseline of a topology, built at most once."""
-        return self._kept.of((topology,), lambda: self.build(topology, order_keys), order_keys)
+        return self._kept.of((topology,), lambda: self._make(topology, order_keys), order_keys)
+
+    def _make(self, topology: Topology, order_keys: frozenset[str] | None) -> Baseline:
+        baseline = self.build(topology, order_keys)
+        own = baseline.class_set
+        baseline.class_set = self._class_sets.setdefault(own.key(), own)
+        return baseline
 
 
 BASELINES = BaselineCache(build_baseline)
+"""Weak: an entry goes with its topology. A cycle gets nothing but a snapshot, so there is no other
+object that lives from one cycle to the next and could own it."""
