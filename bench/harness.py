@@ -1,4 +1,4 @@
-"""What a figure is, how it is measured, and how the report looks."""
+"""Figures: their type, how they are measured, and the report."""
 
 import gc
 import json

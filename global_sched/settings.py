@@ -1,4 +1,4 @@
-"""What an operator can set: from a file, environment variables `GSCHED_…`, and flags.
+"""Settings of global-sched: from a file, environment variables `GSCHED_…`, and flags.
 
 Flags win over the environment, the environment over the file. Units are in the field names
 (`_seconds`) or in the text. The section `policy` holds what decisions depend on; it is

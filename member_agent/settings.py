@@ -1,4 +1,4 @@
-"""What an operator can set: from a file, environment variables `MAGENT_…`, and flags.
+"""Settings of the agent: from a file, environment variables `MAGENT_…`, and flags.
 
 Flags win over the environment, the environment over the file. Units are in the field names
 (`_seconds`, `_bytes`) or in the text.

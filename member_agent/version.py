@@ -1,4 +1,4 @@
-"""Which version of the agent runs."""
+"""The agent's version."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,4 +1,4 @@
-"""Whether Volcano's scheduler runs in the member, and with its topology plugin."""
+"""Detection of Volcano's scheduler in the member, and of its topology plugin."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

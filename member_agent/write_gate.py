@@ -1,4 +1,4 @@
-"""What can wait gives way to what pods wait for: making them, plans and binds.
+"""The gate for background writes: they give way to plans, binds and new pods.
 
 Notes for a restart and Events cost the API server as much as binds do. While a burst of gangs comes
 they are held back, and written when it is over; never much later than they would have been.

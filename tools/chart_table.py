@@ -1,4 +1,4 @@
-"""Which manifest becomes which template of which chart.
+"""Manifests by the chart template that they become.
 
 There are three charts, because there are three API servers: Karmada's, that of the cluster which
 hosts Karmada, and each member's. A Helm release speaks to one of them.

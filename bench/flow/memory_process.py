@@ -1,4 +1,4 @@
-"""What global-sched keeps, in a process of its own: all of its modules, watches and state.
+"""Resident memory of global-sched, in a process of its own: its modules, watches and state.
 
 `python -m bench.flow.memory_process PORT` lists the world, decides once, and prints what it found
 and its resident memory at each step as one line of JSON.

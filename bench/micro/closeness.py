@@ -1,4 +1,4 @@
-"""How close the pods of a gang lie on real network trees, against the exact optimum.
+"""Closeness of a gang's pods on real network trees, against the exact optimum.
 
 The optimum is a dynamic program over the tree, written here for itself: of all ways to choose k
 free hosts, the least sum of tiers over all pairs. Greedy and random choices are beside it.

@@ -1,4 +1,4 @@
-"""What one cycle costs on one core, in federations in which 20,000 gangs run.
+"""CPU time of one cycle on one core, in federations in which 20,000 gangs run.
 
 A cycle is timed three times: as it is, with nothing that waits (its setup), and without searches.
 What is over the setup is what verdicts cost; a refusal is measured where nothing is admitted, and

@@ -1,4 +1,4 @@
-"""How the time for one gang grows: with the nodes of the cluster, and with the pods of the gang.
+"""Growth of the time for one gang: with the nodes of the cluster, and with the pods of the gang.
 
 The curves are drawn into `docs/benchmarks/topology-growth.svg`, on two logarithmic axes; a slope is
 the exponent of the least-squares line through a curve's points.

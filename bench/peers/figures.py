@@ -1,4 +1,4 @@
-"""What was measured, as figures against their targets; every ratio is within one run."""
+"""Measurements as figures against their targets; every ratio is within one run."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""What the state keeps of one binding between its events."""
+"""The entry of one binding: what the state keeps of it between its events."""
 
 from global_sched.cache.readers.bindings import BindingFacts
 from global_sched.cache.resolve import Overlay

@@ -1,4 +1,4 @@
-"""What manifests would change for the jobs that are there: those that wait, and those that run."""
+"""Changes that manifests would make to pending and running jobs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

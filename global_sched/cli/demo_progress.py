@@ -1,4 +1,4 @@
-"""What the demo shows while it runs, and at its end."""
+"""The demo's tables, while it runs and at its end."""
 
 from collections import Counter
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a caller sees who may not read the federation: their own binding, queue and condition."""
+"""The view of a caller without read access: their own binding, queue and condition."""
 
 from collections.abc import Sequence
 from typing import Any, Final

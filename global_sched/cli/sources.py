@@ -1,4 +1,4 @@
-"""What `gsched whatif` is given: files, folders and standard input, as scenarios or manifests."""
+"""Input of `gsched whatif`: files, folders and standard input, as scenarios or manifests."""
 
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a leader makes sure of: the Policy is published, the queue `default` exists and stays."""
+"""Objects that a leader ensures: the published Policy, and the queue `default`."""
 
 from functools import partial
 from typing import Final

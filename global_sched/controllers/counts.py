@@ -1,4 +1,4 @@
-"""What a Queue's and a Tenant's status say: counts, amounts, shares for people."""
+"""Counts, amounts and shares in the status of Queues and Tenants."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What a Queue's status says: Volcano's own fields, and by cluster in an annotation of ours.
+"""The status of a Queue: Volcano's own fields, and by cluster in an annotation of ours.
 
 Volcano's CRD has no field for single clusters, for what is deserved, or for what is wrong with a
 queue, and it prunes what it does not know. So these stand in the annotation `queue-usage`, as JSON.

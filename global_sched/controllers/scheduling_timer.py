@@ -1,4 +1,4 @@
-"""When the next cycle runs: on a change, after a rest, or when time alone changes a decision.
+"""The time of the next cycle: on a change, after a rest, or when time alone changes a decision.
 
 `Wake` collects changes, `Pace` says how long a cycle rests, `next_due` when a report, a back-off, a
 claim, a hold or a timeout ends.

@@ -1,4 +1,4 @@
-"""What is in force, published in a ConfigMap: the Policy with its hash, and our scheduler names.
+"""The ConfigMap with the Policy in force, its hash, and our scheduler names.
 
 `explain`, `whatif` and the completion read it.
 """

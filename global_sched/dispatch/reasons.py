@@ -1,4 +1,4 @@
-"""Which conditions of pending workloads are worth a write now.
+"""Conditions of pending workloads that are worth a write now.
 
 A condition is written when its code or its nearest cluster changes, and at most once an
 interval when only its text does; never more than a budget per cycle. What is put off is

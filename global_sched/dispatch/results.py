@@ -1,4 +1,4 @@
-"""How a write ended, in the words of the metrics."""
+"""Results of a write, in the words of the metrics."""
 
 from enum import StrEnum
 

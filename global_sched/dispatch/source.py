@@ -1,4 +1,4 @@
-"""What the dispatcher needs of the state, without knowing it."""
+"""The state as the dispatcher reads it: an interface."""
 
 from typing import Protocol
 

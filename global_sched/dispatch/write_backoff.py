@@ -1,4 +1,4 @@
-"""What is left alone for a while: bindings that cannot be written, and the server when it asks."""
+"""Back-off of writes: per binding that cannot be written, and for the server when it asks."""
 
 from dataclasses import dataclass
 from typing import Final

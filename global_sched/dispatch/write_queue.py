@@ -1,4 +1,4 @@
-"""What is still to be written, in the order in which it goes out."""
+"""Pending writes, in the order in which they go out."""
 
 import asyncio
 import heapq

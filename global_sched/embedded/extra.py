@@ -1,4 +1,4 @@
-"""What only the embedded federation needs comes with the extra `demo`, and says so when absent."""
+"""The extra `demo`: libraries of the embedded federation alone, with a clear error when absent."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

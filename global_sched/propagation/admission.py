@@ -1,4 +1,4 @@
-"""What Karmada's webhooks fill into policies; pure.
+"""Fields that Karmada's webhooks fill into policies; pure.
 
 The embedded control plane has no webhooks: the detector brings policies into this shape before
 it acts on them; bindings and Works get their permanent ids when they are made. What the webhooks

@@ -1,4 +1,4 @@
-"""What a binding says about its template and its policy; pure."""
+"""The content of a binding: from its template and its policy; pure."""
 
 import copy
 from typing import Any, Final

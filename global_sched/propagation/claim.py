@@ -1,4 +1,4 @@
-"""Which policy a template belongs to, and what the claim writes on it."""
+"""The policy that claims a template, and the marks of the claim on it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

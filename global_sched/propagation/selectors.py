@@ -1,4 +1,4 @@
-"""Which templates a selector means, how closely, and which clusters an affinity means."""
+"""Selectors of templates, with their closeness, and affinities of clusters."""
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum

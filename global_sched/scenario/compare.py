@@ -1,4 +1,4 @@
-"""What came out against what was wanted: a sentence for every difference."""
+"""Comparison of an outcome with its expectation: a sentence for every difference."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

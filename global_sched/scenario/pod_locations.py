@@ -1,4 +1,4 @@
-"""Where pods lie."""
+"""Locations of pods in the tree of their cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

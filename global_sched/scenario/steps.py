@@ -1,4 +1,4 @@
-"""What a step of a scenario does to the world."""
+"""Steps of a scenario: changes to its world."""
 
 from collections.abc import Mapping
 

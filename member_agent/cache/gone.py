@@ -1,4 +1,4 @@
-"""Which withdrawals of the Directive have nothing left here: no object, and no pod in any phase."""
+"""Withdrawals of the Directive that left nothing here: no object, and no pod in any phase."""
 
 from collections.abc import Iterator
 from typing import Final

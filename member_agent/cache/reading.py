@@ -1,4 +1,4 @@
-"""What all readers of the cache share: counts, owners, times, our annotations, and refusing."""
+"""Common parts of the cache's readers: counts, owners, times, our annotations, and refusing."""
 
 from typing import Final
 

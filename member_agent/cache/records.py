@@ -1,4 +1,4 @@
-"""What the agent keeps of each object: frozen, reduced to what placing and reporting read."""
+"""Records of single objects: frozen, reduced to what placing and reporting read."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

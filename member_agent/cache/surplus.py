@@ -1,4 +1,4 @@
-"""Which bound pods a gang can do without, and in which order they would leave. Pure."""
+"""Surplus: bound pods that a gang can do without, in the order in which they would leave. Pure."""
 
 from collections.abc import Iterable, Mapping
 

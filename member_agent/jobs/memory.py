@@ -1,4 +1,4 @@
-"""What a Job's controller remembers between two steps, as one value.
+"""The memory of a Job's controller between two steps, as one value.
 
 Nothing here is needed to be right after a restart: what an agent has not seen happen, it treats
 as unknown, and an unknown loss leads to a new pod, never to a policy's action.

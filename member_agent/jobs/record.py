@@ -1,4 +1,4 @@
-"""What a Job's status remembers beyond the pods that stand there: ends, and evictions.
+"""The record in a Job's status beyond the pods that stand there: ends, and evictions.
 
 A pod object may go at any time (its node is removed, or Kubernetes collects ended pods); that its
 program ended stays true. Volcano's status has no field for it, so that it stands in

@@ -1,4 +1,4 @@
-"""What the controller knows of the cluster: Jobs, their pods and PodGroups, by Job.
+"""The store of the Job controller: Jobs, their pods and PodGroups, by Job.
 
 Handlers of informers write into it; every change names the Job to look at. Writes of our
 own are put in at once (`put_job`, `put_group`), so that the next step never decides on a state

@@ -1,4 +1,4 @@
-"""Whether Volcano's own controllers run here: two controllers of one Job would fight."""
+"""Detection of Volcano's own controllers: two controllers of one Job would fight."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What one generation of the report says, collected from the cache. Pure, like `build`."""
+"""Observation: one generation of the report, collected from the cache. Pure, like `build`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

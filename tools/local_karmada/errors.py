@@ -1,4 +1,4 @@
-"""Why a local federation cannot go on, for the person in front of it."""
+"""Errors of a local federation, for the person in front of it."""
 
 
 class LocalError(Exception):

@@ -1,4 +1,4 @@
-"""Whether a program works: its own health page, asked until it says so."""
+"""Health of a program: its own health page, asked until it says so."""
 
 import asyncio
 import http.client

@@ -1,4 +1,4 @@
-"""Who speaks to which server: users with certificates, and accounts with tokens."""
+"""Identities by server: users with certificates, and accounts with tokens."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What Karmada installs into its API server, read from its module and never copied from there."""
+"""Objects that Karmada installs, read from its module and never copied from there."""
 
 import base64
 from collections.abc import Sequence

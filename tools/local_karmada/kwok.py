@@ -1,4 +1,4 @@
-"""What kubelets do, played by kwok: pods run and end as their templates ask.
+"""Kubelets played by kwok: pods run and end as their templates ask.
 
 The annotations are those that the embedded members know (`shared.api.names`: RUN_SECONDS,
 EXIT_CODE, FAIL_ONCE). A pod that says nothing runs for ever when its restart policy is Always,

@@ -1,4 +1,4 @@
-"""What one local federation is made of, as its owner asks for it."""
+"""Options of one local federation."""
 
 import os
 from dataclasses import asdict, dataclass, fields

@@ -1,4 +1,4 @@
-"""Whether a decision annotation may be believed, and what stands in for one that may not."""
+"""Validation of decision annotations, and what stands in for one that is not believed."""
 
 from dataclasses import replace
 from typing import Final

@@ -1,4 +1,4 @@
-"""Whether a workload ended, from what Karmada collected of its copies."""
+"""The end of a workload, from what Karmada collected of its copies."""
 
 from collections.abc import Iterable
 

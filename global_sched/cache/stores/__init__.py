@@ -1,4 +1,4 @@
-"""What is kept of all objects of one kind, with what changed since it was last asked.
+"""Stores: all objects of one kind, with what changed since the last question.
 
 `report_store`, `templates`, `tenants` and `overrides` keep what readers made of
 objects; `demands` shares equal demands; `usage_index` says which workload waits in which queue and

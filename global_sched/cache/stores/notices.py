@@ -1,4 +1,4 @@
-"""What an object's owner must know, once per text: bad input, collisions, forgeries."""
+"""Notices for an object's owner, once per text: bad input, collisions, forgeries."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Which tenant a namespace belongs to."""
+"""Tenants by namespace."""
 
 from dataclasses import dataclass, replace
 from sys import intern

@@ -1,4 +1,4 @@
-"""Who waits where and who holds what, kept up to date one workload at a time."""
+"""Pending workloads by queue and holders by cluster, kept up to date one workload at a time."""
 
 from collections import Counter
 from collections.abc import Iterable

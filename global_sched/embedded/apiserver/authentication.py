@@ -1,4 +1,4 @@
-"""Who a bearer token is: the static ones given at start, then service accounts' own."""
+"""Users by bearer token: the static ones given at start, then service accounts' own."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""What every handler of one server shares: the store, the resources, the clock, fresh ids."""
+"""The backend that all handlers of a server share: store, resources, clock, fresh ids."""
 
 import random
 import uuid

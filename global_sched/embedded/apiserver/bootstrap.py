@@ -1,4 +1,4 @@
-"""What a fresh server holds: the system's namespaces, priority classes and roles."""
+"""Objects of a fresh server: the system's namespaces, priority classes and roles."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""What Kubernetes adds to CEL: functions on strings, lists and quantities; escaped field names."""
+"""CEL functions of Kubernetes: on strings, lists and quantities; escaped field names."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Who owns which field: `metadata.managedFields` after an update.
+"""Field ownership: `metadata.managedFields` after an update.
 
 A manager owns what it last changed; what a write changes or removes leaves the sets of all
 others. An entry is identified by manager, operation, version and subresource.

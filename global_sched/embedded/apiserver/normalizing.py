@@ -1,4 +1,4 @@
-"""What decoding into a Go struct and encoding it again does to a JSON object.
+"""Normalization of a JSON object, as decoding into a Go struct and encoding it again does it.
 
 Unknown fields go, nulls and empty optional fields go, embedded structs are always there, times
 and amounts get their canonical spelling.

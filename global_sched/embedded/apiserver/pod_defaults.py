@@ -1,4 +1,4 @@
-"""What a decoder fills in on pods and pod templates."""
+"""Defaults of pods and pod templates."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What is wrong with a pod spec, field by field; pods and templates share it."""
+"""Validation of a pod spec, field by field; pods and templates share it."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""What a value may look like, as far as merging and field ownership care.
+"""Shapes of values, as far as merging and field ownership need them.
 
 One vocabulary for built-in kinds (from the table of types) and custom ones (from their schema):
 which parts are granular, which lists are keyed, what is atomic.

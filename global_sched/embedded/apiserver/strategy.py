@@ -1,4 +1,4 @@
-"""What is special about a built-in kind: its defaults, preparation and validation.
+"""The strategy of a built-in kind: its defaults, preparation and validation.
 
 A kind's module registers nothing at import: `kind_rules.KIND_RULES` is the one table.
 """

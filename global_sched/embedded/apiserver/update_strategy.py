@@ -1,4 +1,4 @@
-"""What an update keeps of the old object, and which parts an endpoint may write."""
+"""Fields that an update keeps of the old object, and parts that an endpoint may write."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""What a decoder fills in on workload kinds."""
+"""Defaults of workload kinds."""
 
 from typing import Any, Final
 

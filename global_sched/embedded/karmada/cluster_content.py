@@ -1,4 +1,4 @@
-"""What a Cluster object shows of its member: sums over nodes and pods, grades, taints; pure."""
+"""A Cluster's status from its member: sums over nodes and pods, grades, taints; pure."""
 
 from collections.abc import Iterable
 from typing import Any, Final

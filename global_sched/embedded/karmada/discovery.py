@@ -1,4 +1,4 @@
-"""Which kinds a server has: how to reach each, and the list that Cluster objects show."""
+"""Kinds of a server: how to reach each, and the list that Cluster objects show."""
 
 from typing import Any
 

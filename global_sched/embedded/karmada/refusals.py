@@ -1,4 +1,4 @@
-"""What keeps a controller from doing its work on an object for now."""
+"""Refusals that keep a controller from its work on an object for now."""
 
 
 class NotNow(Exception):  # noqa: N818 - a reason, not a failure of ours

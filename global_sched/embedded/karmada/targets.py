@@ -1,4 +1,4 @@
-"""Where a binding's copies are to be, and where they are still allowed to be; pure."""
+"""Target clusters of a binding's copies, and clusters where they are still allowed; pure."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What all controllers share: the control plane's mirrors, the members, the clock, events."""
+"""State that all controllers share: the control plane's mirrors, members, clock, events."""
 
 import uuid
 from collections.abc import Hashable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What kubelets do: take bound pods or refuse them, run them, end them, let them go.
+"""Kubelets: they take bound pods or refuse them, run them, end them, let them go.
 
 One loop plays the kubelets of all nodes of the cluster. What it remembers can be read from the
 pods again, so that it may stop and start at any time; only which owner has had its one failure

@@ -1,4 +1,4 @@
-"""How an embedded member behaves."""
+"""Options of an embedded member."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What every workload controller does: look at an object when it or what it owns changes."""
+"""The base of workload controllers: reconcile an object when it or what it owns changes."""
 
 from abc import ABC, abstractmethod
 

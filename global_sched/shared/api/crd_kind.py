@@ -1,4 +1,4 @@
-"""What a CRD has beyond the wire type's fields: columns, short names, bounds, defaults."""
+"""The parts of a CRD beyond the wire type's fields: columns, short names, bounds, defaults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

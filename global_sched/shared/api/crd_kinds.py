@@ -1,4 +1,4 @@
-"""What the CRDs of kinds that are no workloads have beyond the wire type's fields.
+"""CRDs of kinds that are no workloads, beyond the wire type's fields.
 
 Columns, short names, categories, enums, bounds and CRD defaults, as the real Karmada and Volcano
 have them. What their webhooks set or refuse is not here.

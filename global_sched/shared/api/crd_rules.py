@@ -1,4 +1,4 @@
-"""What Karmada's CRDs validate and default beyond the fields' types, by path.
+"""Validation and defaults of Karmada's CRDs beyond the fields' types, by path.
 
 `[]` stands for the items of a list; the empty path is the whole object.
 """

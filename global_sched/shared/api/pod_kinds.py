@@ -1,4 +1,4 @@
-"""Which kinds make pods: docs/kinds.md is generated from this table.
+"""Kinds that make pods: docs/kinds.md is generated from this table.
 
 A kind of it without a reader here goes to clusters only where Karmada says how many pods it has and
 what they ask for. Kinds go by their group, whatever the version.

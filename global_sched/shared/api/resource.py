@@ -1,4 +1,4 @@
-"""Where a kind lives in an API server: group, version, plural, scope."""
+"""Resources of an API server: group, version, plural, scope."""
 
 from dataclasses import dataclass
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""How long to wait before trying again: decorrelated jitter between a floor and a cap."""
+"""Back-off before the next try: decorrelated jitter between a floor and a cap."""
 
 import random
 

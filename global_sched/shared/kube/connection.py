@@ -1,4 +1,4 @@
-"""How to reach one API server at this moment: address, TLS, authorization."""
+"""The connection to one API server: address, TLS, authorization."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""What can go wrong with a request, as one tree.
+"""Errors of a request, as one tree.
 
 KubeError
 ├── ConfigError             no usable kubeconfig or in-cluster credentials; says the way out

@@ -1,4 +1,4 @@
-"""What an informer counts."""
+"""Counters of an informer."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What this package needs to know of any object: its key, uid and resourceVersion."""
+"""Key, uid and resourceVersion of any object."""
 
 from collections.abc import Callable
 from sys import intern

@@ -1,4 +1,4 @@
-"""What was decided for one workload: the content of the decision annotation."""
+"""The decision on one workload: the content of the decision annotation."""
 
 import hashlib
 from dataclasses import dataclass, replace

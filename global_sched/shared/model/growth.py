@@ -1,4 +1,4 @@
-"""What an admitted gang lacks of the minimum that its edited template asks for."""
+"""Growth: what an admitted gang lacks of the minimum that its edited template asks for."""
 
 from typing import Final
 

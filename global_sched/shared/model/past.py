@@ -1,4 +1,4 @@
-"""What tenants held in the past, as an average that forgets: half of it after each half-life.
+"""Past usage of tenants, as an average that forgets: half of it after each half-life.
 
 The average follows what is held: `held + (average - held) * 2 ** -(time / half-life)`. A record
 says both as of an instant, so that a reader knows the average at any later time, and

@@ -1,4 +1,4 @@
-"""Where a policy allows a workload to go: Karmada's placement, reduced to values."""
+"""Clusters that a policy allows a workload: Karmada's placement, reduced to values."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What a cycle decided: writes to make, and one outcome for every workload considered."""
+"""The plan of a cycle: writes to make, and one outcome for every workload considered."""
 
 from dataclasses import dataclass
 

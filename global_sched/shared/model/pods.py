@@ -1,4 +1,4 @@
-"""What one pod asks of a node."""
+"""Requirements of one pod on its node."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Whether a policy's selector selects a cluster: Karmada's rules, in one place."""
+"""Selection of clusters by a policy's selector: Karmada's rules, in one place."""
 
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.placement_rule import ClusterField, ClusterSelector, PlacementRule

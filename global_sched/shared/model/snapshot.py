@@ -1,4 +1,4 @@
-"""What a cycle decides on: frozen, ordered, complete."""
+"""The snapshot that a cycle decides on: frozen, ordered, complete."""
 
 from dataclasses import dataclass
 

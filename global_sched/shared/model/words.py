@@ -1,4 +1,4 @@
-"""How lists of names are said to people."""
+"""Lists of names in sentences."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""What placement answers: the nodes that were chosen, or why there are none."""
+"""Answers of placement: the nodes that were chosen, or why there are none."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

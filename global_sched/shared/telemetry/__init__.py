@@ -1,4 +1,4 @@
-"""What operators see: metrics, logs, probes. Both programs use the same three files.
+"""Telemetry: metrics, logs, probes. Both programs use the same three files.
 
 `metrics` declares every metric of both programs in one table, `logs` sets structlog up,
 `serve` answers /metrics and the probes on a port of its own.

@@ -1,4 +1,4 @@
-"""What one metric is: the row type of the table in `metrics`."""
+"""The row type of the table in `metrics`: one metric."""
 
 from dataclasses import dataclass
 from enum import StrEnum

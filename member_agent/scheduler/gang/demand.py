@@ -1,4 +1,4 @@
-"""What a unit asks for now: its waiting pods by equal shape, and how many make its minimum."""
+"""The demand of a unit: its waiting pods by equal shape, and how many make its minimum."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

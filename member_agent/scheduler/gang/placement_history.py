@@ -1,4 +1,4 @@
-"""What a gang's root owner remembers of its placement: that and where it ran, and what failed it.
+"""Placement history on a gang's root owner: where it ran, and which nodes failed it.
 
 The memory stands on the root owner (a Job), since its PodGroup is made anew when the Job restarts,
 and in an annotation, since a status that Volcano's CRD does not know would be pruned. A restarted

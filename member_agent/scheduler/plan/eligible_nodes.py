@@ -1,4 +1,4 @@
-"""Which nodes a workload may not use now: they drain, or pods leave them for another workload."""
+"""Nodes that a workload may not use now: they drain, or victims leave them for another one."""
 
 from member_agent.cache import ManagedWorkload, PodRecord
 from member_agent.scheduler.plan.reservations import draining_for

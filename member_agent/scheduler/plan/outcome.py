@@ -1,4 +1,4 @@
-"""What one round decided: values between `place` (pure) and `bind` (writes)."""
+"""The outcome of a round: values between `plan` (pure) and `write`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What capacity a workload still needs beside its pods that are bound, being bound, or pinned.
+"""Pending demand of a workload, beside its pods that are bound, being bound, or pinned.
 
 A pod is pinned to the node that an earlier plan names, where it is still without one.
 """

@@ -1,4 +1,4 @@
-"""What a round leaves to be known after a restart: minimums that are bound, and where gangs run."""
+"""Progress to be known after a restart: minimums that are bound, and where gangs run."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What becomes of a unit in a round: a placement, a wait with its reason, eviction, rollback."""
+"""Verdicts on a unit in a round: a placement, a wait with its reason, eviction, rollback."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What Karmada's controllers know of each kind; pure functions on raw objects.
+"""Karmada's interpreter by kind: pure functions on raw objects.
 
 Workload kinds answer in their own file (`shared/kinds`); what is here asks them, and answers for
 the kinds that are no workloads, or that only Karmada counts.

@@ -1,4 +1,4 @@
-"""What a template's pods refer to: it must be in the member before they can start."""
+"""References of a template's pods: they must be in the member before the pods can start."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple

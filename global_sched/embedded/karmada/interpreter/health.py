@@ -1,4 +1,4 @@
-"""Whether a member's object is healthy, as Karmada sees it."""
+"""Health of a member's object, as Karmada sees it."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What a server put into an object that cannot or must not travel to another one."""
+"""Fields of a server that cannot or must not travel to another one."""
 
 from collections.abc import Callable
 from typing import Final

@@ -1,4 +1,4 @@
-"""What of a member's status is collected into the Work."""
+"""The part of a member's status that is collected into the Work."""
 
 from collections.abc import Callable
 from typing import Final

@@ -1,4 +1,4 @@
-"""What was taken from a Space and by whom, so that it can be given back or undone in any order."""
+"""Takes of a Space and their order, so that each can be given back or undone."""
 
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Mapping

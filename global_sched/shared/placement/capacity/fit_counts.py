@@ -1,4 +1,4 @@
-"""How many pods of each shape every domain of many clusters holds: one structure for all of them.
+"""Pods of each shape that fit, per domain of many clusters: one structure for all of them.
 
 A federation asks the same question of every cluster. Counted cluster by cluster it costs more in
 calls than in arithmetic; counted over all rows of all clusters at once it is a few vector

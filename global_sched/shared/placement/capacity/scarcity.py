@@ -1,4 +1,4 @@
-"""What a place costs: the room that other pods lose where a pod goes.
+"""Scarcity: the cost of a place, as the room that other shapes lose where a pod goes.
 
 Every shape that a cluster's pods have counts by how many pods have it, and a place for it is the
 dearer the fewer such places there are. What a pod costs is the sum over shapes of their share of

@@ -1,4 +1,4 @@
-"""How many pods of one shape every node and every domain still hold."""
+"""Pods of one shape that fit, per node and per domain."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Why a gang is not placed: the refusal with its numbers, domain by domain, and what is missing.
+"""Refusals of a gang: the verdict with its numbers, domain by domain, and the shortfall.
 
 `refusals` gives the verdict, `domains` one line per domain, `shortfall` what would have to free on
 which nodes. Nothing in here changes what is placed. Read `refusals.not_now` first.

@@ -1,4 +1,4 @@
-"""What would have to free in a domain for the pods that it lacks: tried node by node, on paper."""
+"""The shortfall of a domain: what would have to free on which nodes, tried on paper."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

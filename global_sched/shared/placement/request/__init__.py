@@ -1,4 +1,4 @@
-"""What a gang asks for: pod specs to shapes, topology constraints, one task per cluster.
+"""Requests of a gang: pod specs to shapes, topology constraints, one task per cluster.
 
 `pod_shape` reduces a pod's spec to what decides where it fits, `devices` refuses requests that need
 a device protocol, `constraints` reads the topology constraints that users write, `tier_names` gives

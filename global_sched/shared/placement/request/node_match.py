@@ -1,4 +1,4 @@
-"""Which nodes a pod may go to at all, by class; how large a pod is, and what devices are."""
+"""Nodes that a pod may use, by class; its request by position on the axis; devices."""
 
 from dataclasses import dataclass
 

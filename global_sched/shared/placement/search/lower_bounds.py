@@ -1,4 +1,4 @@
-"""What several units cost at least in a domain: the larger of two relaxations.
+"""Lower bounds on the cost of several units in a domain: the larger of two relaxations.
 
 Problem: a bound below the cost of every placement of the vector `wanted` in a domain, for all
 domains of a tier at once, so that `multi_shape` can order and cut them off.

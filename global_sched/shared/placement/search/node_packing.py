@@ -1,4 +1,4 @@
-"""What fits together on the nodes of a domain: exact vector packing by Pareto fronts.
+"""Packing of several units on the nodes of a domain: exact, by Pareto fronts.
 
 Problem: for every vector of pods per unit, does it fit on these nodes (vector bin packing)?
 Method: the front of some nodes holds, for each vector of the other units, the most pods of the last

@@ -1,4 +1,4 @@
-"""What a split costs in pairs, and a lower bound that takes every tier by itself.
+"""The cost of a split in pairs, and a lower bound that takes every tier by itself.
 
 Problem: the sum of tiers over all pairs telescopes along the tree,
     cost = sum over domains d of (tier(d) - tier(parent(d))) n_d (n_d - 1)/2  (root: its own tier).

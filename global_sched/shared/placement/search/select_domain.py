@@ -1,4 +1,4 @@
-"""Which domain takes pods of one shape: a lexicographic minimum over the domains of a tier.
+"""Choice of a domain for pods of one shape: a lexicographic minimum over a tier's domains.
 
 Problem: of the domains d of the lowest tier with room(d) >= pods choose the least
     (sum over pairs of tiers, devices left idle, room, slack, name).

@@ -1,4 +1,4 @@
-"""Which of a domain's own nodes take some pods of one shape: best fit, or least marginal cost.
+"""Choice of a domain's own nodes for pods of one shape: best fit, or least marginal cost.
 
 Problem: under one leaf all nodes are equally close, so only what is left over counts.
 Method, packed (the gang has a constraint): first fit decreasing by pods per node, and best fit for

@@ -1,4 +1,4 @@
-"""Which algorithm answers: a dispatcher over scopes, then over the form of the gang.
+"""Choice of the algorithm: a dispatcher over scopes, then over the form of the gang.
 
 Problem: place the minimum of a task in the lowest tier, then with the least
     cost = sum over all pairs of pods of tier(smallest domain around both),

@@ -1,4 +1,4 @@
-"""Which nodes and domains a HyperNode lists: exact names, patterns and label selectors."""
+"""Members of a HyperNode: exact names, patterns and label selectors."""
 
 from bisect import bisect_left, insort
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which HyperNodes list a node, found from the node; and which nodes a HyperNode lists."""
+"""Index of HyperNodes by the nodes that they list, and of nodes by HyperNode."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which HyperNode lies in which, and which are set aside: found anew for a part of them at a time.
+"""Parents of HyperNodes, and those that are set aside: found anew for a part of them at a time.
 
 Whether a HyperNode is good depends on itself and on what is above it, never on what is below. So
 after a change only that HyperNode and everything below it, before or now, has to be looked at.
