@@ -394,7 +394,7 @@ def _look_at_epochs(world: _World, since: _Since, epochs: Mapping[Job, int], at:
 
 
 def _lost(world: _World) -> Iterator[str]:
-    """Gangs of which nobody says anything at the end."""
+    """Gangs without an expectation at the end."""
     for key, binding in sorted(world.bindings.items()):
         if binding["spec"].get("schedulerName") != "global-sched" or _finished(binding):
             continue

@@ -1,4 +1,4 @@
-"""Worlds written as scenarios, played to their end, and what jobs are told there."""
+"""Worlds written as scenarios, played to their end, and the reasons of jobs there."""
 
 from global_sched.core import explain_workload
 from global_sched.scenario import parse
@@ -32,7 +32,7 @@ steps:
 
 
 def explained(text: str, job: str) -> Explanation:
-    """What a job of the scenario `text` is told once all steps were taken.
+    """The reason of a job of the scenario `text` once all steps were taken.
 
     `text` is what stands under `world`, and `steps` if there are any.
     """

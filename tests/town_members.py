@@ -1,7 +1,7 @@
 """A member cluster of a `Town`: its objects, and what the real agent makes of them.
 
 The agent's own cache, rounds and reports, without an API server: pods are bound as soon as a round
-places them, and go when they are told to go, or linger until `leave`.
+places them, and go when they are evicted, or linger until `leave`.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Worlds in which pods keep their nodes, for everything about victims.
 
 A `Town` is a few clusters of named nodes, queues in a tree, and workloads. It carries plans out,
-and agents do what they are told: they place the pods and report who sits where (`town_members`).
+and agents follow their Directives: they place the pods and report who sits where (`town_members`).
 Victims' pods may linger.
 """
 
@@ -141,7 +141,7 @@ class Town:
             )
 
     def leave(self) -> None:
-        """Whoever lingers is gone now, and its eviction task with it."""
+        """Lingering workloads are gone now, and their eviction task with it."""
         for key, one in self.workloads.items():
             if one.leaving:
                 self.workloads[key] = replace(one, leaving=(), left=())

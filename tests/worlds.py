@@ -170,7 +170,7 @@ def _less(
 
 
 def after(world: World, plan: Plan, *, bound: bool = True) -> World:
-    """The world once the plan was executed and, unless told otherwise, every pod was bound."""
+    """The world once the plan was executed and, by default, every pod was bound."""
     changed: dict[WorkloadKey, Workload] = {one.key: one for one in world.workloads}
     for admission in plan.admissions:
         one = changed[admission.workload]

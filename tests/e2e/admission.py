@@ -28,7 +28,7 @@ class Guarded:
     def attempt(
         self, who: str, command: Sequence[str], body: Mapping[str, Any] | None = None
     ) -> str:
-        """What kubectl says to somebody who tries this in the namespace.
+        """What kubectl answers to a user that tries this in the namespace.
 
         who: `tenant`, `admin`, or an account of the control plane as `namespace:name`. Accounts
         are impersonated, so that what a test tries is not taken for a request of our programs.

@@ -135,7 +135,7 @@ async def world(federation: Federation, programs: Programs) -> AsyncIterator[Wor
 
 @pytest.fixture
 def space(request: pytest.FixtureRequest, kubectl: Callable[..., str]) -> Iterator[str]:
-    """A namespace of the test's own. What is in it goes with the test; nobody waits for that."""
+    """A namespace of the test's own. What is in it goes with the test, without a wait."""
     digest = hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:8]
     name = f"e2e-{digest}"
     kubectl("delete", "namespace", name, "--ignore-not-found", "--timeout=60s")

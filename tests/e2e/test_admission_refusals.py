@@ -1,4 +1,4 @@
-"""In a managed namespace nobody walks around the queue, and each refusal says why.
+"""In a managed namespace no job walks around the queue, and each refusal says why.
 
 Every write here is refused while its policy is there, and succeeds when the policy is gone: it is
 the policy that refuses, not a missing right.
@@ -121,7 +121,7 @@ ATTEMPTS = {
         command=patch(THERE, spec={"placement": None}),
         message="and no other field of its spec",
     ),
-    "global-sched changes somebody's annotation": Attempt(
+    "global-sched changes a user's annotation": Attempt(
         policy="global-sched-own-writes",
         who=SCHEDULER,
         command=patch(THERE, metadata={"annotations": {"note": None}}),

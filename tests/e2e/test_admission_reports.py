@@ -1,4 +1,4 @@
-"""A member's report is the member's own: nobody else's name, place, or past."""
+"""A member's report is the member's own: no other name, place, or past."""
 
 import json
 from functools import partial
@@ -70,7 +70,7 @@ async def test_an_agent_reports_its_own_member_only(managed):
 
 
 async def test_reports_live_in_execution_namespaces(managed):
-    """Even an administrator's report elsewhere would be read by nobody."""
+    """Even an administrator's report elsewhere would never be read."""
     said = managed.attempt("admin", ("create", "-f", "-"), report())
 
     assert "a CapacityReport belongs into karmada-es-<member>, not into" in said

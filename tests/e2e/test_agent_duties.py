@@ -54,7 +54,7 @@ async def _there(client, namespace):
 
 
 async def test_a_bad_hyper_node_is_told(world, programs):
-    """A HyperNode that names nobody gets a condition that says so, and no other one does."""
+    """A HyperNode without members gets a condition that says so, and no other one does."""
     member = await world.member("west")
     await member.create(kinds.HYPER_NODES, hyper_node("lost", 3, "", "HyperNode", ["nowhere"]))
     try:
@@ -139,7 +139,7 @@ async def test_growth_over_the_quota_waits_and_says_why(world, space):
 
 
 async def test_jobs_of_the_member_itself(world, space):
-    """A Job that somebody made in the member runs, and is deleted when its time to live is over."""
+    """A Job that was made in the member runs, and is deleted when its time to live is over."""
     member = await world.member("west")
     await world.until(lambda: _there(member, space), "the member has the namespace")
     spec = PLUGINS | {"ttlSecondsAfterFinished": 1}

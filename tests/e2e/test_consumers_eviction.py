@@ -1,4 +1,4 @@
-"""What we write is enough for those who evict: tolerations, tasks, the generation we have seen."""
+"""Our writes suffice for components that evict: tolerations, tasks, the generation we have seen."""
 
 import json
 

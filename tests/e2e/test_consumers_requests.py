@@ -1,4 +1,4 @@
-"""What we write is enough for those who ask: rebalancers, dependencies, the replicas syncer."""
+"""Our writes suffice for components that ask: rebalancers, dependencies, the replicas syncer."""
 
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.propagation import WORKLOAD_REBALANCERS

@@ -99,7 +99,7 @@ def test_pods_pass_the_restricted_standard(federation, kubectl, dry_run):
     "path", sorted((DEPLOY / "policies").glob("[!k]*.yaml")), ids=lambda one: one.stem
 )
 def test_the_control_plane_takes_policies(dry_run, path):
-    """Those that everybody wants, and those that are copied and filled in."""
+    """Those that every user wants, and those that are copied and filled in."""
     text = yaml.safe_dump_all(manifests(path, PLACEHOLDERS))
 
     assert len(applied(dry_run(text))) == 1

@@ -1,6 +1,6 @@
 """The agent's rights suffice where the API server protects owners from being blocked.
 
-With the admission plugin OwnerReferencesPermissionEnforcement, whoever writes
+With the admission plugin OwnerReferencesPermissionEnforcement, a client that writes
 `blockOwnerDeletion` needs `update` on the finalizers of the owner.
 """
 

@@ -152,7 +152,7 @@ def test_an_update_keeps_nothing_else(interpret):
 
 
 def test_where_the_agent_runs_jobs_an_update_is_the_template(interpret):
-    """Nobody fills in defaults there, so none appear."""
+    """No webhook fills in defaults there, so none appear."""
     desired = job(task("worker", 3))
 
     assert interpret("Retain", desired=desired, observed=job(task("worker", 2))) == desired

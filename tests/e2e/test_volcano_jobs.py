@@ -10,7 +10,7 @@ EAST = placement("east")
 
 
 async def test_a_job_runs_and_its_status_comes_back(world, space, kubectl):
-    """The agent makes the pods; what they do is told at the template, and by its binding."""
+    """The agent makes the pods; what they do is written at the template, and by its binding."""
     await world.submit(gang("train", space, pods=3, seconds=6), where=EAST)
     await world.until_phase(space, "train", "Running")
 

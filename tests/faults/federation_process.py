@@ -28,7 +28,7 @@ MEMBERS = {"east": (2, 4), "west": (1, 4), "north": (2, 3)}
 
 
 async def main(folder: Path) -> None:
-    """Run until told to quit."""
+    """Run until stopped."""
     configure(level="warning")
     clock = SystemClock()
     specs = [

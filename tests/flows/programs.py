@@ -42,7 +42,7 @@ class Programs:
         self.records: list[tuple[str, RequestRecord]] = []
         """Every request of the two programs, with the server's name."""
         self.writes: list[str] = []
-        """Changes by anybody since the last `clear`, as `server: verb resource/subresource`."""
+        """Changes by any client since the last `clear`, as `server: verb resource/subresource`."""
         self.hot: Counter[tuple[str, int]] = Counter()
         """Writes of the two programs, refused ones included, by object and second."""
         self.faults: dict[str, FaultPlan] = {}

@@ -56,7 +56,7 @@ FLOW_CRD = {
 
 @virtual_time
 async def test_owners_of_unknown_kinds_are_looked_up():
-    """A pod whose owner is of a kind nobody told us of is found out through discovery."""
+    """A pod whose owner is of an unknown kind is found out through discovery."""
     async with agent_world(racks(1, 1)) as world:
         await world.member.create(CRDS, FLOW_CRD)
         RESOURCES["other.example/v1/Flow"] = FLOWS
@@ -94,7 +94,7 @@ async def test_owners_that_may_not_be_read():
     ],
 )
 async def test_owners_that_a_starting_server_refuses(refused):
-    """A server that is not ready refuses everybody: that says nothing of a kind, or of its pods."""
+    """A server that is not ready refuses every request: nothing follows for a kind or its pods."""
     async with agent_world(racks(1, 1)) as world:
         await world.member.create(CRDS, FLOW_CRD)
         RESOURCES["other.example/v1/Flow"] = FLOWS

@@ -57,7 +57,7 @@ async def test_run_until_sigterm(tmp_path):
 
 @pytest.mark.slow
 async def test_an_absent_api_server_is_one_line(tmp_path):
-    """One clear line when nobody answers, no traceback."""
+    """One clear line without an answer, no traceback."""
     server = ApiServer(name="gone")
     await server.start()
     server.write_kubeconfig(tmp_path / "gone")

@@ -91,7 +91,7 @@ async def test_retry_after_is_honoured(tmp_path):
 
 @virtual_time
 async def test_room_stays_taken_while_a_write_is_in_doubt(tmp_path):
-    """An answer that was lost may have been a yes: nobody else gets the room meanwhile."""
+    """An answer that was lost may have been a yes: no other workload gets the room meanwhile."""
     async with control_plane(tmp_path) as plane:
         await plane.member("m1", nodes=1)
         plan = FaultPlan(

@@ -222,7 +222,7 @@ async def test_counts_alone_are_written_once_a_second():
 
 @virtual_time
 async def test_the_end_is_told_at_once():
-    """The last pod's success ends the Job; nobody waits for it."""
+    """The last pod's success ends the Job at once."""
     async with life() as gang:
         await gang.submit()
         await gang.pods("Running", every=0.0)

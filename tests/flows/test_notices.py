@@ -1,4 +1,4 @@
-"""What people are told by Events: malformed objects, forgeries, withdrawals; and nothing else."""
+"""What Events say: malformed objects, forgeries, withdrawals; and nothing else."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ async def events(plane):
 
 @virtual_time
 async def test_events(tmp_path):
-    """One warning per thing to tell, none for what went well, none again for what was told."""
+    """One warning per thing to tell, none for what went well, none again for what was reported."""
     async with control_plane(tmp_path) as plane:
         await plane.member("m1")
         await plane.add(queue("odd", capability={"cpu": "-5"}))

@@ -67,7 +67,7 @@ async def test_a_tree_is_told_level_by_level(tmp_path):
 async def test_past_usage_outlives_the_leader(tmp_path):
     """What a tenant holds is noted on the Queue once, and again when it ends, with the average.
 
-    Whoever reads the objects has the same past; a settled world writes none of it; it
+    A reader of the objects has the same past; a settled world writes none of it; it
     goes when the Policy counts it no more.
     """
     forgets = Policy(usage_half_life_seconds=3600)

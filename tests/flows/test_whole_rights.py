@@ -171,7 +171,7 @@ async def _cluster_wide_objects(world):
 
 
 async def _work_without_karmada(world):
-    """Jobs that somebody made in the member: one that ends and is cleaned, one too large."""
+    """Jobs that were made in the member: one that ends and is cleaned, one too large."""
     client = world.federation.member_client("m1")
     await client.create(kinds.NAMESPACES, {"metadata": {"name": "local"}})
     for job in (
@@ -183,7 +183,7 @@ async def _work_without_karmada(world):
 
 
 async def _forge(world, name):
-    """Somebody edits what only global-sched writes."""
+    """An edit of what only global-sched writes."""
     body = {"metadata": {"annotations": {DECISION: "{}"}}}
     await world.admin.patch(kinds.RESOURCE_BINDINGS, f"{name}-job", body, namespace=TEAM)
 

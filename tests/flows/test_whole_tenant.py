@@ -13,7 +13,7 @@ from tests.virtual_time import virtual_time
 
 
 async def ask(world, job, namespace, output="table"):
-    """What `gsched explain` does for somebody who may not read the federation."""
+    """What `gsched explain` does for a user without read access to the federation."""
     client = world.federation.client("tenant/vision")
     with pytest.raises(Forbidden) as denied:
         await look(client, world.clock)

@@ -100,7 +100,7 @@ async def test_a_deleted_lease_takes_nothing_from_what_runs(tmp_path):
     "epoch", [pytest.param(2**62, id="2^62"), pytest.param(2**31 - 1, id="2^31 - 1")]
 )
 def test_an_epoch_that_no_lease_gave_decides_nothing(tmp_path, epoch):
-    """It is told on the binding and decided anew; what runs goes on, and elections do, too."""
+    """The binding says so and is decided anew; what runs goes on, and elections do, too."""
 
     @virtual_time
     async def run():
@@ -136,7 +136,7 @@ def test_an_epoch_that_no_lease_gave_decides_nothing(tmp_path, epoch):
 
 @virtual_time
 async def test_the_late_write_of_an_earlier_leader_is_withdrawn(tmp_path):
-    """It breaks a limit with what was decided since: gone at once, and told; the rest stays."""
+    """It breaks a limit with what was decided since: gone at once, and reported; the rest stays."""
     async with whole(tmp_path, member("m1", racks=2), member("m2")) as world:
         await world.apply(queue("capped", capability={GPU: "32"}))
         await world.submit(gang("a", queue="capped"))

@@ -63,7 +63,7 @@ def test_wrong_arguments_are_one_line(arguments, want):
 
 @pytest.mark.slow
 def test_a_server_that_is_not_there(tmp_path):
-    """The line says that nobody answers and what to check."""
+    """The line says that there is no answer and what to check."""
     config = kubeconfig(tmp_path / "config", "http://127.0.0.1:9")
     done = run("--kubeconfig", config, "--set", "start_patience_seconds=1")
 

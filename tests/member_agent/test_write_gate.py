@@ -8,7 +8,7 @@ from tests.virtual_time import virtual_time
 
 
 async def seconds(write_gate: BackgroundWriteGate) -> float:
-    """How long somebody gives way now."""
+    """How long background work gives way now."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     await write_gate.give_way()
@@ -54,7 +54,7 @@ async def test_a_long_burst_holds_nothing_back():
 
 @virtual_time
 async def test_a_new_term_begins_quietly():
-    """Work of a term that was cut off holds nobody up in the next one."""
+    """Work of a term that was cut off delays nothing in the next one."""
     write_gate = BackgroundWriteGate(LoopClock())
     write_gate.begin()
     write_gate.reset()

@@ -17,7 +17,7 @@ def test_a_part_that_fails_stops_none_of_the_others(capfd):
 
 
 def test_the_summary_has_the_seconds_of_each_part_and_the_failures_once_more():
-    """Whoever looks at the end of the output finds both."""
+    """A reader of the end of the output finds both."""
     said = summary([Result("lint", 1, "a.py:3 E501", 1.26), Result("tests", 0, "", 99.94)], 100.0)
 
     assert said.splitlines() == [

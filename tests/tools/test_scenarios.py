@@ -290,13 +290,13 @@ def test_the_converted_file_is_the_same_case(tmp_path):
 
 
 class Liar:
-    """An agent that binds as it is told, whatever the rules say."""
+    """An agent that binds as scripted, whatever the rules say."""
 
     def __init__(self, nodes):
         self.nodes = nodes
 
     def bind(self, _cluster, groups, _read):
-        """The same answer for everybody."""
+        """The same answer for every group."""
         return {
             f"{group.namespace}/{group.name}": PodLocations(nodes=self.nodes) for group in groups
         }

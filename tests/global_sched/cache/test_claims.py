@@ -169,7 +169,7 @@ def test_running_is_shared_while_unchanged():
 
 
 def test_a_claim_changes_the_directive_of_its_cluster():
-    """The member is told when a claim comes and when it goes."""
+    """The Directive says when a claim comes and when it goes."""
     usage_index = UsageIndex(Demands())
     one = claiming()
 

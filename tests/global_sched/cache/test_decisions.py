@@ -73,7 +73,7 @@ def test_round_trip():
     ],
 )
 def test_unreadable(text):
-    """What is no decision of ours is told as such, never raised past the reader."""
+    """What is no decision of ours is reported as such, never raised past the reader."""
     with pytest.raises(DecisionError):
         parse_decision(text)
 

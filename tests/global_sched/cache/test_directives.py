@@ -1,4 +1,4 @@
-"""What members are told."""
+"""Directives."""
 
 from dataclasses import replace
 
@@ -125,7 +125,7 @@ def test_large_directives_are_sliced():
 
 
 def test_which_members_have_to_be_told():
-    """A member is told anew when what it holds, the label keys or the epoch changed."""
+    """A Directive is written anew when what it holds, the label keys or the epoch changed."""
     state = state_of(cluster_object("m1"), cluster_object("m2"))
     state.settle()
     assert state.directive_changes(64) == {"m1", "m2"}

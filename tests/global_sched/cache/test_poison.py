@@ -1,4 +1,4 @@
-"""Malformed, hostile and absurd objects: told with a reason, set aside, and the rest goes on.
+"""Malformed, hostile and absurd objects: reported with a reason, set aside, and the rest goes on.
 
 Each file of tests/data/poison holds objects and what must be said about them (an empty text:
 nothing, they are only odd). They are read exactly as an informer reads a list.
@@ -132,7 +132,7 @@ def test_corpus(path):
     ],
 )
 def test_undecodable(obj, want):
-    """What no decoder takes is told with its kind and name."""
+    """What no decoder takes is reported with its kind and name."""
     state = good_state()
     job = vcjob("p")
     feed(state, binding(job, uid="x"))

@@ -12,7 +12,7 @@ PREEMPTION = "federation.global-sched.io/min-runtime-before-preemption"
 
 
 def read(**annotations):
-    """The queue as decisions have it, and what people are told is wrong with it."""
+    """The queue as decisions have it, and what is reported as wrong with it."""
     made = queue("a")
     made["metadata"]["annotations"] = annotations
     found = state_of(made).snapshot()
@@ -37,7 +37,7 @@ def test_min_runtime(text, seconds):
 
 @pytest.mark.parametrize("text", ["1.5h", "-5m", "8d", "604801", "soon", "5 m", "9" * 12])
 def test_a_bad_min_runtime_is_told_and_says_nothing(text):
-    """The queue goes on without it; field, value and remedy are told."""
+    """The queue goes on without it; field, value and remedy are reported."""
     one, view = read(**{RECLAIM: text, PREEMPTION: "5m"})
 
     assert (one.min_runtime_before_reclaim, one.min_runtime_before_preemption) == (None, 300)

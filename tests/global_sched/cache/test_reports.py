@@ -136,7 +136,7 @@ def test_what_pods_ask_for_is_read():
     ],
 )
 def test_refused_reports_leave_the_last_good_one(bad, want):
-    """A report that is not believed is told on the object; the room of before stays, and ages."""
+    """A report that is not believed is named on the object; the room of before stays, and ages."""
     state = state_of(cluster_object("m1"), report("m1"))
     good = capacity_of(state).capacity
     feed(state, bad)

@@ -22,7 +22,7 @@ def jobs(*names):
 
 
 def pods(state, name="a"):
-    """How many pods a job asks for, or why nobody knows."""
+    """How many pods a job asks for, or why it is unknown."""
     found = workload_in(state, f"team-a/{name}-trainjob")
     if found.problem is not None:
         return found.problem.code, found.problem.reason

@@ -29,7 +29,7 @@ from tests.played import ONE_NODE, explained
     ],
 )
 def test_a_queue_that_cannot_be_read(fields, want):
-    """Its jobs are told the same as the queue."""
+    """Its jobs get the same reason as the queue."""
     text = f"""\
 world:
   clusters: {ONE_NODE}

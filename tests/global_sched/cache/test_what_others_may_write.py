@@ -52,7 +52,7 @@ def test_epochs_of_the_present_term_and_before_are_believed():
 
 @pytest.mark.parametrize("epoch", [6, 2**31 - 1, 2**62])
 def test_an_epoch_beyond_the_term_is_asked_about_and_not_believed(epoch):
-    """It waits for the Lease's word; then amounts come from spec.clusters, and all is told."""
+    """It waits for the Lease's word; then amounts come from spec.clusters, and all is reported."""
     decision = forged(epoch=epoch)
     state, workload = read(decision)
     assert state.beyond_term() == {KEY: decision}
@@ -163,7 +163,7 @@ def test_grants_take_what_the_template_asks_for(grant, clusters, want):
     ],
 )
 def test_what_no_leader_writes_is_decided_anew(fields, want):
-    """It is told, and the room is taken as spec.clusters says."""
+    """It is reported, and the room is taken as spec.clusters says."""
     text = json.dumps(json.loads(render_decision(forged())) | fields)
     _, workload = read(None, text=text)
 

@@ -23,7 +23,7 @@ COMMANDS = (
 
 @pytest.fixture
 def closed_port():
-    """A loopback port where nobody listens."""
+    """A loopback port without a listener."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
@@ -133,7 +133,7 @@ def test_wrong_words_are_exit_code_2(command):
 
 
 def completed(capsys, monkeypatch, *words):
-    """What kubectl would be told."""
+    """The answer that kubectl would get."""
     monkeypatch.setattr("sys.argv", ["kubectl_complete-gsched", *words])
     kubectl_complete()
     return capsys.readouterr().out.splitlines()

@@ -118,7 +118,7 @@ def test_colours(capsys, monkeypatch, environment, terminal, want):
 
 
 def test_no_rows(capsys):
-    """People are told so on stderr; machines get an empty list."""
+    """People see it on stderr; machines get an empty list."""
     show_rows([], COLUMNS, "table", nothing="No jobs found.")
     assert capsys.readouterr() == ("", "No jobs found.\n")
 

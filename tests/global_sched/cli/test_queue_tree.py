@@ -25,7 +25,7 @@ FIELDS = ("deserved", "allocated", "borrowed", "guarantee", "capability")
 
 
 def test_the_tree_shows_what_each_deserves_holds_and_borrows(capsys):
-    """Each queue is indented under its parent; columns that nobody fills are left out."""
+    """Each queue is indented under its parent; empty columns are left out."""
     rows = queues.tree_rows(scenario_view(WORLD))
 
     show_rows(rows, queues.tree_columns(rows), "table")
@@ -73,7 +73,7 @@ world:
     ],
 )
 def test_the_share_of_what_is_deserved(deserved, cpu, want):
-    """Whoever holds something and deserves none of it is not shown as one that holds nothing."""
+    """A queue that holds what it does not deserve is not shown as one that holds nothing."""
     text = f"""
 scenario: one queue
 world:

@@ -12,7 +12,7 @@ from tests.builders import NOW, POLICY, backoff, cluster, decision, queue, snaps
 
 
 def with_claimed(ago, pending=()):
-    """A world in which others were told so many seconds ago to leave for a job that runs."""
+    """A world in which victims were evicted so many seconds ago for a job that runs."""
     one = workload("a", on="m1")
     at = Instant(NOW - ago * SECOND)
     job = replace(one, decision=replace(one.decision, claimed=at))

@@ -1,4 +1,4 @@
-"""Nobody leaves before the claim is written; what the bodies say."""
+"""No victim leaves before the claim is written; what the bodies say."""
 
 import asyncio
 
@@ -46,7 +46,7 @@ def clock():
 
 
 class Writer:
-    """Takes a second for every write; the claim's ends as told."""
+    """Takes a second for every write; the claim's ends as asked."""
 
     def __init__(self, result=Result.OK):
         self.done = []

@@ -1,4 +1,4 @@
-"""How often members are told: at once after a pause, and seldom where telling is costly."""
+"""How often Directives are written: at once after a pause, and seldom where telling is costly."""
 
 import asyncio
 from itertools import pairwise

@@ -29,7 +29,7 @@ WRITES_PER_SECOND = 5
 
 
 class Server:
-    """A binding that others write to; the watch shows nothing unless it is told to."""
+    """A binding that others write to; the watch shows nothing unless it is made to."""
 
     def __init__(self, error, *, version="7"):
         self.error = error

@@ -112,7 +112,7 @@ async def test_everybody_may_do_what_deploy_says_and_no_more():
 
 
 async def names_seen(kubeconfig: Path, resource, context: str | None = None) -> list[str]:
-    """What somebody with a kubeconfig lists."""
+    """What a user with a kubeconfig lists."""
     clock = LoopClock()
     transport = await connect(kubeconfig=kubeconfig, context=context, clock=clock)
     client = Client(transport, clock=clock)

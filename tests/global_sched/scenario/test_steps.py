@@ -1,4 +1,4 @@
-"""What a sequence of steps can say, and that what does not hold is told."""
+"""What a sequence of steps can say, and that what does not hold is reported."""
 
 import pytest
 
@@ -167,6 +167,6 @@ def test_a_bad_case_of_a_suite_is_named():
 
 
 def test_a_suite_is_not_one_scenario():
-    """Who asks for one scenario is told what to do with a suite."""
+    """A suite where one scenario is expected is refused with a remedy."""
     with pytest.raises(ScenarioError, match="x: it is a suite of cases: try it with gsched whatif"):
         parse("suite: s\ncases: []", "x")

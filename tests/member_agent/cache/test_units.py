@@ -271,7 +271,7 @@ def test_states_of_pods():
 
 
 def test_owner_kinds_that_cannot_be_watched():
-    """A chain of owners ends below a kind that nobody can watch, instead of waiting for ever."""
+    """A chain of owners ends below a kind that cannot be watched, instead of waiting for ever."""
     flow = owner("Flow", "f", api_version="other.example/v1")
     job = owner("Job", "j", controller=flow, spec={})
     cache = member(job, pod("a", owner=job))

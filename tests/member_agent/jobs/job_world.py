@@ -1,4 +1,4 @@
-"""Jobs, pods and PodGroups in one line, and a small world in which pods do what they are told.
+"""Jobs, pods and PodGroups in one line, and a small world in which pods follow a script.
 
 `Town` plays API server and kubelet without time: `settle` repeats `step` and carries out what it
 says, as the controller does, until nothing is left to do.
@@ -153,7 +153,7 @@ class Town:
         return self.settle()
 
     def evict(self, *pod_names: str) -> "Town":
-        """Somebody else deletes these pods, and they are gone."""
+        """Another client deletes these pods, and they are gone."""
         for name in pod_names:
             self.remove(name)
         return self.settle()

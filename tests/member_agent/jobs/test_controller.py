@@ -174,7 +174,7 @@ async def _collect(one):
 
 @virtual_time
 async def test_an_eviction_while_the_pod_runs():
-    """A pod that somebody deletes is the event PodEvicted; its neighbours start again, too."""
+    """A pod that is deleted is the event PodEvicted; its neighbours start again, too."""
     async with member() as one, controlled(one):
         await submit(one, running_task(seconds=60), policies=[policy("RestartJob", "PodEvicted")])
         await asyncio.sleep(3)

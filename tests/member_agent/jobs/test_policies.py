@@ -205,7 +205,7 @@ def test_unknown_is_the_gangs():
 
 
 def test_job_updated():
-    """An edit of the Job is an event for those who ask for it."""
+    """An edit of the Job is an event for policies that name it."""
     town = Town(policies=[policy("RestartJob", "JobUpdated")], minAvailable=1).settle().run()
     town.edit(minAvailable=2)
 

@@ -116,7 +116,7 @@ def test_a_pod_that_its_node_refuses_is_replaced():
 
 
 def test_a_pending_pod_that_goes_is_replaced():
-    """A pod that never started is no eviction: whoever bound it took it back."""
+    """A pod that never started is no eviction: the binder took it back."""
     town = Town(policies=[{"event": "PodEvicted", "action": "AbortJob"}]).settle()
     town.evict("train-worker-0")
 

@@ -1,4 +1,4 @@
-"""A topology to the slices of a report: nothing is lost, nothing is told larger than it is."""
+"""A topology to the slices of a report: nothing is lost, nothing is reported larger than it is."""
 
 from dataclasses import replace
 
@@ -236,7 +236,7 @@ def test_an_absurd_node_does_not_spoil_the_report():
 
 
 def test_the_mix_of_shapes_stands_in_the_first_slice_in_few_bytes():
-    """What pods ask for is told once, without the fields that say nothing."""
+    """What pods ask for is reported once, without the fields that say nothing."""
     shape = PodShape(requests=Resources.of({"cpu": 1000, "pods": 1}), selector=(("zone", "a"),))
     leaves = [leaf(free=(at, 0, 0, 0)) for at in range(200)]
     told = replace(topology(*leaves), demand=(Wanted(shape=shape, pods=4),))

@@ -85,7 +85,7 @@ def test_a_directed_workload_without_pods():
 
 
 def test_minimum_reached_belongs_to_a_decision():
-    """It is told only under the decision that stands in the Directive now."""
+    """It is reported only under the decision that stands in the Directive now."""
     cache = member(racks(1, 1), directive(entry("b", {"main": 2})))
     for decision, want in (("decision-b", True), ("decision-old", False)):
         placing = Placing(reached={BindingId("b"): DecisionId(decision)})

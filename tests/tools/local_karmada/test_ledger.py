@@ -67,7 +67,7 @@ def test_a_damaged_file_is_named(tmp_path, content):
 
 
 def test_one_change_at_a_time(tmp_path):
-    """A second process is told who changes the federation now."""
+    """A second process learns which one changes the federation now."""
     with (
         Ledger(tmp_path).changing(),
         pytest.raises(LocalError, match=r"is being changed by process \d+"),

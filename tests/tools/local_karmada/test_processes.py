@@ -60,7 +60,7 @@ async def test_down_works_when_it_is_down(tmp_path):
 
 
 async def test_down_deletes_only_its_own(tmp_path):
-    """A folder that holds somebody's file stays, with the file."""
+    """A folder that holds a foreign file stays, with the file."""
     started(tmp_path)
     (tmp_path / "thesis.txt").write_text("mine")
     await Federation(tmp_path).down()
@@ -97,7 +97,7 @@ async def test_one_that_does_not_listen_is_killed(tmp_path):
 
 
 async def test_another_process_of_the_same_id_is_left_alone(tmp_path):
-    """An id that was given to somebody else since is not ours."""
+    """An id that was given to another process since is not ours."""
     _, program = started(tmp_path)
     stranger = Program(name="two", argv=WAIT, log="", pid=program.pid, since="long ago")
     assert not stranger.alive

@@ -1,4 +1,4 @@
-"""Volcano is used where somebody brings it, and the message says what is missing elsewhere."""
+"""Volcano is used where it is provided, and the message says what is missing elsewhere."""
 
 from types import MappingProxyType
 

@@ -28,7 +28,7 @@ Ask = Callable[..., Awaitable[Reply]]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One request; `who` is one of USERS, "" sends no credential, "wrong" one that is nobody's."""
+    """One request; `who` is one of USERS, "" sends no credential, "wrong" one without a user."""
 
     id: str
     method: str = "GET"

@@ -1,4 +1,4 @@
-"""Patches: which kinds there are, how each merges, and what a bad one is told."""
+"""Patches: which kinds there are, how each merges, and the refusal of a bad one."""
 
 import pytest
 
@@ -164,7 +164,7 @@ async def test_a_strict_patch_names_the_unknown_field(team):
 
 
 async def test_a_dry_run_stores_nothing(team):
-    """A dry run answers with what would be, and nobody sees it."""
+    """A dry run answers with what would be, and nothing is stored."""
     made = await team("POST", f"{MAPS}?dryRun=All", {"metadata": {"name": "c"}})
     absent = await team("GET", f"{MAPS}/c")
     await team("POST", MAPS, {"metadata": {"name": "c"}})

@@ -22,7 +22,7 @@ TOKENS = {
 
 @pytest.fixture
 async def guarded():
-    """A server with tokens, and clients of an administrator, two users and nobody."""
+    """A server with tokens, and clients of an administrator, two users and no user."""
     server = ApiServer(name="guarded", tokens=TOKENS)
     await server.start()
     async with aiohttp.ClientSession(server.url) as session:  # noqa: TID251 - plain HTTP
@@ -74,7 +74,7 @@ async def test_discovery_needs_a_token_and_no_rights(guarded, path, client, want
 
 
 async def test_unknown_tokens_are_unauthorized(guarded):
-    """A token that is nobody's is 401; no token is the anonymous user, who is denied."""
+    """A token without a user is 401; no token is the anonymous user, who is denied."""
     wrong = await guarded["wrong"]("GET", PODS)
     nobody = await guarded["nobody"]("GET", PODS)
 
@@ -273,7 +273,7 @@ async def test_service_account_tokens(guarded, session):
 
 
 async def test_everybody_is_an_administrator_without_tokens(http):
-    """A server without tokens asks nobody who he is."""
+    """A server without tokens asks for no credential."""
     reply = await http("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {})
 
     assert "system:masters" in reply.obj["status"]["userInfo"]["groups"]
@@ -311,7 +311,7 @@ async def test_refused_rbac_objects(http, kind, body, want_text):
 
 
 async def test_acting_as_somebody_else(guarded):
-    """Who may impersonate has the other's rights and no more; nobody else may try."""
+    """Who may impersonate has the other's rights and no more; no other user may try."""
     await grant(guarded["root"], rule("list", "pods"), subject={"kind": "User", "name": "ann"})
     as_ann, as_bob = {"Impersonate-User": "ann"}, {"Impersonate-User": "bob"}
     as_group = as_bob | {"Impersonate-Group": "system:masters"}

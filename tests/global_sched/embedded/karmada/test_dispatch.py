@@ -192,7 +192,7 @@ async def test_a_foreign_object_is_only_overwritten_when_told():
 
 @virtual_time
 async def test_a_change_in_the_member_is_undone():
-    """Whoever scales or deletes the copy by hand gets it back as the Work says."""
+    """An edit of the copy by hand gets it back as the Work says."""
     async with karmada_world("m1") as world:
         await world.apply(NAMESPACE, policy(), deployment())
         await world.settle()

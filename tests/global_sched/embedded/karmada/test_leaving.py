@@ -213,7 +213,7 @@ async def test_a_toleration_for_a_time_evicts_after_it():
 
 @virtual_time
 async def test_a_rebalancer_tells_the_binding():
-    """It gets the time at which the rebalancer was made; a template without binding is told."""
+    """It gets the time at which the rebalancer was made; a template without binding is reported."""
     web = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

@@ -1,4 +1,4 @@
-"""A running member on its own API server, and someone who looks at it."""
+"""A running member on its own API server, and an observer."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -79,7 +79,7 @@ async def test_room_that_comes_free_is_used():
 
 @virtual_time
 async def test_it_can_be_switched_off():
-    """Then nobody binds such pods."""
+    """Then such pods are not bound."""
     async with member(plan=PLAN, default_scheduler=False) as one:
         await one.add(PODS, pod("p"))
         await asyncio.sleep(5)

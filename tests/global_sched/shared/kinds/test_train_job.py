@@ -245,7 +245,7 @@ def test_the_scheduler_is_the_runtimes():
     ],
 )
 def test_without_its_runtime_it_waits(job, want):
-    """Nobody knows how many pods it has."""
+    """Its number of pods is unknown."""
     found = without(job)
 
     assert (found.code, found.reason) == (Code.WAIT, Reason.RUNTIME_MISSING)

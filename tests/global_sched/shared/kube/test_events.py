@@ -90,7 +90,7 @@ async def test_repetitions_become_a_series():
 
 @virtual_time
 async def test_after_a_long_pause_it_is_a_new_event():
-    """A repetition after six minutes is told as a new one."""
+    """A repetition after six minutes is written as a new one."""
     server = MemoryTransport()
 
     async def record(recorder):
@@ -183,7 +183,7 @@ async def test_another_note_is_a_new_event():
 
 @virtual_time
 async def test_a_server_that_has_just_been_started():
-    """It refuses everybody for a moment: the events are kept, and written when it is ready."""
+    """It refuses every request for a moment: the events are kept, and written when it is ready."""
     server = MemoryTransport()
     server.refusals = 3
 

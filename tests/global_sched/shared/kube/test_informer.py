@@ -28,7 +28,7 @@ from tests.virtual_time import virtual_time
 
 @dataclass
 class Recorder:
-    """A handler that writes down what it is told."""
+    """A handler that writes down its calls."""
 
     told: list[str] = field(default_factory=list)
 
@@ -52,7 +52,7 @@ class Sized(KubeObject, frozen=True):
 
 
 async def watch_for(script, seconds, type_=KubeObject, **options):
-    """Run an informer for some virtual seconds; what the handler was told, and the informer."""
+    """Run an informer for some virtual seconds; the calls of the handler, and the informer."""
     client = script.client()
     recorder = Recorder()
     options.setdefault("backoff", Backoff(rng=random.Random(1)))
@@ -76,7 +76,7 @@ def lists(script):
 
 @virtual_time
 async def test_list_then_watch():
-    """The handler is told of the list, that it is whole, and then of every change."""
+    """The handler gets the list, that it is whole, and then of every change."""
     async with serving(
         says(listing(5, thing("a", 1), thing("b", 2))),
         streams(
@@ -111,7 +111,7 @@ async def test_pages_are_followed():
 
 @virtual_time
 async def test_gone_relists_and_tells_of_missed_deletes():
-    """After 410 the new list is compared with what was known: changes and deletes are told."""
+    """After 410 the new list is compared with what was known: changes and deletes are delivered."""
     async with serving(
         says(listing(5, thing("a", 1), thing("b", 2), thing("c", 3))),
         streams(event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired"})),
@@ -269,7 +269,7 @@ async def test_recreated_object_is_deleted_first():
 
 @virtual_time
 async def test_unreadable_objects_hide_nothing():
-    """An object that breaks its type is told as malformed; the others arrive; its delete too."""
+    """An object that breaks its type is counted as malformed; the others arrive; its delete too."""
     async with serving(
         says(listing(5, thing("good", 1), thing("bad", 2, size="large"), thing("fine", 3))),
         streams(

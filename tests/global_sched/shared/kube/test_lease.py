@@ -36,7 +36,7 @@ def now():
 
 
 class Body:
-    """A body that leads until it is cancelled or told to end."""
+    """A body that leads until it is cancelled or ended."""
 
     def __init__(self):
         self.term = None
@@ -95,7 +95,7 @@ async def test_one_leads_the_other_waits():
 
 @virtual_time
 async def test_a_dead_leader_is_replaced():
-    """A Lease that nobody renews is taken over one lease time after it was last seen to change."""
+    """A Lease that is not renewed is taken over one lease time after it was last seen to change."""
     server, body = MemoryTransport(), Body()
     lease = {"metadata": {"name": "gs", "resourceVersion": "1"}}
     lease["spec"] = {"holderIdentity": "dead", "leaseDurationSeconds": 15, "leaseTransitions": 6}
@@ -170,7 +170,7 @@ async def test_a_lost_answer_does_not_end_the_term():
 )
 @virtual_time
 async def test_a_stolen_lease_ends_the_term_at_once(change, want):
-    """Whoever finds the Lease in other hands stops without waiting for the deadline."""
+    """A leader that finds the Lease in other hands stops without waiting for the deadline."""
     server, body = MemoryTransport(), Body()
     task = asyncio.create_task(election(server, "a").run(body))
     await body.started.wait()

@@ -187,7 +187,7 @@ PLANS = {
 @pytest.mark.slow
 @virtual_time
 async def test_the_mirror_converges(faults):
-    """Whatever happens to its streams, the informer ends with the server's state, told in order."""
+    """Whatever happens to its streams, the informer ends with the server's state, in order."""
     async with federation() as (server, client, clock):
         plan = FaultPlan(
             *(

@@ -124,7 +124,7 @@ async def test_what_passes_is_waited_for(status, reason):
     ],
 )
 async def test_what_stays_ends_it(answer, asked, want):
-    """Permanent answers are told at once, lasting transient ones after the patience."""
+    """Permanent answers are raised at once, lasting transient ones after the patience."""
     async with serving(answer) as script:
         client = script.client()
         patience = Patience(clock=LoopClock(), seconds=60)
@@ -146,7 +146,7 @@ async def test_what_stays_ends_it(answer, asked, want):
     ],
 )
 async def test_a_refusal_by_a_ready_server_ends_it(page):
-    """A right that is missing is told at once."""
+    """A right that is missing is raised at once."""
     async with serving(fails(403, "Forbidden"), page, fails(403, "Forbidden")) as script:
         client = script.client()
         patience = Patience(clock=LoopClock(), seconds=60)
@@ -178,7 +178,7 @@ async def test_a_server_that_became_ready_is_asked_again():
     ],
 )
 async def test_a_refusal_by_a_server_that_starts_is_waited_out(page):
-    """An API server that has not read its Roles yet refuses everybody."""
+    """An API server that has not read its Roles yet refuses every request."""
     answers = [fails(403, "Forbidden"), page, fails(403, "Forbidden"), page, served("configmaps")]
     async with serving(*answers) as script:
         client = script.client()

@@ -61,7 +61,7 @@ async def test_the_bucket_bounds_the_rate():
 
 @virtual_time
 async def test_a_cancelled_waiter_gives_its_token_back():
-    """Who stops waiting costs nobody a token."""
+    """A cancelled wait costs no token."""
     bucket = TokenBucket(rate=1, burst=1, clock=LoopClock())
     await bucket.take()
     waiter = asyncio.create_task(bucket.take())
@@ -103,7 +103,7 @@ async def test_transient_failures_are_retried():
 
 @virtual_time
 async def test_other_failures_are_not_retried():
-    """A conflict means that somebody must decide again."""
+    """A conflict means that the decision is made again."""
     call, times = failing(Conflict("changed", target=TARGET))
 
     with pytest.raises(Conflict):
@@ -113,7 +113,7 @@ async def test_other_failures_are_not_retried():
 
 @virtual_time
 async def test_patience_ends():
-    """With patience it is tried for so many seconds, and every failure before a try is told."""
+    """With patience it is tried for so many seconds, and every failure before a try is reported."""
     call, times = failing(*(Unreachable("gone", target=TARGET) for _ in range(99)))
     told = []
 

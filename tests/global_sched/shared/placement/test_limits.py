@@ -195,7 +195,7 @@ def test_a_hundred_thousand_pods_in_an_uneven_tree(groups):
 
 @pytest.mark.parametrize(("pods", "exact"), [(2_000_000, True), (3_000_000, False)])
 def test_millions_of_pods(pods, exact):
-    """What is not proven closest is told so, where sums over pairs could overflow."""
+    """What is not proven closest is marked, where sums over pairs could overflow."""
     domains = [domain("core", 3), *(domain(f"s{at}", 2, "core") for at in range(4))]
     domains += [domain(f"r{at}", 1, f"s{at // 4}") for at in range(16)]
     leaves = [leaf(f"r{at}", free(200_000 + at * 7_919, 0, 0, 10**6)) for at in range(16)]

@@ -154,7 +154,7 @@ def test_two_tiers_and_one():
 def test_the_leaf_with_most_of_the_tasks_goes_first(tasks, want):
     """V5, V6: a job in s1 with tasks in its leaves; the engine stays inside s1 before it leaves it.
 
-    Which of the two leaves it takes first goes by tightness here: the engine is told the domains
+    Which of the two leaves it takes first goes by tightness here: the engine gets the domains
     of running pods, not their numbers.
     """
     scores = near_with_tasks(LEAVES, "s1", tasks, 4)

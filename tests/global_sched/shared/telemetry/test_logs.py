@@ -78,7 +78,7 @@ def test_the_standard_library_passes_the_same_way(stream):
     ],
 )
 def test_secrets_are_hidden(stream, given, want):
-    """Whoever logs a secret by mistake does not publish it."""
+    """A secret that is logged by mistake does not publish it."""
     configure(stream=stream, clock=FixedClock())
     get_logger("room").info("x", **given)
 

@@ -1,4 +1,4 @@
-"""The plan annotation: written, read back, and refused when somebody edited it."""
+"""The plan annotation: written, read back, and refused when it was edited."""
 
 import pytest
 

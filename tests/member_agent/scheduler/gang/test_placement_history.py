@@ -132,7 +132,7 @@ def test_a_failed_node_is_remembered(change):
 
 
 def test_a_memory_that_cannot_be_read_is_none():
-    """Text that somebody edited changes nothing."""
+    """Edited text changes nothing."""
     job, *rest = gang_objects("g", pods=2, tier=1)
     job["metadata"]["annotations"] = {names.MEMORY: '{"domain": 7'}
 

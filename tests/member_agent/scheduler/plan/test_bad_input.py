@@ -1,4 +1,4 @@
-"""Input that is absurd or hostile, on the agent's own way: a verdict for it; nobody else waits."""
+"""Input that is absurd or hostile, on the agent's own way: a verdict for it; nothing else waits."""
 
 import msgspec
 import pytest
@@ -62,7 +62,7 @@ def test_requests(fields, want):
 
 
 def test_a_request_beyond_all_numbers():
-    """A pod whose requests cannot be read is named as a problem, and nobody else waits for it."""
+    """A pod whose requests cannot be read is named as a problem, and nothing else waits for it."""
     cache = member(racks(2, 2), [pod("odd", cpu="8E"), pod("good", gpus=1)])
 
     assert decided(cache) == ({"good"}, {})

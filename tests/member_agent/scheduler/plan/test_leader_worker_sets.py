@@ -258,7 +258,7 @@ def test_leaders_wait_for_the_room_of_their_workers():
 
 
 def test_places_of_late_workers_are_not_given_away():
-    """Workers that come one group after the other keep their places, whoever else waits."""
+    """Workers that come one group after the other keep their places, whatever else waits."""
     serving = Serving(startup="LeaderReady")
     pods = {"leader": 2, "worker": 4}
     entries = (entry("b-early", {"main": 2}, at=-10), entry("b-llm", pods, gang=serving.gang()))

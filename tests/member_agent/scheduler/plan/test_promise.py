@@ -147,7 +147,7 @@ def bound_of(cache, name):
 def test_every_admitted_gang_is_placed_in_any_order(base, needs, mix, data):
     """All that was admitted between two reports is bound in full, in whatever order it arrives.
 
-    Free pods that come in between get only what nobody was promised. The mix by which the leader
+    Free pods that come in between get only what was not promised. The mix by which the leader
     chose places came back with the Directive; what pods have come since then is no matter.
     """
     cache = member(base)
@@ -194,7 +194,7 @@ def test_an_order_in_which_greedy_placement_would_fail():
 
 
 def test_places_are_chosen_by_the_mix_that_the_leader_chose_by():
-    """The leader left the only node of zone x to those who need it; the agent does the same."""
+    """The leader left the only node of zone x to pods that need it; the agent does the same."""
     base = [
         node("n1", gpus=1, labels={"zone": "x"}),
         node("n2", gpus=4, labels={"zone": "y"}),

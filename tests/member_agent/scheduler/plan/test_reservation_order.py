@@ -61,7 +61,7 @@ def test_larger_pods_are_held_first():
 
 
 def test_a_domain_that_drains_has_what_is_left_by_an_earlier_claim():
-    """Nobody left for it, however few places it may have its room in."""
+    """No victim left for it, however few places it may have its room in."""
     claim = hold("claim", {"worker": 2}, gang=workers(2), leaving=["gone"], at=-2)
     drains = hold("drains", {"worker": 1}, gang=workers(1), domain="r0", at=-1)
     world = racks(2, 1)
@@ -116,7 +116,7 @@ def test_a_reservation_that_is_admitted_comes_before_all_of_its_cycle():
 
 
 def test_what_runs_waits_for_the_room_of_who_was_admitted_since():
-    """Its new pod goes where nobody was made to leave."""
+    """Its new pod goes where no victim left."""
     claims = [
         hold(f"c{n}", {"worker": 1}, gang=workers(1), domain="r0", leaving=["gone"], at=n - 3)
         for n in range(2)

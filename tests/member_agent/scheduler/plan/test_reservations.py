@@ -48,7 +48,7 @@ def test_free_places_are_kept_for_a_claim():
     ],
 )
 def test_a_hold_ends_by_the_agents_own_clock(seconds, want):
-    """`heldUntil` ends it even when nobody can tell the agent so."""
+    """`heldUntil` ends it even when no Directive can say so."""
     cache = member(
         racks(2, 2),
         pod("a", gpus=8),
@@ -60,7 +60,7 @@ def test_a_hold_ends_by_the_agents_own_clock(seconds, want):
 
 
 def test_a_node_with_a_leaving_pod_takes_nobody():
-    """Room that a victim leaves piece by piece goes to nobody else before the claim has it."""
+    """Room that a victim leaves piece by piece goes to no other job before the claim has it."""
     cache = member(
         racks(1, 2, gpus=8),
         gang_objects("v", pods=1, gpus=4, binding="victim", nodes=["r0-0"]),
@@ -211,7 +211,7 @@ def test_only_the_leaving_pods_of_an_elastic_gang_close_their_nodes():
 
 
 def test_kept_places_become_those_of_the_admitted_gang():
-    """With the admission the claim's places are its own, whoever was admitted in between."""
+    """With the admission the claim's places are its own, whatever was admitted in between."""
     claim = hold("claim", {"worker": 2}, gang=workers(2, tier=1), domain="r0", leaving=["victim"])
     cache = member(racks(2, 2), directive(claim))
     first = round_of(cache, at(0))

@@ -133,7 +133,7 @@ def test_minimum_waits_for_its_pods():
 
 
 def test_room_of_a_gang_that_has_not_arrived_is_kept():
-    """Directed room is nobody else's, even before the first pod of the gang exists."""
+    """Directed room belongs to its workload alone, even before the first pod of the gang exists."""
     directed = directive(entry("b", {"worker": 2}, domain="r0", gang=workers(2, tier=1)))
     cache = member(racks(1, 2), directed, pod("free", gpus=1))
 

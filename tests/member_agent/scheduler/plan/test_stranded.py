@@ -139,7 +139,7 @@ def test_of_two_that_come_first_the_one_that_is_stranded_again_goes_before():
 
 
 def test_where_no_order_helps_the_first_counts():
-    """One of three has the only node; the others are told what they lack."""
+    """One of three has the only node; the others get the amounts that they lack."""
     gangs = ("a", "b", "c")
     cache = member(
         racks(1, 1),

@@ -76,7 +76,7 @@ def test_the_mix_changes_seldom():
 
 
 def test_the_mix_is_bounded():
-    """The most frequent shapes, none of many words, none of keys that nobody reports."""
+    """The most frequent shapes, none of many words, none of keys that no report has."""
     many = {shape(gpu=gpu): gpu for gpu in range(1, 300)}
     kept = demand_of(many)
     assert len(kept) == MOST_WANTED

@@ -227,7 +227,7 @@ def test_explain_lists_domains_nearest_first():
 
 
 def test_explain_of_a_cluster_without_a_tree():
-    """The cluster itself is told about, with the most that any node has free, never the sum."""
+    """The cluster itself is named, with the most that any node has free, never the sum."""
     world = topology([], [leaf(None, free(3), node="a"), leaf(None, free(2), node="b")])
 
     (found,) = Space(world).explain(workers(2, cpu=4))

@@ -117,7 +117,7 @@ both = st.lists(st.one_of(one_of_them(), changes), min_size=1, max_size=6)
 def test_changed_hyper_nodes_are_the_same_as_anew(tree, start, steps):
     """A HyperNode that comes, goes or changes leaves no trace, whatever hangs below it.
 
-    And the nodes that are told to hang elsewhere are those that do.
+    And the nodes that are reported to hang elsewhere are those that do.
     """
     live, nodes = LiveTree(tree, start), dict(start)
     objects = {one.metadata.name: one for one in tree}
