@@ -12,7 +12,7 @@ from global_sched.shared.model.topology import Topology
 from global_sched.shared.placement.capacity.allocations import Allocations, Lift
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.result import Placed, Take
-from global_sched.shared.placement.search.trial import Draft
+from global_sched.shared.placement.search.trial import Trial
 
 Requests = Mapping[PodSetName, Resources]
 _take = partial(tuple.__new__, Take)
@@ -22,28 +22,28 @@ _take = partial(tuple.__new__, Take)
 def placed_of(
     rows: Rows,
     allocations: Allocations,
-    draft: Draft,
+    trial: Trial,
     gang: Gang,
     around: int | None,
     *,
     exact: bool,
 ) -> Placed:
-    """A draft as an answer: its takes, and the smallest domain around them and `around`."""
+    """A trial as an answer: its takes, and the smallest domain around them and `around`."""
     index = rows.index
     enclosing = around
-    for at in {rows.domain[step.row] for step in draft.steps}:
+    for at in {rows.domain[step.row] for step in trial.steps}:
         if enclosing is None or at == enclosing:
             enclosing = at
         elif enclosing not in index.chain[at]:
             enclosing = index.common(enclosing, at)
     moves: list[Lift] = []
     requests = {p.name: p.shape.requests for p in gang.pod_sets}
-    takes = takes_of(rows, allocations, draft, requests, moves)
+    takes = takes_of(rows, allocations, trial, requests, moves)
     if enclosing is None or enclosing == index.root:
-        placed = Placed(draft.amounts(), None, None, "", takes, exact)
+        placed = Placed(trial.amounts(), None, None, "", takes, exact)
     else:
         domain = index.domains[enclosing]
-        placed = Placed(draft.amounts(), domain.name, domain.tier, domain.tier_name, takes, exact)
+        placed = Placed(trial.amounts(), domain.name, domain.tier, domain.tier_name, takes, exact)
     allocations.expect(placed, moves)
     return placed
 
@@ -61,9 +61,9 @@ def free_in(rows: Rows, *, changed: bool) -> Resources:
 
 
 def takes_of(
-    rows: Rows, allocations: Allocations, draft: Draft, requests: Requests, moves: list[Lift]
+    rows: Rows, allocations: Allocations, trial: Trial, requests: Requests, moves: list[Lift]
 ) -> tuple[Take, ...]:
-    """The takes of a draft: by name where nodes have names, else by row.
+    """The takes of a trial: by name where nodes have names, else by row.
 
     One take per named node: of alike nodes those with the lowest names. `moves` are added for them.
     """
@@ -72,14 +72,14 @@ def takes_of(
         return tuple(
             [
                 Take(base[s.row], s.pod_set, s.nodes, s.pods, requests[s.pod_set])
-                for s in draft.steps
+                for s in trial.steps
             ]
         )
-    sources = {step.row for step in draft.steps}
+    sources = {step.row for step in trial.steps}
     here: dict[int, list[int]] = {}
     takes: list[Take] = []
     order: list[tuple[int, int]] = []
-    for unit, row, target, pod_set, count, pods in draft.steps:
+    for unit, row, target, pod_set, count, pods in trial.steps:
         nodes = here.get(row)
         if nodes is None:
             nodes = [] if base[row] != row else allocations.members(row)

@@ -32,7 +32,7 @@ from global_sched.shared.placement.result import Glance, Join, NotPlaced, Placed
 from global_sched.shared.placement.search.select_domain import Scope, glance, room_in
 from global_sched.shared.placement.search.single_domain import is_small, place_in_single_domain
 from global_sched.shared.placement.search.solver import Solver
-from global_sched.shared.placement.search.trial import Draft
+from global_sched.shared.placement.search.trial import Trial
 
 Answer = Placed | NotPlaced
 Ask = tuple[
@@ -226,18 +226,18 @@ class Space:
         if tree is not None and preferred is not None and index.tree_of(preferred) != tree:
             preferred = None
         solver = Solver(self._rows, self._tables.of_task(task), task, self._search_limit)
-        draft = solver.solve(preferred, around, nearby=where.nearby, within=tree)
-        if isinstance(draft, Draft):
+        trial = solver.solve(preferred, around, nearby=where.nearby, within=tree)
+        if isinstance(trial, Trial):
             placed = placed_of(
-                self._rows, self._allocations, draft, gang, around, exact=solver.exact
+                self._rows, self._allocations, trial, gang, around, exact=solver.exact
             )
-            draft.undo()
+            trial.undo()
             return placed
         within = index.root if tree is None else tree
         scope = Scope(limit=task.limit, within=within, around=around)
         tables = self._tables.of_task(task)
         return NotPlaced(
-            not_now(self._rows, task, tables, scope, proven=draft.proven), draft.proven
+            not_now(self._rows, task, tables, scope, proven=trial.proven), trial.proven
         )
 
     def _task(

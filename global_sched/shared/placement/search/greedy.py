@@ -28,7 +28,7 @@ from global_sched.shared.placement.search.one_shape_exact import OneShapeOptimum
 from global_sched.shared.placement.search.pair_costs import Part
 from global_sched.shared.placement.search.select_domain import Scope, choose, top_of
 from global_sched.shared.placement.search.select_nodes import fill
-from global_sched.shared.placement.search.trial import Draft
+from global_sched.shared.placement.search.trial import Trial
 
 
 class Greedy:
@@ -78,26 +78,26 @@ class Greedy:
 
     def attempt(
         self, domain: int, wanted: Sequence[int], order: Sequence[int], plan: Plan | None = None
-    ) -> Draft | None:
+    ) -> Trial | None:
         """All that is wanted, within a domain; None where this way does not get there.
 
         As much of a plan as there is room for comes first.
         """
-        draft = Draft(self.rows)
+        trial = Trial(self.rows)
         held: dict[int, int] = {}
         for leaf, vector in plan or ():
-            self._follow_plan(draft, leaf, vector, wanted, held)
+            self._follow_plan(trial, leaf, vector, wanted, held)
         for at in order:
             unit, table = self.task.units[at], self.tables[at]
-            pods = wanted[at] - (draft.count(unit) if plan else 0)
+            pods = wanted[at] - (trial.count(unit) if plan else 0)
             if not pods:
                 continue
-            if draft.steps:
+            if trial.steps:
                 table.follow()
             if unit.family and unit.tier is not None:
-                if draft.count(unit):
+                if trial.count(unit):
                     continue
-                parts = self.share_groups(draft, unit, pods // unit.size, domain, held)
+                parts = self.share_groups(trial, unit, pods // unit.size, domain, held)
             else:
                 room = self.room(at)
                 if int(room.sums[domain]) < pods:
@@ -106,20 +106,20 @@ class Greedy:
                     parts = self._beside(room, domain, pods, held)
                 else:
                     parts = OneShapeOptimum(self.index, room, pods).split(domain, pods)
-                self.put(draft, unit, table, parts, scatter=False)
-            if draft.count(unit) < wanted[at]:
-                draft.undo()
+                self.put(trial, unit, table, parts, scatter=False)
+            if trial.count(unit) < wanted[at]:
+                trial.undo()
                 self.follow()
                 return None
             for part, here in parts:
                 for above in self.index.chain[part]:
                     held[above] = held.get(above, 0) + here
         self.follow()
-        return draft
+        return trial
 
     def _follow_plan(
         self,
-        draft: Draft,
+        trial: Trial,
         leaf: int,
         vector: Sequence[int],
         wanted: Sequence[int],
@@ -130,16 +130,16 @@ class Greedy:
             unit, table = self.task.units[at], self.tables[at]
             table.follow()
             room = int(self.room(at).sums[leaf])
-            pods = min(vector[at], wanted[at] - draft.count(unit), room)
+            pods = min(vector[at], wanted[at] - trial.count(unit), room)
             if unit.tier is not None:
                 pods -= pods % unit.size
             if pods > 0:
-                self.put(draft, unit, table, [(leaf, pods)], scatter=False)
+                self.put(trial, unit, table, [(leaf, pods)], scatter=False)
                 for above in self.index.chain[leaf]:
                     held[above] = held.get(above, 0) + pods
 
     def share_groups(
-        self, draft: Draft, unit: Unit, groups: int, domain: int, held: Mapping[int, int]
+        self, trial: Trial, unit: Unit, groups: int, domain: int, held: Mapping[int, int]
     ) -> list[Part]:
         """Up to so many groups of a unit's family, each whole in one domain that its tier allows.
 
@@ -163,7 +163,7 @@ class Greedy:
         for top in sorted(
             (t for t, n in fits.items() if n), key=lambda t: (-held.get(t, 0), -fits[t], t)
         ):
-            placed = self._groups_in(draft, members, min(left, fits[top]), top)
+            placed = self._groups_in(trial, members, min(left, fits[top]), top)
             if placed:
                 parts.append((top, placed * sum(one.size for one in members)))
                 left -= placed
@@ -171,20 +171,20 @@ class Greedy:
                 break
         return parts
 
-    def _groups_in(self, draft: Draft, members: Sequence[Unit], groups: int, top: int) -> int:
+    def _groups_in(self, trial: Trial, members: Sequence[Unit], groups: int, top: int) -> int:
         """As many groups of a family as this way finds room for in one domain, up to `groups`."""
         while groups:
-            start = draft.here()
+            start = trial.here()
             for one in members:
                 table, pods = self.tables[one.at], groups * one.size
                 table.follow()
                 if int(table.sums[top]) < pods:
                     break
                 parts = OneShapeOptimum(self.index, table, pods).split(top, pods)
-                self.put(draft, one, table, parts, scatter=False)
+                self.put(trial, one, table, parts, scatter=False)
             else:
                 return groups
-            draft.back_to(start)
+            trial.back_to(start)
             self.follow()
             groups -= 1
         return 0
@@ -214,30 +214,30 @@ class Greedy:
         return parts
 
     def put(
-        self, draft: Draft, unit: Unit, table: ShapeTable, parts: Sequence[Part], *, scatter: bool
+        self, trial: Trial, unit: Unit, table: ShapeTable, parts: Sequence[Part], *, scatter: bool
     ) -> None:
         """Put pods on the own nodes of each domain. The tables follow when they are read next."""
         for domain, pods in parts:
             for row, nodes, each in fill(self.rows, table, domain, pods, scatter=scatter):
-                draft.put(unit, table, row, nodes, each)
+                trial.put(unit, table, row, nodes, each)
 
-    def scattered(self, scope: Scope) -> Draft | None:
+    def scattered(self, scope: Scope) -> Trial | None:
         """Each shape on the fullest nodes, where no group needs a domain."""
         if any(unit.tier is not None for unit in self.task.units):
             return None
-        draft = Draft(self.rows)
+        trial = Trial(self.rows)
         wanted = [unit.least for unit in self.task.units]
         for at in self.orders(self.index.root, wanted)[-1]:
             unit, table = self.task.units[at], self.tables[at]
             self.follow()
             parts = choose(self.index, FrozenRoom(table), unit.least, unit.least, scope)
             if parts is None:
-                draft.undo()
+                trial.undo()
                 self.follow()
                 return None
-            self.put(draft, unit, table, parts, scatter=True)
-        self.surplus(draft, scope, self.index.root)
-        return draft
+            self.put(trial, unit, table, parts, scatter=True)
+        self.surplus(trial, scope, self.index.root)
+        return trial
 
     def whole_groups(
         self, unit: Unit, room: RankedRoom, least: int, most: int, scope: Scope
@@ -252,57 +252,57 @@ class Greedy:
             parts = choose(self.index, still, least, max(least, pods - odd), scope)
         return parts
 
-    def surplus(self, draft: Draft, scope: Scope, domain: int) -> None:
+    def surplus(self, trial: Trial, scope: Scope, domain: int) -> None:
         """As many more pods of each unit as fit: in the domain, then around it."""
-        if all(draft.count(unit) >= unit.most for unit in self.task.units):
+        if all(trial.count(unit) >= unit.most for unit in self.task.units):
             return
         top = top_of(self.index, domain, scope.limit)
         chain = self.index.chain[domain]
         wider = chain[: chain.index(top) + 1] if top is not None else (domain,)
         for at, unit in enumerate(self.task.units):
-            more = unit.most - draft.count(unit)
+            more = unit.most - trial.count(unit)
             if more <= 0 or unit.anchor == NOWHERE:
                 continue
             self.follow()
             if unit.family and unit.tier is None:
-                self._more_of_family(draft, unit.family, replace(scope, around=domain))
+                self._more_of_family(trial, unit.family, replace(scope, around=domain))
                 continue
             if unit.family:
                 for place in wider:
-                    self.share_groups(draft, unit, more // unit.size, place, {})
-                    more = unit.most - draft.count(unit)
+                    self.share_groups(trial, unit, more // unit.size, place, {})
+                    more = unit.most - trial.count(unit)
                 continue
             if unit.tier is not None:
-                self._more_groups(draft, at, more, wider)
+                self._more_groups(trial, at, more, wider)
                 continue
             around = replace(scope, around=domain)
             parts = self.whole_groups(unit, self.tables[at], 0, more, around)
             if parts:
-                self.put(draft, unit, self.tables[at], parts, scatter=False)
+                self.put(trial, unit, self.tables[at], parts, scatter=False)
         self.follow()
 
-    def _more_of_family(self, draft: Draft, family: str, scope: Scope) -> None:
+    def _more_of_family(self, trial: Trial, family: str, scope: Scope) -> None:
         """More groups of a family that no tier binds: all of a group, or none of it."""
         members = [one for one in self.task.units if one.family == family]
-        left = min((one.most - draft.count(one)) // one.size for one in members)
+        left = min((one.most - trial.count(one)) // one.size for one in members)
         groups = left
         while groups:
-            start = draft.here()
+            start = trial.here()
             for one in members:
                 self.follow()
                 table, pods = self.tables[one.at], groups * one.size
                 parts = choose(self.index, FrozenRoom(table), pods, pods, scope)
                 if parts is None:
-                    draft.back_to(start)
+                    trial.back_to(start)
                     groups //= 2
                     break
-                self.put(draft, one, table, parts, scatter=False)
+                self.put(trial, one, table, parts, scatter=False)
             else:
                 left -= groups
                 groups = min(groups, left)
         self.follow()
 
-    def _more_groups(self, draft: Draft, at: int, more: int, domains: Sequence[int]) -> None:
+    def _more_groups(self, trial: Trial, at: int, more: int, domains: Sequence[int]) -> None:
         """Whole groups, in the first of the domains that has room for some, then in the next."""
         unit, table = self.task.units[at], self.tables[at]
         left = more
@@ -313,7 +313,7 @@ class Greedy:
             if not pods:
                 continue
             parts = OneShapeOptimum(self.index, room, pods).split(domain, pods)
-            self.put(draft, unit, table, parts, scatter=False)
+            self.put(trial, unit, table, parts, scatter=False)
             left -= pods
             if left < unit.size:
                 return

@@ -36,7 +36,7 @@ from global_sched.shared.placement.search.node_packing import (
     barred,
 )
 from global_sched.shared.placement.search.one_shape_exact import MOST_COUNTED
-from global_sched.shared.placement.search.trial import Draft
+from global_sched.shared.placement.search.trial import Trial
 from global_sched.shared.placement.sentinels import NOTHING_SAVED
 from global_sched.shared.placement.tree.domain_index import Fan
 
@@ -373,7 +373,7 @@ class LeafProgramSearch:
     _packer: Packer | None = None
     _counted: set[int] = field(default_factory=set)
 
-    def closest(self, ranks: Sequence[Rank]) -> tuple[Rank, Draft] | None:
+    def closest(self, ranks: Sequence[Rank]) -> tuple[Rank, Trial] | None:
         """The closest placement, not applied, from ranks at best; None when there is none."""
         left = list(ranks)
         heapify(left)
@@ -385,11 +385,11 @@ class LeafProgramSearch:
                 many *= 4
                 continue
             heappop(left)
-            draft = self._place(rank[3])
-            if draft is not None:
-                draft.undo()
+            trial = self._place(rank[3])
+            if trial is not None:
+                trial.undo()
                 self.plain.follow()
-                return rank, draft
+                return rank, trial
             if self.stuck:
                 return None
             self._push(left, rank)
@@ -415,30 +415,30 @@ class LeafProgramSearch:
         if cost >= 0:
             heappush(left, (cost, *rank[1:]))
 
-    def _place(self, domain: int) -> Draft | None:
+    def _place(self, domain: int) -> Trial | None:
         """What costs least by the count; None where a leaf does not take it, which then counts."""
-        draft = Draft(self.plain.rows)
+        trial = Trial(self.plain.rows)
         for leaf, vector in self.flat.plan(domain):
-            start = draft.here()
-            if self._put(draft, leaf, vector):
+            start = trial.here()
+            if self._put(trial, leaf, vector):
                 continue
-            draft.back_to(start)
+            trial.back_to(start)
             usable = self._usable(leaf)
             at = (self.flat.grid.vectors == vector).all(axis=1)
             if usable is not None and usable[at].all():
                 assert self._packer is not None, "made to count"
-                self._apply(draft, self._packer.spread(leaf, vector))
+                self._apply(trial, self._packer.spread(leaf, vector))
                 continue
-            draft.undo()
+            trial.undo()
             self.plain.follow()
             if usable is None:
                 self.stuck = True
             else:
                 self.flat.forbid(domain, leaf, usable)
             return None
-        return draft
+        return trial
 
-    def _put(self, draft: Draft, leaf: int, vector: Vector) -> bool:
+    def _put(self, trial: Trial, leaf: int, vector: Vector) -> bool:
         """One unit after the other on a leaf's nodes, the scarcest first; False: not all fit."""
         tables, units = self.plain.tables, self.plain.task.units
         asked = [at for at, pods in enumerate(vector) if pods]
@@ -446,9 +446,9 @@ class LeafProgramSearch:
             room = {at: max(1, int(tables[at].sums[leaf])) for at in asked}
             asked.sort(key=lambda at: (-vector[at] / room[at], at))
         for at in asked:
-            before = draft.count(units[at])
-            self.plain.put(draft, units[at], tables[at], [(leaf, vector[at])], scatter=False)
-            if draft.count(units[at]) - before < vector[at]:
+            before = trial.count(units[at])
+            self.plain.put(trial, units[at], tables[at], [(leaf, vector[at])], scatter=False)
+            if trial.count(units[at]) - before < vector[at]:
                 return False
         return True
 
@@ -470,10 +470,10 @@ class LeafProgramSearch:
         usable: Usable = front[tuple(beside.T)] >= vectors[:, packer.last]
         return usable
 
-    def _apply(self, draft: Draft, nodes: Sequence[NodePods]) -> None:
+    def _apply(self, trial: Trial, nodes: Sequence[NodePods]) -> None:
         for node in nodes:
             row = node.row
             for at, pods in enumerate(node.pods):
                 if pods:
                     unit, table = self.plain.task.units[at], self.plain.tables[at]
-                    row = draft.put(unit, table, row, 1, pods)
+                    row = trial.put(unit, table, row, 1, pods)

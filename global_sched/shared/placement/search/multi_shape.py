@@ -35,7 +35,7 @@ from global_sched.shared.placement.search.multi_shape_exact import MultiShapeOpt
 from global_sched.shared.placement.search.node_packing import Budget
 from global_sched.shared.placement.search.pair_costs import sum_of_pairs
 from global_sched.shared.placement.search.select_domain import Scope, top_of
-from global_sched.shared.placement.search.trial import Draft
+from global_sched.shared.placement.search.trial import Trial
 
 _Vector = tuple[int, ...]
 
@@ -53,7 +53,7 @@ class Found:
 
     rank: tuple[int, int, int, int]
     domain: int
-    draft: Draft
+    trial: Trial
 
 
 @dataclass(slots=True)
@@ -90,10 +90,10 @@ class MultiShapeSearch:
         self._to_improve = Budget(limit // _IMPROVING)
         self.plain = plain
 
-    def place(self, scope: Scope) -> tuple[Draft | None, bool]:
+    def place(self, scope: Scope) -> tuple[Trial | None, bool]:
         """The minimum in the lowest tier that holds it, with surplus; or None. And if proven.
 
-        Where nothing follows the minimum the draft is not on the rows: nothing reads them.
+        Where nothing follows the minimum the trial is not on the rows: nothing reads them.
         """
         least = tuple(unit.least for unit in self.task.units)
         most = tuple(unit.most for unit in self.task.units)
@@ -108,11 +108,11 @@ class MultiShapeSearch:
                 search = self._closest(candidates, least)
             proven = proven and search.proven
             if search.found is not None:
-                draft = search.found.draft
-                if any(draft.count(unit) < unit.most for unit in self.task.units):
-                    draft.redo()
-                    self.plain.surplus(draft, scope, search.found.domain)
-                return draft, proven
+                trial = search.found.trial
+                if any(trial.count(unit) < unit.most for unit in self.task.units):
+                    trial.redo()
+                    self.plain.surplus(trial, scope, search.found.domain)
+                return trial, proven
         return None, proven
 
     def _candidates(self, scope: Scope, wanted: _Vector) -> list[Ints]:
@@ -178,7 +178,7 @@ class MultiShapeSearch:
         """Domain by domain, from the lowest bound: plainly, then, where that is dearer, exactly."""
         search = Search()
         bounds = least_costs(self.index, rooms, wanted, candidates)
-        sharp: LagrangianBound | None = None
+        lagrangian: LagrangianBound | None = None
         asked = False
         left = np.lexsort((candidates, tight.slack, tight.room, bounds)).tolist()
         while left:
@@ -191,7 +191,7 @@ class MultiShapeSearch:
             if best is not None and not self._to_improve.spend(_TRIAL):
                 search.proven = False
                 break
-            plan = sharp.plans.get(domain) if sharp is not None else None
+            plan = lagrangian.plans.get(domain) if lagrangian is not None else None
             plain = self._plainly(domain, wanted, plan)
             if flat is not None and (plain is None or plain[0] > bounds[at]):
                 by_leaves = self._by_leaves(flat, bounds, tight, candidates)
@@ -200,9 +200,9 @@ class MultiShapeSearch:
                 flat = None
             if not asked and plain is not None and plain[0] > bounds[at]:
                 asked = True
-                sharp = self._sharper(candidates, wanted, rooms, plain[0])
-                if sharp is not None:
-                    bounds = np.maximum(bounds, sharp.costs)
+                lagrangian = self._lagrangian(candidates, wanted, rooms, plain[0])
+                if lagrangian is not None:
+                    bounds = np.maximum(bounds, lagrangian.costs)
                     left = sorted([at, *left], key=lambda i: (int(bounds[i]), *tight.at(i), i))
                     continue
             if plain is None or plain[0] > bounds[at]:
@@ -227,10 +227,10 @@ class MultiShapeSearch:
             return None
         if closest is None:
             return Search()
-        rank, draft = closest
-        return Search(Found(rank, rank[3], draft))
+        rank, trial = closest
+        return Search(Found(rank, rank[3], trial))
 
-    def _sharper(
+    def _lagrangian(
         self, candidates: Ints, wanted: _Vector, rooms: Sequence[DomainRoom], target: int
     ) -> LagrangianBound | None:
         """Better bounds, and what to try, once the quick ones are found too low."""
@@ -242,25 +242,25 @@ class MultiShapeSearch:
             self.index, units, self.tables, rooms, wanted, free, candidates, target
         )
 
-    def _plainly(self, domain: int, wanted: _Vector, plan: Plan | None) -> tuple[int, Draft] | None:
+    def _plainly(self, domain: int, wanted: _Vector, plan: Plan | None) -> tuple[int, Trial] | None:
         """A placement in one domain with its cost: by the plan, or one unit after the other."""
-        found: tuple[int, Draft] | None = None
+        found: tuple[int, Trial] | None = None
         orders = self.plain.orders(domain, wanted)
         for tried in ([plan] if plan else []) + [None]:
             for order in orders:
-                draft = self.plain.attempt(domain, wanted, order, tried)
-                if draft is not None:
-                    draft.undo()
+                trial = self.plain.attempt(domain, wanted, order, tried)
+                if trial is not None:
+                    trial.undo()
                     self.plain.follow()
-                    cost = self._cost(draft)
+                    cost = self._cost(trial)
                     if found is None or cost < found[0]:
-                        found = cost, draft
+                        found = cost, trial
                     break
         return found
 
     def _exactly(
-        self, domain: int, wanted: _Vector, plain: tuple[int, Draft] | None, best: Found | None
-    ) -> tuple[tuple[int, Draft] | None, bool]:
+        self, domain: int, wanted: _Vector, plain: tuple[int, Trial] | None, best: Found | None
+    ) -> tuple[tuple[int, Trial] | None, bool]:
         """The closest placement in one domain with its cost, and whether none is closer."""
         known = [*([plain[0]] if plain else []), *([best.rank[0]] if best else [])]
         budget = self._to_improve if known else self._to_find
@@ -272,20 +272,20 @@ class MultiShapeSearch:
             budget.left = 0
         if not shares:
             return plain, exact.complete
-        draft = self._apply(exact, shares)
-        draft.undo()
+        trial = self._apply(exact, shares)
+        trial.undo()
         self.plain.follow()
-        return (self._cost(draft), draft), exact.complete
+        return (self._cost(trial), trial), exact.complete
 
-    def _cost(self, draft: Draft) -> int:
-        parts = [(self.rows.domain[step.row], step.nodes * step.pods) for step in draft.steps]
+    def _cost(self, trial: Trial) -> int:
+        parts = [(self.rows.domain[step.row], step.nodes * step.pods) for step in trial.steps]
         return sum_of_pairs(self.index, parts)
 
-    def _apply(self, exact: MultiShapeOptimum, shares: Sequence[Share]) -> Draft:
-        draft = Draft(self.rows)
+    def _apply(self, exact: MultiShapeOptimum, shares: Sequence[Share]) -> Trial:
+        trial = Trial(self.rows)
         for node in exact.assign(shares):
             row = node.row
             for unit, table, pods in zip(self.task.units, self.tables, node.pods, strict=True):
                 if pods:
-                    row = draft.put(unit, table, row, 1, pods)
-        return draft
+                    row = trial.put(unit, table, row, 1, pods)
+        return trial

@@ -20,7 +20,7 @@ from global_sched.shared.placement.request.compile import Limit, Task, Unit
 from global_sched.shared.placement.search.greedy import Greedy
 from global_sched.shared.placement.search.multi_shape import MultiShapeSearch
 from global_sched.shared.placement.search.select_domain import Scope, room_in, top_of
-from global_sched.shared.placement.search.trial import Draft
+from global_sched.shared.placement.search.trial import Trial
 from global_sched.shared.placement.sentinels import MOST_PODS_EXACT
 
 
@@ -46,14 +46,14 @@ class Solver:
         """Whether the answer is the closest, or a proven refusal."""
 
     @cached_property
-    def _several(self) -> MultiShapeSearch:
+    def _multi_shape(self) -> MultiShapeSearch:
         """For several units or groups; what it may spend is for all scopes together."""
         return MultiShapeSearch(self.plain, self._limit)
 
     def solve(
         self, prefer: int | None, around: int | None, *, nearby: bool, within: int | None = None
-    ) -> Draft | Unplaced:
-        """The placement, applied to the rows as a draft.
+    ) -> Trial | Unplaced:
+        """The placement, applied to the rows as a trial.
 
         `prefer` is tried first; then, when it is to be `nearby`, the domains around that, upwards.
         Who has no constraint is scattered, wherever pods of it run. `within`: in that domain only.
@@ -70,12 +70,12 @@ class Solver:
         proven = True
         for scope in scopes:
             found = self._in_scope(scope)
-            if isinstance(found, Draft):
+            if isinstance(found, Trial):
                 return found
             proven = found.proven
         return Unplaced(proven)
 
-    def _in_scope(self, scope: Scope) -> Draft | Unplaced:
+    def _in_scope(self, scope: Scope) -> Trial | Unplaced:
         units = self.task.units
         if len(units) == 1 and units[0].anchor is None:
             if units[0].tier is not None and scope.limit.scatter:
@@ -88,11 +88,11 @@ class Solver:
             found = self.plain.scattered(scope)
             if found is not None:
                 return found
-        placed, proven = self._several.place(scope)
+        placed, proven = self._multi_shape.place(scope)
         self.exact = proven
         return Unplaced(proven) if placed is None else placed
 
-    def _one_shape(self, unit: Unit, scope: Scope) -> Draft | Unplaced:
+    def _one_shape(self, unit: Unit, scope: Scope) -> Trial | Unplaced:
         least, room = unit.least, self.plain.room(unit.at)
         if self.task.any_number:
             least = min(unit.most, room_in(self.index, room, scope))
@@ -100,26 +100,26 @@ class Solver:
                 least -= least % unit.size
             if least == 0:
                 return Unplaced(proven=True)
-        draft = Draft(self.rows, applied=False)
+        trial = Trial(self.rows, applied=False)
         parts = self.plain.whole_groups(unit, room, least, unit.most, scope)
         if parts is None:
             return Unplaced(proven=True)
         self.exact = sum(pods for _, pods in parts) <= MOST_PODS_EXACT
         table = self.tables[unit.at]
-        self.plain.put(draft, unit, table, parts, scatter=scope.limit.scatter)
-        return draft
+        self.plain.put(trial, unit, table, parts, scatter=scope.limit.scatter)
+        return trial
 
-    def _any_number(self, scope: Scope) -> Draft | Unplaced:
+    def _any_number(self, scope: Scope) -> Trial | Unplaced:
         """As many as fit, pod set by pod set, in the allowed domain that has most room."""
         within = self._roomiest(scope)
         if within is None:
             return Unplaced(proven=True)
-        draft = Draft(self.rows)
-        self.plain.surplus(draft, scope, within)
-        if not draft.steps:
-            draft.undo()
+        trial = Trial(self.rows)
+        self.plain.surplus(trial, scope, within)
+        if not trial.steps:
+            trial.undo()
             return Unplaced(proven=True)
-        return draft
+        return trial
 
     def _roomiest(self, scope: Scope) -> int | None:
         if scope.around is not None:

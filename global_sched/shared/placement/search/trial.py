@@ -16,7 +16,7 @@ from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Unit
 
 
-class Step(NamedTuple):
+class TrialStep(NamedTuple):
     """Pods of one pod set on nodes of a row, which then are nodes of the target row."""
 
     unit: int
@@ -28,7 +28,7 @@ class Step(NamedTuple):
 
 
 @dataclass(slots=True)
-class Draft:
+class Trial:
     """Steps that are applied to the rows as they are added.
 
     Where all of them are known from one look at the rows they need not be: `applied` False.
@@ -36,7 +36,7 @@ class Draft:
 
     rows: Rows
     applied: bool = True
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TrialStep] = field(default_factory=list)
     _placed: dict[tuple[int, PodSetName], int] = field(default_factory=dict)
     """Pods by unit and pod set."""
     _start: int = field(init=False)
@@ -132,7 +132,7 @@ class Draft:
         target = self.rows.after(row, table.request or (), pods, added)
         if self.applied:
             self.rows.move(row, target, nodes)
-        self.steps.append(Step(unit.at, row, target, name, nodes, pods))
+        self.steps.append(TrialStep(unit.at, row, target, name, nodes, pods))
         slot = (unit.at, name)
         self._placed[slot] = self._placed.get(slot, 0) + nodes * pods
         return target

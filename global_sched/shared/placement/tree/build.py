@@ -42,10 +42,10 @@ def build_tree(hypernodes: Sequence[HyperNode], nodes: Mapping[str, Mapping[str,
     Order:   the result does not depend on the order of the input.
     Source:  Volcano's HyperNode API; unlike upstream one bad object never disables the others.
     """
-    return Draft(hypernodes, nodes).tree()
+    return TreeDraft(hypernodes, nodes).tree()
 
 
-class Draft:
+class TreeDraft:
     """The tree while it is being read."""
 
     def __init__(

@@ -11,8 +11,8 @@ from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Domain
 from global_sched.shared.placement.tree.build import (
     MOST_HYPERNODES,
-    Draft,
     Tree,
+    TreeDraft,
     domain_of,
     missing_note,
     problems_of,
@@ -39,7 +39,7 @@ class LiveTree:
         What is listed twice may be a redundant fact, which one more node turns into a
         contradiction: such a tree is read anew after each change.
         """
-        draft = Draft(hypernodes, self._labels)
+        draft = TreeDraft(hypernodes, self._labels)
         tree = draft.tree()
         self._contested = draft.contested
         self._outdated = False

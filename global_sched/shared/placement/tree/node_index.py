@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from global_sched.shared.api.volcano import HyperNode, Member
 from global_sched.shared.model.pods import Requirement, matches
-from global_sched.shared.placement.tree.build import Draft
+from global_sched.shared.placement.tree.build import TreeDraft
 from global_sched.shared.placement.tree.member_selectors import (
     Pattern,
     compile_pattern,
@@ -34,7 +34,7 @@ class _Selector:
 class NodeIndex:
     """Nodes and the HyperNodes that list them, good or set aside, kept in step with both."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: TreeDraft) -> None:
         self._members: dict[str, HyperNode] = {}
         # In dicts without values what is there keeps its order, and one of very many goes at once.
         self._exact: dict[str, dict[str, None]] = {}
