@@ -14,16 +14,16 @@ ALLOWED = {
     "docs/reference": 3,
     "global_sched/cache": 2,
     "global_sched/cli": 1,
-    "global_sched/core": 119,
+    "global_sched/core": 92,
     "global_sched/embedded/apiserver": 1,
     "global_sched/embedded/members": 3,
     "global_sched/shared/api": 3,
     "global_sched/shared/kinds": 8,
     "global_sched/shared/kube": 2,
-    "global_sched/shared/model": 6,
+    "global_sched/shared/model": 5,
     "member_agent": 1,
     "tests/e2e": 1,
-    "tests/global_sched": 73,
+    "tests/global_sched": 68,
     "tests/properties": 4,
     "tests/repo": 1,
 }
@@ -35,7 +35,7 @@ SLACK = 5
 
 ASKING = {
     "global_sched/cli": 2,
-    "global_sched/core": 50,
+    "global_sched/core": 48,
     "global_sched/shared": 11,
 }
 """Module docstrings that still begin with a question word, by folder. A number never rises."""
