@@ -107,3 +107,25 @@ def test_the_changelog_has_an_unreleased_part():
     text = Path(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
     assert text.index("## [Unreleased]") < text.index("### Added")
+
+
+INVARIANT = re.compile(r"(?ms)^(\d+)\. (.*?)(?=^\d+\. |\Z)")
+HELD_BY = re.compile(r"\[`([^`]+)`\]\((\.\./tests/[^)]+)\)")
+
+
+@pytest.mark.parametrize("page", ["fairness", "reclaim"])
+def test_every_invariant_names_a_test_that_there_is(page):
+    """They are numbered from 1, and each links to a test or a suite of scenarios."""
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    found = INVARIANT.findall(text.split("## Invariants\n", 1)[1].split("\n## ", 1)[0])
+
+    assert [int(number) for number, _ in found] == list(range(1, len(found) + 1))
+    assert len(found) >= 6
+    for number, said in found:
+        held_by = HELD_BY.findall(said)
+        assert held_by, f"invariant {number} of {page} names no test"
+        for name, link in held_by:
+            path = (ROOT / "docs" / link).resolve()
+            assert path.is_file(), link
+            if name.startswith("test_"):
+                assert f"def {name}(" in path.read_text(encoding="utf-8"), f"{name} in {link}"

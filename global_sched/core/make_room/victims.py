@@ -32,7 +32,6 @@ class VictimChoice(Chosen):
         self._listed = list(self._candidates.in_place(place)) if place is not None else []
         self._here = {unit.at for unit in self._listed}
         self._everywhere = False
-        self._tries = 8
 
     @property
     def candidates(self) -> int:
@@ -49,23 +48,12 @@ class VictimChoice(Chosen):
 
     def choose(self) -> bool:
         """Whether enough may leave; then `units` are what has to, none of them for nothing."""
-        return self._choose()
-
-    def _choose_without(self, units: Iterable[Unit]) -> bool:
-        """Choose again, without these."""
-        names = {unit.name for unit in units}
-        self._listed = [unit for unit in self._listed if unit.name not in names]
-        self._restart()
-        self._drop_all(self.units)
-        return self._choose()
-
-    def _choose(self) -> bool:
         if not self._gather():
             useless = bool(self._chosen) and not self._has_room()
             if not useless or not self._node_by_node():
                 return False
         self.return_unneeded()
-        return self.rightful() or self.choose_others()
+        return self.rightful()
 
     def _gather(self) -> bool:
         """Take the cheapest until there is enough."""
@@ -124,18 +112,6 @@ class VictimChoice(Chosen):
                 return taken
         self._drop_all(taken)
         return []
-
-    def choose_others(self) -> bool:
-        """Choose again without the smallest victim of reclaim, which could take its room back.
-
-        That is tried so often at most. False: nobody else may leave, or not enough.
-        """
-        taken = [unit for unit in self.units if unit.reclaim]
-        if self._tries == 0 or not taken:
-            return False
-        self._tries -= 1
-        smallest = min(taken, key=lambda unit: (unit.amount.entries, unit.at, unit.first))
-        return self._choose_without([smallest])
 
     def more(self, count: int) -> bool:
         """Add up to so many further units, where the count was not enough; whether there were."""

@@ -105,7 +105,7 @@ class Reclaim(Entitlements):
         """Whether, with all victims gone, none of them could take anything back at once.
 
         Asked with the charges of all of them taken off. A victim that gave while others of its
-        queue were still there may be too small alone; leave out the smaller one first.
+        queue were still there may be too small alone: then this spot is none.
         """
         tops: dict[QueueName, Ratio | None] = {}
         for victim, amount in victims:
