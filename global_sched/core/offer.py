@@ -125,8 +125,8 @@ def refusal_of(clusters: tuple[ClusterVerdict, ...]) -> Refusal:
     )
 
 
-_PLACES = 3
-"""So many sizes of room are told, and so many places of each."""
+_SIZES, _PLACES, _CLUSTERS = 2, 2, 6
+"""So many sizes of room are said, so many places of each, or so many whole clusters."""
 
 
 def _room_text(verdict: Verdict, clusters: tuple[ClusterVerdict, ...]) -> str:
@@ -136,30 +136,35 @@ def _room_text(verdict: Verdict, clusters: tuple[ClusterVerdict, ...]) -> str:
     if not verdict.holds:
         there += "it now" if verdict.wants == 1 else "any of them now"
         return f"waits for {verdict.asks}; {there}"
-    places: dict[int, list[str]] = {}
+    places: dict[int, list[ClusterVerdict]] = {}
     for one in clusters:
-        found = one.verdict
-        if found.asks and found.holds:
-            name = str(one.cluster)
-            if kind and found.nearest is not None:
-                name = f"{in_ranges([found.nearest, *found.ties])} in {one.cluster}"
-            places.setdefault(found.holds, []).append(name)
-    sizes = sorted(places, reverse=True)[:_PLACES]
-    most = [f"{size} ({_some(places[size], kind)})" for size in sizes]
+        if one.verdict.asks and one.verdict.holds:
+            places.setdefault(one.verdict.holds, []).append(one)
+    sizes = sorted(places, reverse=True)[:_SIZES]
+    most = [f"{size} ({_places(places[size], kind)})" for size in sizes]
     one_only = len(sizes) == 1 and len(places[sizes[0]]) == 1 and not verdict.ties
     return f"waits for {verdict.asks}; the largest {'has' if one_only else 'have'} room for " + (
         listed(most)
     )
 
 
-def _some(names: list[str], kind: str) -> str:
-    """A few of the places."""
-    if not kind:
-        return in_ranges(names)
-    more = len(names) - _PLACES
-    return ", ".join(names[:_PLACES]) + (
-        f" and {counted(more, 'more cluster')}" if more > 0 else ""
-    )
+def _places(found: list[ClusterVerdict], kind: str) -> str:
+    """A few of the places: domains with their cluster, or clusters."""
+    if kind:
+        names = [_domains(one) for one in found[:_PLACES]]
+        more = len(found) - len(names)
+        return ", ".join(names) + (f" and {counted(more, 'more cluster')}" if more else "")
+    if len(found) <= _CLUSTERS:
+        return in_ranges([one.cluster for one in found])
+    some = ", ".join(one.cluster for one in found[:_CLUSTERS])
+    return f"{some} and {len(found) - _CLUSTERS} more"
+
+
+def _domains(one: ClusterVerdict) -> str:
+    nearest = one.verdict.nearest
+    if nearest is None:
+        return one.cluster
+    return f"{in_ranges([nearest, *one.verdict.ties])} in {one.cluster}"
 
 
 def _distance(one: ClusterVerdict) -> tuple[int, int, int, str]:

@@ -203,7 +203,7 @@ def readme_rows():
 def explained_in_readme():
     """What README shows of `gsched explain`, without what other jobs decide."""
     block = page("README.md").split("```")[3].strip().splitlines()
-    return {line for line in block if not line.startswith(("in line", "runs when"))}
+    return {line for line in block if not line.startswith(("It runs", "  - ", "    "))}
 
 
 def quickstart_manifests():

@@ -67,7 +67,7 @@ def explain_workload(
         queue, tenant = _holdings(outcome.queue, outcome.tenant, cycle)
     return Explanation(
         outcome=replace(outcome, clusters=_fuller(outcome, look.clusters)),
-        domains=look.domains,
+        domains=() if outcome.verdict.code == Code.NEVER else look.domains,
         admission=None if admission is None else written or admission,
         position=0 if runs else position,
         length=cycle.line.length(outcome.queue),

@@ -13,7 +13,7 @@ from global_sched.core.make_room.reservation import NEVER, ends_at
 from global_sched.core.order.ageing import priority_of
 from global_sched.shared.model.explanation import Occupancy
 from global_sched.shared.model.resources import PODS, Resources
-from global_sched.shared.model.verdict import Verdict
+from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
 
 MOST = 8
@@ -25,7 +25,8 @@ def occupants_of(workload: Workload, verdict: Verdict, cycle: Cycle) -> tuple[Oc
 
     None where it is not room that is lacking.
     """
-    if verdict.reason not in HEALED or workload.demand.gang is None:
+    healed = verdict.reason in HEALED and verdict.code != Code.NEVER
+    if not healed or workload.demand.gang is None:
         return ()
     ranked = sorted(_found(workload, cycle), key=lambda one: one[0])
     return tuple(one for _, one in ranked[:MOST])

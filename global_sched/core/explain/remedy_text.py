@@ -31,7 +31,7 @@ def enough_text(low: int, least: int, field: str) -> str:
     return f"{enough} ({field}, now {least})"
 
 
-def tier_text(gang: Gang, field: str, tier: int | None) -> str:
+def tier_text(gang: Gang, field: str, tier: int | str | None) -> str:
     """`spec.networkTopology.highestTierAllowed is 2 (now 1)`; None: no constraint at all."""
     constraint = gang.constraint
     assert constraint is not None

@@ -40,6 +40,7 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.quantity import counted, format_quantity
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.topology import Domain
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.words import nearest_name
 from global_sched.shared.model.workload import Division, Workload
@@ -385,10 +386,18 @@ def _let_in(question: Question, at: int, *, fits: bool) -> Iterator[Variant]:
     if not against:
         return
     where = ", where it fits" if fits else ""
-    text = f"{cluster.name} may be used{where}: {'; '.join(one.detail for one in against)}"
+    said = [one.detail + _POLICY_FIELDS.get(one.reason, "") for one in against]
+    text = f"{cluster.name} may be used{where}: {'; '.join(said)}"
     reasons = [one.reason for one in against]
     world = permitted(question.workload, cluster, reasons, statement.snapshot, statement.now)
     yield Variant(Change.CLUSTER, text, world, cluster=cluster.name)
+
+
+_POLICY_FIELDS: Final = {
+    Reason.CLUSTER_AFFINITY: " (spec.placement.clusterAffinity)",
+    Reason.CLUSTER_TAINT: " (spec.placement.clusterTolerations)",
+}
+"""Where the policy says what keeps a job out of a cluster."""
 
 
 def _may_run_nowhere(question: Question) -> bool:
@@ -410,14 +419,18 @@ def _tiers(question: Question) -> Iterator[Variant]:
     gang, name = question.gang, question.names.topology
     constraint = gang.constraint
     assert constraint is not None
-    now = constraint.highest_tier
-    tiers = {
-        domain.tier
+    domains = [
+        domain
         for room in question.statement.rooms.rooms
         if room.cluster.capacity is not None
         for domain in room.cluster.capacity.topology.domains
-        if now is None or domain.tier > now
-    }
+    ]
+    now = constraint.highest_tier
+    if constraint.highest_tier_name:
+        name = name.replace("highestTierAllowed", "highestTierName")
+        yield from _tier_names(question, name, domains)
+        now = max((one.tier for one in domains), default=0)
+    tiers = {one.tier for one in domains if now is None or one.tier > now}
     for tier in sorted(tiers)[:TIERS]:
         wider = replace(constraint, highest_tier=tier, highest_tier_name="")
         yield from _as_gang(
@@ -429,6 +442,22 @@ def _tiers(question: Question) -> Iterator[Variant]:
         )
     free = replace(gang, constraint=None)
     yield from _as_gang(question, Change.TIER, free, tier_text(gang, name, None), (name, ""))
+
+
+def _tier_names(
+    question: Question, field_name: str, domains: Sequence[Domain]
+) -> Iterator[Variant]:
+    """The same where the tier stands by its name: the nearest name first, then higher tiers."""
+    constraint = question.gang.constraint
+    assert constraint is not None
+    tiers = {one.tier_name: one.tier for one in domains if one.tier_name}
+    now = tiers.get(constraint.highest_tier_name)
+    meant = nearest_name(constraint.highest_tier_name, sorted(tiers))
+    higher = [one for one, tier in tiers.items() if now is None or tier > now]
+    for other in sorted(higher, key=lambda one: (one != meant, tiers[one], one))[:TIERS]:
+        gang = replace(question.gang, constraint=replace(constraint, highest_tier_name=other))
+        text = tier_text(question.gang, field_name, other)
+        yield from _as_gang(question, Change.TIER, gang, text, (field_name, other))
 
 
 def _minimum(question: Question) -> Iterator[Variant]:
@@ -558,7 +587,7 @@ OTHERS: Final = (
 )
 OWN: Final = (
     Row(lambda one: not one.runs and one.ask is not None, _clusters, Says.EACH, 4),
-    Row(_hard, _tiers, Says.FIRST, TIERS + 1),
+    Row(_hard, _tiers, Says.FIRST, 2 * TIERS),
     Row(_may_be_fewer, _minimum, Says.FIRST, 1),
     Row(lambda one: one.refusal.verdict.code == Code.NEVER, _smaller_pods, Says.EACH, 1),
 )

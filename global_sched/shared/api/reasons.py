@@ -82,7 +82,7 @@ class Reason(StrEnum):
     SCHEDULER_UNKNOWN = "SchedulerUnknown"
     """An override policy changes the schedulerName in a way that cannot be read."""
     CONSTRAINT_NOT_HONOURED = "ConstraintNotHonoured"
-    """Whoever binds the pods there would ignore the topology constraint."""
+    """The scheduler that binds the pods there would ignore the topology constraint."""
     DEVICES_NOT_HONOURED = "DevicesNotHonoured"
     """The scheduler that binds the pods there does not hand out the devices that they ask for."""
     TIER_UNKNOWN = "TierUnknown"
@@ -95,7 +95,7 @@ class Reason(StrEnum):
     """No node of the cluster could ever take such a pod."""
     # Making room
     ROOM_BEING_MADE = "RoomBeingMade"
-    """Others leave to make room for it; the room is kept for it until then."""
+    """Victims leave to make room for it; the room is kept for it until then."""
     ROOM_RESERVED = "RoomReserved"
     """A domain drains for it; smaller workloads go there only where they do not delay it."""
     SEARCH_DEFERRED = "SearchDeferred"

@@ -42,13 +42,18 @@ def in_ranges(names: Sequence[str]) -> str:
 
     The names in the order of their numbers; a few of many.
     """
+    if len(names) == 1:
+        return names[0]
     parts: list[str] = []
     run: list[str] = []
-    for name in [*sorted(names, key=_numbered), ""]:
-        if run and _numbered(name) != _after(run[-1]):
+    before = ("", -2)
+    for key, name in sorted([(_numbered(one), one) for one in names]):
+        if key != (before[0], before[1] + 1):
             parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else run
             run = []
         run.append(name)
+        before = key if key[1] >= 0 else ("", -2)
+    parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else run
     return listed(shortened(parts))
 
 
@@ -62,8 +67,3 @@ def _numbered(name: str) -> tuple[str, int]:
     stem = name.rstrip("0123456789")
     digits = name[len(stem) :]
     return (stem, int(digits)) if digits and (digits == "0" or digits[0] != "0") else (name, -1)
-
-
-def _after(name: str) -> tuple[str, int]:
-    stem, number = _numbered(name)
-    return (stem, number + 1) if number >= 0 else ("", -2)

@@ -8,6 +8,7 @@ from global_sched.shared.model.gang import Amounts, Gang, Mode, PodSet, Topology
 from global_sched.shared.model.ids import BindingId, PodSetName
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.words import did_you_mean
 from global_sched.shared.placement.request.tier_names import is_ambiguous
 from global_sched.shared.placement.result import Join
 from global_sched.shared.placement.tree.domain_index import TreeIndex
@@ -191,15 +192,17 @@ def _resolve(index: TreeIndex, constraint: TopologyConstraint) -> int | Verdict:
         asked = f"tier name {constraint.highest_tier_name!r}"
     else:
         return _unknown_tier(index, "the hard topology constraint names no tier")
-    return _unknown_tier(index, f"the cluster has no {asked}")
+    return _unknown_tier(index, f"the cluster has no {asked}", constraint.highest_tier_name)
 
 
-def _unknown_tier(index: TreeIndex, problem: str) -> Verdict:
+def _unknown_tier(index: TreeIndex, problem: str, name: str = "") -> Verdict:
     names = dict.fromkeys(index.tiers(), "")
     for domain in index.domains:
         names[domain.tier] = names[domain.tier] or domain.tier_name
     shown = ", ".join(f"{tier} ({name})" if name else str(tier) for tier, name in names.items())
     exist = f"its tiers are {shown}" if names else "it has no HyperNodes"
+    if name:
+        exist += did_you_mean(name, {one.tier_name for one in index.domains} - {""})
     return Verdict(
         code=Code.NEVER,
         reason=Reason.TIER_UNKNOWN,

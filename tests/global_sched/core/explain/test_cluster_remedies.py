@@ -13,8 +13,11 @@ from tests.builders import NOW, POLICY, backoff, cluster, decision, queue, snaps
 
 QUIET = replace(POLICY, patience_seconds=0)
 TAINT = Taint(key="k", value="v", effect=Effect.NO_SCHEDULE)
-TAINTED = "the policy does not tolerate the cluster's taint k=v:NoSchedule"
-AFFINITY = "the policy does not select this cluster"
+TAINTED = (
+    "the policy does not tolerate the cluster's taint k=v:NoSchedule "
+    "(spec.placement.clusterTolerations)"
+)
+AFFINITY = "the policy does not select this cluster (spec.placement.clusterAffinity)"
 FULL = "then still: waits for a cluster with room for 1 pod; no cluster has room for it now"
 
 

@@ -13,7 +13,10 @@ world:
      tasks: [{replicas: 2, requests: {cpu: 1}}]}
   - {name: j, queue: a, created: 1, tasks: [{requests: {cpu: 1}}]}
 """
-TAINTED = "the policy does not tolerate the cluster's taint k=v:NoSchedule"
+TAINTED = (
+    "the policy does not tolerate the cluster's taint k=v:NoSchedule "
+    "(spec.placement.clusterTolerations)"
+)
 TOO_BIG = (
     "a pod of worker asks for cpu 2, and no node of the federation has as much: "
     "the largest has 1 (in m)"

@@ -133,3 +133,37 @@ world:
         "all jobs that run end; then still: waits for a rack with room for 6 pods; the largest "
         "have room for 4 (r1 and r2 in m)"
     )
+
+
+TIERS = """\
+world:
+  clusters:
+  - name: m
+    domains:
+      s: {tier: 2, tierName: spine}
+      r1: {tier: 1, tierName: rack, parent: s}
+      r2: {tier: 1, tierName: rack, parent: s}
+    nodes: [{domain: r1, count: 2, allocatable: {cpu: 1}}, {domain: r2, allocatable: {cpu: 1}}]
+  jobs:
+  - {name: j, topology: {mode: hard, highestTierName: NAME},
+     tasks: [{replicas: PODS, requests: {cpu: 1}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "pods", "want"),
+    [
+        pytest.param("rak", "2", "rack (now rak): m holds it in r1", id="a misspelt name"),
+        pytest.param("rack", "3", "spine (now rack): m holds it in s", id="the next higher one"),
+    ],
+)
+def test_tiers_by_name(name, pods, want):
+    """Where the tier stands by its name the advice names that field and another name."""
+    text = TIERS.replace("NAME", name).replace("PODS", pods)
+
+    assert remedies(text, "j")[0] == (f"spec.networkTopology.highestTierName is {want}", True)
+    if name == "rak":
+        assert explained(text, "j").outcome.verdict.detail == (
+            "m is nearest: the cluster has no tier name 'rak'; its tiers are 1 (rack), 2 (spine); "
+            "did you mean rack?"
+        )
