@@ -10,7 +10,7 @@ import numpy as np
 
 from global_sched.core.make_room.all_rows import AllRows, Mask
 from global_sched.core.make_room.claims import Claims
-from global_sched.core.make_room.grown_search import GrownSearch
+from global_sched.core.make_room.kinds import GrownSearch
 from global_sched.core.make_room.leaving import QueueResources, Unit
 from global_sched.core.make_room.reservation import NEVER, ends_at
 from global_sched.core.make_room.rights import Rights
@@ -90,7 +90,7 @@ def endings(
     """
     search: Search
     if workload.targets and workload.demand.division == Division.WHOLE:
-        search = _GrownEndings(workload, lacks, claims, statement)
+        search = _GrownEndings(workload, lacks, claims.whole, statement)
     else:
         search = _Endings(workload, *claims.whole(), statement)
     found: Found | Nothing = search.run()

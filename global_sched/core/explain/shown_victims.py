@@ -10,11 +10,11 @@ from global_sched.core.cycle import Cycle
 from global_sched.core.explain.protected import protected
 from global_sched.core.explain.remedy_text import name_for
 from global_sched.core.make_room.claim_text import NO_SEARCHES, no_victims
-from global_sched.core.make_room.growing import ENDED_BY_LEAVING, claimable, who_leaves
+from global_sched.core.make_room.growing import ENDED_BY_LEAVING
 from global_sched.core.make_room.hold_window import rests, rests_until
+from global_sched.core.make_room.kinds import claimable, claims_replicas, for_growth
 from global_sched.core.make_room.leaving import Unit
 from global_sched.core.make_room.patience import HEALED
-from global_sched.core.make_room.replicas import claims_replicas
 from global_sched.core.make_room.search import Found, Nothing
 from global_sched.core.offer import Offer
 from global_sched.core.order.ageing import priority_of
@@ -101,7 +101,7 @@ def _of_growth(workload: Workload, cycle: Cycle) -> Shown:
             "no victims: it has its minimum, and for more pods its queue would have to be below "
             "its deserved share"
         )
-    found = who_leaves(workload, asked, cycle.claims, statement)
+    found = for_growth(workload, asked, cycle.claims.whole, statement)
     amount = growth_gang(workload, asked).requests(asked)
     if isinstance(found, Nothing):
         return (), _why_none(found, workload, amount, cycle)

@@ -339,8 +339,13 @@ def _endings(question: Question) -> Iterator[Variant]:
 
 
 def _all_end(question: Question) -> Iterator[Variant]:
-    """Every other job ends, which shows the largest room that there could be."""
-    running = [one for some in question.snapshot.running for one in some.workloads]
+    """Every other job ends, which shows the largest room that there could be; services run on."""
+    running = [
+        one
+        for some in question.snapshot.running
+        for one in some.workloads
+        if one.demand.division == Division.WHOLE
+    ]
     if running:
         world = worlds.without_claims(worlds.ended(question.snapshot, running), question.workload)
         alone = worlds.only_these(world, [question.workload])

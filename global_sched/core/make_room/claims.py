@@ -17,11 +17,11 @@ from global_sched.core.make_room.evictions import (
 )
 from global_sched.core.make_room.hold_window import rests
 from global_sched.core.make_room.holds import Held, give_back, hold
+from global_sched.core.make_room.kinds import claims_replicas, for_waiting
 from global_sched.core.make_room.patience import HEALED, Patience
-from global_sched.core.make_room.replicas import claims_replicas, find_replicas
 from global_sched.core.make_room.reservation import is_patient
 from global_sched.core.make_room.running_facts import lowest_running
-from global_sched.core.make_room.search import Found, Nothing, Search
+from global_sched.core.make_room.search import Found, Nothing
 from global_sched.core.make_room.search_turns import SearchTurns, Turn
 from global_sched.core.make_room.set_aside import is_kept_out
 from global_sched.core.offer import Offer, Refusal
@@ -274,9 +274,7 @@ class Claims:
 
     def search(self, workload: Workload) -> Found | Nothing:
         """Who would have to leave for it, as everything is now."""
-        if workload.demand.division != Division.WHOLE:
-            return find_replicas(workload, self.whole, self._statement)
-        return Search(workload, *self.whole(), self._statement).run()
+        return for_waiting(workload, self.whole, self._statement)
 
     def whole(self) -> tuple[AllRows, Mask]:
         """The federation for searches, and who of it leaves in this cycle."""

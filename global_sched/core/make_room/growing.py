@@ -1,10 +1,8 @@
-"""Growth of a gang that runs, as a claimant: others leave for pods that it lacks.
+"""Growth of what runs, as a claimant: others leave for pods that it lacks.
 
-Growth after admission is a new request. What its edited template needs to run (its minimum, above
-what was admitted) may make others leave like any other request; the proof is that those pods fit
-beside the ones that it has, under its constraint. For surplus others leave as far as its
-queue deserves it (`own_surplus`). Of a Deployment or StatefulSet each replica is a request of its
-own (`replicas`). The claim stands beside the grants in the decision annotation.
+Growth after admission is a new request; which pods others leave for stands in `kinds`. The proof is
+that those pods fit beside the ones that it has, under its constraint. The claim stands beside the
+grants in the decision annotation.
 """
 
 from dataclasses import replace
@@ -12,19 +10,11 @@ from dataclasses import replace
 from global_sched.core.make_room.claim_text import told
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.evictions import claim_of, evict, write_annotation
-from global_sched.core.make_room.grown_search import GrownSearch
 from global_sched.core.make_room.holds import Held, give_back
-from global_sched.core.make_room.own_surplus import find_surplus
+from global_sched.core.make_room.kinds import claimable, claims_replicas, for_growth, grew_lately
 from global_sched.core.make_room.patience import HEALED
-from global_sched.core.make_room.replicas import (
-    claims_replicas,
-    find_replicas,
-    grew_lately,
-    lacking_replicas,
-)
-from global_sched.core.make_room.search import Found, Nothing
+from global_sched.core.make_room.search import Nothing
 from global_sched.core.place.admission import try_growth
-from global_sched.core.quota.owed import owed_part
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep.running import Keeping, conclude, say
 from global_sched.shared.api.reasons import Reason
@@ -97,7 +87,7 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
         return None
     if not claims.turns.take_for_growth(surplus=surplus):
         return None
-    found = who_leaves(workload, asked, claims, statement)
+    found = for_growth(workload, asked, claims.whole, statement)
     if isinstance(found, Nothing):
         return None
     order = statement.next_order()
@@ -109,38 +99,12 @@ def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement)
     return told(claims.begin(claimed, claim), why)
 
 
-def claimable(workload: Workload, statement: Statement) -> Amounts:
-    """The pods for which others may leave: those its minimum lacks, else surplus it deserves.
-
-    Of a Deployment or StatefulSet all replicas that it lacks: how many is found out by the search.
-    """
-    if claims_replicas(workload, statement):
-        return lacking_replicas(workload)
-    lacks = needs_more(workload)
-    if lacks.entries or not may_claim(workload):
-        return lacks
-    gang = workload.demand.gang
-    assert gang is not None
-    return owed_part(workload.queue, gang, workload.lacking(), statement.ledger)
-
-
 def _least(workload: Workload, asked: Amounts) -> Resources:
     """What the least of that asks for: all pods of a gang's growth, else one."""
     gang = workload.demand.gang
     assert gang is not None
     whole = workload.demand.division == Division.WHOLE
     return gang.requests(asked if whole else gang.first_of(asked))
-
-
-def who_leaves(
-    workload: Workload, asked: Amounts, claims: Claims, statement: Statement
-) -> Found | Nothing:
-    """What leaves for those pods, or for fewer of them; as everything is now."""
-    if claims_replicas(workload, statement):
-        return find_replicas(workload, claims.whole, statement)
-    if needs_more(workload).entries:
-        return GrownSearch(workload, asked, claims, statement).run()
-    return find_surplus(workload, asked, claims, statement)
 
 
 def end_claim(workload: Workload, statement: Statement) -> None:

@@ -33,9 +33,10 @@ from global_sched.shared.model.words import shortened
 from global_sched.shared.model.workload import Workload
 
 PLACES = 4
-"""So many domains are looked at exactly."""
+"""So many domains are looked at exactly, the cheapest by estimate; others are not tried."""
 STEPS = 6
-"""So often victims are added (each time twice as many) where the count was too good."""
+"""So often victims are added (each time twice as many) where the count was too good; then the
+domain is given up."""
 MOST_COMPARED = 32
 """With more victims than this in one domain, further domains are not looked at."""
 MOST_LOOKED_AT = 600
