@@ -1,8 +1,9 @@
 """Events in, a snapshot out: the one place where the federation's state is kept.
 
-Every `upsert` reduces the object soon and marks what depends on it; the work is done when somebody
-looks, so that ten events on one binding cost one. `take_dirty` says whether a cycle may come to
-another result than before: our own writes, repeated reports and status noise are no news.
+Every `upsert` reduces the object soon and marks what depends on it; the work is done when a
+snapshot is asked for, so that ten events on one binding cost one. `take_dirty` says whether a cycle
+may come to another result than before: our own writes, repeated reports and status noise are no
+news.
 """
 
 from collections.abc import Iterable, Mapping
@@ -174,7 +175,7 @@ class State:
             self._touch_clusters(ClusterName(name))
 
     def _touch_clusters(self, name: ClusterName) -> None:
-        """Whoever holds something there, copies, and all whose schedulerName may differ there."""
+        """Look again at holders, copies, and bindings whose schedulerName may differ there."""
         if self._overrides:
             self._bindings.touch_all()
             return

@@ -23,7 +23,7 @@ from global_sched.shared.kube.informer import Informer
 from global_sched.shared.model.instant import format_instant
 
 REFUSED: Final = (Forbidden, Invalid, BadRequest)
-"""Answers that stay the same until somebody edits the object."""
+"""Answers that stay the same until the object is edited."""
 
 
 def controller_of(obj: Obj) -> Obj | None:

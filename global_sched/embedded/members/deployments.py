@@ -38,7 +38,7 @@ class Deployments(WorkloadController):
             made = _replica_set(obj, digest, revision, first)
             current = await self.cluster.create(REPLICA_SETS, made, owner=obj)
             if current is None:
-                return 0.1  # the watch has not told of it yet
+                return 0.1  # the watch has not delivered it yet
         elif not get(obj, "spec", "paused"):
             current = await self._grow(obj, current, older)
             older = [await self._shrink(obj, one, current, older) for one in older]

@@ -46,7 +46,7 @@ class HyperNodeCounts:
             try:
                 listed = resolver.resolve(msgspec.convert(obj, HyperNode))
             except (MemberError, msgspec.ValidationError):
-                continue  # nobody can say how many nodes those are
+                continue  # their number of nodes is unknown
             status = {**(obj.get("status") or {}), "nodeCount": len(listed.nodes)}
             await self._cluster.write_status(HYPER_NODES, obj, status)
 

@@ -181,7 +181,7 @@ class CapacityReportSpec(Wire, frozen=True):
     workloads: list[ReportWorkload] | None = None
     nodes: ReportNodes = ReportNodes()
     demand: list[WantedShape] | None = None
-    """What most pods there ask for, in the first slice: by it scarce nodes are left to those who
+    """What most pods there ask for, in the first slice: by it scarce nodes are left to pods that
     need them."""
     omitted: list[ReportOmission] | None = None
     left: list[LeftBinding] | None = None

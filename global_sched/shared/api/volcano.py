@@ -183,7 +183,7 @@ class QueueSpec(Wire, frozen=True):
 
 
 class Reservation(Wire, frozen=True):
-    """What of the guarantee is kept while nobody uses it."""
+    """What of the guarantee is kept while it is unused."""
 
     nodes: list[str] | None = None
     resource: dict[str, Quantity] | None = None

@@ -6,7 +6,7 @@ at most every few seconds. A note cannot be changed: with another one a new Even
 
 What does not fit into the bounded memory is dropped and counted, and so is what a server does not
 take after some tries. A refusal is such a try, too: a server that has just been started refuses
-everybody.
+every request.
 """
 
 import asyncio

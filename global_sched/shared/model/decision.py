@@ -65,8 +65,8 @@ class ClaimPart:
 class Claim:
     """Room that is kept for a request that is not admitted yet: its parts, each in one cluster.
 
-    With `victims` it is a wave: they leave, and their room goes to nobody else. Without any it is a
-    reservation: the whole domain drains. It ends with the admission, or at `until`. (since, order)
+    With `victims` it is a wave: they leave, and their room goes to no other job. Without any it is
+    a reservation: its whole domain drains. It ends with the admission or at `until`. (since, order)
     is its place in the order in which room was given.
     """
 
@@ -184,7 +184,7 @@ def sealed(decision: Decision, binding: BindingId) -> Decision:
 def content_id(decision: Decision, binding: BindingId) -> DecisionId:
     """The id that a decision with this content has: 20 hex digits of a SHA-256.
 
-    Whoever decides writes it, and whoever reads a decision annotation checks it. A claim beside
+    It is written with the decision, and checked where a decision annotation is read. A claim beside
     grants is for their growth: what was admitted is the same, and so is the id, by which a member
     knows the gang's plan and places and a status is said. Such a claim has a check of its own.
     """

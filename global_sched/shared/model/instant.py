@@ -33,8 +33,8 @@ def parse_seconds(text: str) -> int | None:
 def answered_at(now: Instant, asked: Instant | None) -> Instant:
     """The time to stamp on an answer: now, and a second at least after what was asked for.
 
-    Kubernetes' times are whole seconds: only so can a request of the second of an answer be told
-    from one that was answered.
+    Kubernetes' times are whole seconds: only so can a request of the second of an answer be
+    distinguished from one that was answered.
     """
     return now if asked is None else max(now, Instant(asked + SECOND))
 

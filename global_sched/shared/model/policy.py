@@ -73,7 +73,7 @@ class Policy:
     reclaim, as far as that is possible; without it, it stays free."""
     ageing_period_seconds: int = 0
     """After each so many seconds of waiting a job ranks `ageing_step` higher within its queue;
-    0: never. Ageing orders the line only: it evicts nobody."""
+    0: never. Ageing orders the queue only: it evicts nothing."""
     ageing_step: int = 1
     """By how much the priority rises with each period, in units of PriorityClass values."""
     ageing_limit: int = 1000
