@@ -106,7 +106,7 @@ class Scheduler:
         self._tasks: asyncio.TaskGroup | None = None
         self._units: list[Unit] = []
         self._units_of: tuple[int, frozenset[tuple[str, str]]] | None = None
-        self._flying: dict[str, Placement] = {}
+        self._being_bound: dict[str, Placement] = {}
         self._rolling: set[str] = set()
         self._units_paused: dict[str, _Pause] = {}
         self._refused: dict[str, str] = {}
@@ -173,8 +173,8 @@ class Scheduler:
             paused=frozenset(k for k, pause in self._units_paused.items() if pause.until > now)
             | self._rolling,
             refused=self._refused,
-            flying={key: placement.nodes for key, placement in self._flying.items()},
-            given_up=frozenset(
+            being_bound={key: placement.nodes for key, placement in self._being_bound.items()},
+            overdue=frozenset(
                 key
                 for key, since in self._broken_since.items()
                 if now - since >= self._tuning.rollback
@@ -189,7 +189,7 @@ class Scheduler:
         self._keep(self.last, now)
         assert self._tasks is not None
         for placement in self.last.placements:
-            self._flying[placement.unit.key] = placement
+            self._being_bound[placement.unit.key] = placement
             self._write_gate.begin()
             self._tasks.create_task(self._carry_out(placement))
         for rollback in self.last.rollbacks:
@@ -199,15 +199,15 @@ class Scheduler:
             self._rolling.add(giving.unit.key)
             self._tasks.create_task(self._give_up(giving))
         if not self._write_gate.left():
-            self._annotations.write(self.last, self._tasks, self._flying)
+            self._annotations.write(self.last, self._tasks, self._being_bound)
         self._tell(self.last, now)
         return self._next_due(now)
 
     def _keep(self, round_: Round, now: float) -> None:
         self._reservations = dict(round_.reservations)
         self.reached = dict(round_.reached)
-        broken = set(round_.broken)
-        self._broken_since = {key: self._broken_since.get(key, now) for key in broken}
+        partially_bound = set(round_.partially_bound)
+        self._broken_since = {key: self._broken_since.get(key, now) for key in partially_bound}
         keys = {unit.key for unit in self.units()}
         self._units_paused = {k: p for k, p in self._units_paused.items() if k in keys}
         self._refused = {k: text for k, text in self._refused.items() if k in keys}
@@ -256,7 +256,7 @@ class Scheduler:
             outcome = Outcome(stopped=repr(error))
         finally:
             self._write_gate.end()
-            self._flying.pop(key, None)
+            self._being_bound.pop(key, None)
             self.poke()
         self._note_refusal(key, outcome)
         if outcome.failed or outcome.stopped:
@@ -359,7 +359,7 @@ class Scheduler:
             )
         states = {
             "waiting": len(round_.waits),
-            "binding": len(self._flying),
+            "binding": len(self._being_bound),
             "bound": sum(1 for unit in self.units() if unit.placed and not unit.waiting),
             "failed": len(self._broken_since),
         }

@@ -15,7 +15,7 @@ class Alone:
 
     def __init__(self, field, gang):
         self._field, self._gang = field, gang
-        glances = [field.space(at).glance(gang) for at in range(len(field.grounds))]
+        glances = [field.space(at).glance(gang) for at in range(len(field.baselines))]
         self.plain = all(one is not None for one in glances)
 
     def answers(self, clusters):

@@ -26,7 +26,7 @@ _LOST: Final = frozenset({"NodeLost", "NodeShutdown", "Shutdown", "Terminated", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class PlacementHistory:
     """Where a gang ran under which decision, and until when nodes are avoided.
 
     `reached` are the uids of PodGroups (or of the owner itself) whose minimum was bound under it.
@@ -51,19 +51,19 @@ class _Text(msgspec.Struct):
     avoid: dict[str, int] = {}
 
 
-def memory_of(unit: Unit) -> Memory:
+def history_of(unit: Unit) -> PlacementHistory:
     """What is remembered of a unit; nothing where that cannot be read."""
     return _parsed(unit.root.notes.memory if unit.root is not None else "")
 
 
 @lru_cache(maxsize=2048)
-def _parsed(text: str) -> Memory:
+def _parsed(text: str) -> PlacementHistory:
     """Every round asks for every unit's memory, several times."""
     try:
         value = msgspec.json.decode(text.encode(), type=_Text) if text else _Text()
     except (msgspec.MsgspecError, RecursionError):
-        return Memory()
-    return Memory(
+        return PlacementHistory()
+    return PlacementHistory(
         decision=DecisionId(value.decision),
         domain=DomainId(value.domain) if value.domain else None,
         reached=frozenset(value.reached),
@@ -71,7 +71,7 @@ def _parsed(text: str) -> Memory:
     )
 
 
-def render_memory(memory: Memory) -> str:
+def render_history(memory: PlacementHistory) -> str:
     """The annotation's text."""
     value = _Text(
         decision=memory.decision,
@@ -93,7 +93,7 @@ def _is_lost(pod: PodRecord) -> bool:
     return pod.rejected or pod.phase_reason in _LOST
 
 
-def remembers(unit: Unit) -> bool:
+def keeps_history(unit: Unit) -> bool:
     """Whether the unit's root owner is to remember where it runs."""
     return unit.floor > 1 and unit.root is not None and unit.root_kind not in ONE_BY_ONE
 
@@ -102,14 +102,14 @@ def noted(unit: Unit, decision: DecisionId) -> bool:
     """Whether it is written down that the unit's minimum was bound under this decision."""
     if unit.holder is None:
         return False
-    memory = memory_of(unit)
+    memory = history_of(unit)
     known = memory.decision == decision and unit.holder.uid in memory.reached
     return known or unit.holder.notes.reached == decision
 
 
 def has_room(unit: Unit) -> bool:
     """Whether one more PodGroup's minimum can be remembered."""
-    return len(memory_of(unit).reached) < _MOST_HOLDERS
+    return len(history_of(unit).reached) < _MOST_HOLDERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def renewed(unit: Unit, *, now: Instant, failed: set[str], place: Place | None) 
     `place` is that of a unit whose minimum runs. A node that fails on is written again when half of
     its time has passed.
     """
-    old = memory_of(unit)
+    old = history_of(unit)
     new = old if place is None else _placed(old, place)
     fresh = {node for node in failed if old.avoid.get(node, Instant(0)) < now + AVOIDED // 2}
     if fresh:
@@ -135,10 +135,10 @@ def renewed(unit: Unit, *, now: Instant, failed: set[str], place: Place | None) 
         kept.update(dict.fromkeys(sorted(fresh), Instant(now + AVOIDED)))
         latest = sorted(kept.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]
         new = replace(new, avoid=dict(latest))
-    return "" if new == old else render_memory(new)
+    return "" if new == old else render_history(new)
 
 
-def _placed(old: Memory, place: Place) -> Memory:
+def _placed(old: PlacementHistory, place: Place) -> PlacementHistory:
     reached = old.reached if old.decision == place.decision else frozenset()
     if place.holder and len(reached) < _MOST_HOLDERS:
         reached |= {place.holder}

@@ -25,12 +25,12 @@ from member_agent.scheduler.plan.round_state import (
     RoundState,
     admitted_left,
     avoided_nodes,
-    flies,
     has_started,
     home_of,
+    is_being_bound,
 )
 from member_agent.scheduler.plan.subgroup_affinity import near_enough
-from member_agent.scheduler.plan.verdicts import Origin, emit, hold_back, say, wait
+from member_agent.scheduler.plan.verdicts import Origin, add_placement, add_reason, hold_back, wait
 
 
 def keep_reservation(state: RoundState, entry: ManagedWorkload) -> None:
@@ -292,10 +292,12 @@ def _start(state: RoundState, entry: ManagedWorkload, unit: Unit, why: str) -> N
     if unit.problem:
         wait(state, unit, unit.waiting, unit.problem)
         return
-    if flies(state.inputs, unit):
+    if is_being_bound(state.inputs, unit):
         return
     if unit.others and not unit.waiting:
-        say(state, unit, f"its pods are bound by {' and '.join(unit.others)}, not by the agent")
+        add_reason(
+            state, unit, f"its pods are bound by {' and '.join(unit.others)}, not by the agent"
+        )
     reservation = state.reservations.get(entry.binding)
     pins = state.pins.get(unit.key, {})
     allowed = allowed_pods(
@@ -318,7 +320,7 @@ def _start(state: RoundState, entry: ManagedWorkload, unit: Unit, why: str) -> N
             tier=reservation.tier,
             note=reservation.note,
         )
-    if pods and emit(state, unit, pods, nodes, origin) and reservation is not None:
+    if pods and add_placement(state, unit, pods, nodes, origin) and reservation is not None:
         slots = tuple(slot for slot in reservation.slots if slot not in used)
         state.reservations[entry.binding] = replace(reservation, slots=slots)
     late = [pod for pod in unit.waiting if pod.uid not in nodes]

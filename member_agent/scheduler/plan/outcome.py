@@ -120,9 +120,9 @@ class Situation:
     """Keys of units that are left alone for now."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """By unit key: what the API server said when it refused the unit's plan or binds for good."""
-    flying: Mapping[str, tuple[tuple[PodRecord, str], ...]] = field(default_factory=dict)
+    being_bound: Mapping[str, tuple[tuple[PodRecord, str], ...]] = field(default_factory=dict)
     """By unit key: pods that are being bound."""
-    given_up: frozenset[str] = frozenset()
+    overdue: frozenset[str] = frozenset()
     """Keys of units whose bind stopped midway too long ago."""
     now: Instant = Instant(0)
     label_keys: frozenset[str] = frozenset()
@@ -142,11 +142,11 @@ class Round:
     """Managed units whose minimum is bound under their present decision."""
     notes: tuple[tuple[Unit, DecisionId], ...] = ()
     """Units on whose holder it is still to be noted that their minimum was bound."""
-    broken: tuple[str, ...] = ()
+    partially_bound: tuple[str, ...] = ()
     """Keys of units whose bind stopped midway and is not completed yet."""
     reasons: Mapping[BindingId, str] = field(default_factory=dict)
     """Why pods of managed units wait, for the report."""
-    memories: tuple[tuple[Unit, str], ...] = ()
+    histories: tuple[tuple[Unit, str], ...] = ()
     """Units whose root owner is to remember this from now on."""
     held_until: tuple[Instant, ...] = ()
     """When holds end that this round honoured."""

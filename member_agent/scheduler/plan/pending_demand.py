@@ -15,14 +15,14 @@ from member_agent.scheduler.plan.round_state import (
     admitted_left,
     decision_of,
     entry_of,
-    flies,
+    is_being_bound,
 )
 from member_agent.scheduler.plan.verdicts import wait
 
 
 def hold_binding_pods(state: RoundState) -> None:
     """Room of pods that are being bound."""
-    for pods in state.inputs.situation.flying.values():
+    for pods in state.inputs.situation.being_bound.values():
         for pod, node in pods:
             if not state.inputs.cache.node_of(pod):
                 state.capacity.hold(node, pod.shape)
@@ -34,7 +34,7 @@ def pin(state: RoundState, unit: Unit) -> None:
     A plan of which nothing is bound is followed only as a whole, and under its own decision.
     """
     plan = plan_of(unit)
-    if plan is None or unit.problem or flies(state.inputs, unit):
+    if plan is None or unit.problem or is_being_bound(state.inputs, unit):
         return
     started = begun(plan, unit)
     if not started and plan.decision != decision_of(state.inputs, unit):
@@ -75,7 +75,7 @@ def begun_subgroups(state: RoundState, unit: Unit) -> Begun:
     if not unit.subgroups:
         return frozenset()
     pins = state.pins.get(unit.key, {})
-    pods = [pod for pod, _ in state.inputs.situation.flying.get(unit.key, ())]
+    pods = [pod for pod, _ in state.inputs.situation.being_bound.get(unit.key, ())]
     pods += [*unit.staying(), *(pod for pod in unit.waiting if pod.uid in pins)]
     return frozenset((unit.key, key) for pod in pods if (key := key_of(unit, pod)))
 
@@ -92,10 +92,10 @@ def demand_asked_by(state: RoundState, entry: ManagedWorkload) -> Demand | None:
     units = state.inputs.by_binding.get(entry.binding, [])
     rest, taken = [], entry.admitted.minus(admitted_left(state.inputs, entry))
     for unit in units:
-        flying = {pod.uid for pod, _ in state.inputs.situation.flying.get(unit.key, ())}
+        being_bound = {pod.uid for pod, _ in state.inputs.situation.being_bound.get(unit.key, ())}
         pins = state.pins.get(unit.key, {})
         taken = taken.plus(count_pods(pod for pod in unit.waiting if pod.uid in pins))
-        waiting = (p for p in unit.waiting if p.uid not in flying and p.uid not in pins)
+        waiting = (p for p in unit.waiting if p.uid not in being_bound and p.uid not in pins)
         rest.append(replace(unit, waiting=tuple(waiting)))
     try:
         begun = frozenset[tuple[str, Key]]().union(

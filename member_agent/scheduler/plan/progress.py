@@ -9,8 +9,8 @@ from member_agent.scheduler.gang.placement_history import (
     Place,
     failed_nodes,
     has_room,
+    keeps_history,
     noted,
-    remembers,
     renewed,
 )
 from member_agent.scheduler.plan.outcome import Round
@@ -27,9 +27,9 @@ def result(state: RoundState) -> Round:
         notes=tuple(_notes(state)),
         reservations=state.reservations,
         reached=state.reached,
-        broken=tuple(state.broken),
+        partially_bound=tuple(state.partially_bound),
         reasons=state.reasons,
-        memories=tuple(_histories(state)),
+        histories=tuple(_histories_to_write(state)),
         held_until=tuple(hold.held_until for hold in state.inputs.holds),
         unproven=state.capacity.unproven,
     )
@@ -51,14 +51,14 @@ def _notes(state: RoundState) -> Iterable[tuple[Unit, DecisionId]]:
         decision = decision_of(state.inputs, unit)
         if not is_bound(state, unit) or noted(unit, decision):
             continue
-        if not (remembers(unit) and reached(unit) and has_room(unit)):
+        if not (keeps_history(unit) and reached(unit) and has_room(unit)):
             yield unit, decision
 
 
-def _histories(state: RoundState) -> Iterable[tuple[Unit, str]]:
+def _histories_to_write(state: RoundState) -> Iterable[tuple[Unit, str]]:
     """What root owners do not remember yet: where their gang runs, and nodes that failed."""
     for unit in state.inputs.units:
-        if not remembers(unit):
+        if not keeps_history(unit):
             continue
         place = None
         if reached(unit) and unit.staying():

@@ -33,7 +33,7 @@ from member_agent.scheduler.plan.progress import result
 from member_agent.scheduler.plan.round_state import RoundState, has_started, new_round
 from member_agent.scheduler.plan.surplus_release import surplus_evictions
 from member_agent.scheduler.plan.unmanaged import place_unmanaged, unmanaged_order
-from member_agent.scheduler.plan.verdicts import evict, say, wait
+from member_agent.scheduler.plan.verdicts import add_reason, evict, wait
 
 _MOST_ORDERS: Final = 4
 """So many further orders are tried in one round when an admitted workload finds no capacity."""
@@ -89,7 +89,7 @@ def _filled(
     for unit in units:
         pin(state, unit)
         if unit.key in situation.refused:
-            say(state, unit, situation.refused[unit.key])
+            add_reason(state, unit, situation.refused[unit.key])
             wait(state, unit, unit.waiting, situation.refused[unit.key])
     holds = {hold.binding: hold for hold in state.inputs.holds}
     entries = sorted(cache.entries().values(), key=lambda entry: entry.turn)

@@ -12,7 +12,7 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId
 from member_agent.cache import ClusterCache, ManagedWorkload, Unit, count_pods
 from member_agent.scheduler.gang.demand import Demand
-from member_agent.scheduler.gang.placement_history import memory_of, noted
+from member_agent.scheduler.gang.placement_history import history_of, noted
 from member_agent.scheduler.plan.outcome import (
     Placement,
     Reservation,
@@ -63,7 +63,7 @@ class RoundState:
     waits: list[Wait] = field(default_factory=list)
     rollbacks: list[Rollback] = field(default_factory=list)
     evictions: list[SurplusEviction] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
+    partially_bound: list[str] = field(default_factory=list)
     reasons: dict[BindingId, str] = field(default_factory=dict)
 
 
@@ -93,9 +93,9 @@ def new_round(
     return RoundState(inputs=inputs, capacity=capacity)
 
 
-def flies(inputs: RoundInputs, unit: Unit) -> bool:
+def is_being_bound(inputs: RoundInputs, unit: Unit) -> bool:
     """Whether pods of the unit are being bound."""
-    return unit.key in inputs.situation.flying
+    return unit.key in inputs.situation.being_bound
 
 
 def entry_of(inputs: RoundInputs, unit: Unit) -> ManagedWorkload | None:
@@ -113,14 +113,14 @@ def decision_of(inputs: RoundInputs, unit: Unit) -> DecisionId:
 
 def home_of(inputs: RoundInputs, unit: Unit) -> DomainId | None:
     """Where the unit ran before under its present decision."""
-    memory = memory_of(unit)
+    memory = history_of(unit)
     return memory.domain if memory.decision == decision_of(inputs, unit) else None
 
 
 def avoided_nodes(inputs: RoundInputs, units: Iterable[Unit]) -> frozenset[str]:
     """Nodes that failed under these units a while ago."""
     now = inputs.situation.now
-    return frozenset(node for unit in units for node in memory_of(unit).avoided(now))
+    return frozenset(node for unit in units for node in history_of(unit).avoided(now))
 
 
 def has_started(inputs: RoundInputs, entry: ManagedWorkload) -> bool:
@@ -135,6 +135,6 @@ def admitted_left(inputs: RoundInputs, entry: ManagedWorkload) -> Amounts:
     left = entry.admitted
     for unit in inputs.by_binding.get(entry.binding, ()):
         left = left.minus(unit.active())
-        flying = inputs.situation.flying.get(unit.key, ())
-        left = left.minus(count_pods(p for p, _ in flying if not inputs.cache.node_of(p)))
+        being_bound = inputs.situation.being_bound.get(unit.key, ())
+        left = left.minus(count_pods(p for p, _ in being_bound if not inputs.cache.node_of(p)))
     return left

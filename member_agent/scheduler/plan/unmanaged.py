@@ -18,8 +18,13 @@ from member_agent.scheduler.gang.subgroups import constraint_of_policy, cut, ove
 from member_agent.scheduler.plan.assignment import Assignment, PlacementPreferences, assign
 from member_agent.scheduler.plan.eligible_nodes import barred_nodes
 from member_agent.scheduler.plan.pending_demand import nodes_around
-from member_agent.scheduler.plan.round_state import RoundState, avoided_nodes, flies, home_of
-from member_agent.scheduler.plan.verdicts import Origin, emit, hold_back, wait
+from member_agent.scheduler.plan.round_state import (
+    RoundState,
+    avoided_nodes,
+    home_of,
+    is_being_bound,
+)
+from member_agent.scheduler.plan.verdicts import Origin, add_placement, hold_back, wait
 
 _TRIES: Final = 8
 """So many sizes are tried of a subgroup that no domain holds whole."""
@@ -43,7 +48,7 @@ def place_unmanaged(state: RoundState, unit: Unit) -> None:
     if unit.problem:
         wait(state, unit, unit.waiting, unit.problem)
         return
-    if flies(state.inputs, unit):
+    if is_being_bound(state.inputs, unit):
         return
     pins = state.pins.get(unit.key, {})
     rest = [pod for pod in unit.waiting if pod.uid not in pins]
@@ -56,7 +61,9 @@ def place_unmanaged(state: RoundState, unit: Unit) -> None:
     nodes = {**pins, **assigned}
     pods = [pod for pod in unit.waiting if pod.uid in nodes]
     if pods:
-        emit(state, unit, pods, nodes, Origin(domain=assignment.domain, tier=assignment.tier))
+        add_placement(
+            state, unit, pods, nodes, Origin(domain=assignment.domain, tier=assignment.tier)
+        )
     if unit.key not in state.inputs.situation.paused:
         late = [pod for pod in unit.waiting if pod.uid not in nodes]
         wait(state, unit, late, assignment.short)

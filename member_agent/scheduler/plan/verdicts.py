@@ -22,7 +22,7 @@ class Origin:
     note: str = ""
 
 
-def emit(
+def add_placement(
     state: RoundState, unit: Unit, pods: Sequence[PodRecord], nodes: dict[str, str], origin: Origin
 ) -> bool:
     """A placement, unless the unit backs off: then its nodes stay held and it waits."""
@@ -53,11 +53,11 @@ def hold_back(state: RoundState, unit: Unit, reason: str) -> None:
     """
     plan = plan_of(unit)
     if plan is not None and begun(plan, unit) and not was_reached(state, unit):
-        state.broken.append(unit.key)
-        late = unit.key in state.inputs.situation.given_up
+        state.partially_bound.append(unit.key)
+        late = unit.key in state.inputs.situation.overdue
         if late and unit.key not in state.inputs.situation.paused:
             state.rollbacks.append(Rollback(unit=unit, pods=unit.staying(), reason=reason))
-            say(state, unit, f"rolled back: {reason}")
+            add_reason(state, unit, f"rolled back: {reason}")
             return
     wait(state, unit, unit.waiting, reason)
 
@@ -72,10 +72,10 @@ def wait(state: RoundState, unit: Unit, pods: Sequence[PodRecord], reason: str) 
     """These pods get no node now."""
     if pods:
         state.waits.append(Wait(unit=unit, pods=tuple(pods), reason=reason))
-        say(state, unit, reason)
+        add_reason(state, unit, reason)
 
 
-def say(state: RoundState, unit: Unit, reason: str) -> None:
+def add_reason(state: RoundState, unit: Unit, reason: str) -> None:
     """What the report says of the unit's binding; the first reason counts."""
     if unit.binding is not None and reason:
         state.reasons.setdefault(unit.binding, reason)

@@ -16,18 +16,18 @@ class AnnotationWriter:
         self._binder = binder
         self._busy: set[str] = set()
 
-    def write(self, round_: Round, tasks: asyncio.TaskGroup, flying: Collection[str]) -> None:
+    def write(self, round_: Round, tasks: asyncio.TaskGroup, being_bound: Collection[str]) -> None:
         """Start the writes that a round asks for; units that are being bound come later.
 
         What could not be written is asked for again by the next round.
         """
         for unit, decision in round_.notes:
-            if unit.key not in flying and unit.key not in self._busy:
+            if unit.key not in being_bound and unit.key not in self._busy:
                 self._busy.add(unit.key)
                 tasks.create_task(self._note(unit, decision))
-        for unit, text in round_.memories:
+        for unit, text in round_.histories:
             key = f"memory of {unit.key}"
-            if unit.key not in flying and not {unit.key, key} & self._busy:
+            if unit.key not in being_bound and not {unit.key, key} & self._busy:
                 self._busy.add(key)
                 tasks.create_task(self._remember(unit, text, key))
 
@@ -41,6 +41,6 @@ class AnnotationWriter:
     async def _remember(self, unit: Unit, text: str, key: str) -> None:
         assert unit.root is not None
         try:
-            await self._binder.note_memory(unit.root, text)
+            await self._binder.write_history(unit.root, text)
         finally:
             self._busy.discard(key)

@@ -209,7 +209,7 @@ class Binder:
         """Write down that the minimum was bound under this decision; True when written."""
         return not await self._annotate(holder, {MINIMUM_REACHED: decision})
 
-    async def note_memory(self, root: Holder, text: str) -> bool:
+    async def write_history(self, root: Holder, text: str) -> bool:
         """Write down on a root owner where its gang runs; True when written."""
         return not await self._annotate(root, {MEMORY: text})
 

@@ -8,7 +8,7 @@ from global_sched.shared.api import names
 from global_sched.shared.model.ids import DecisionId, DomainId
 from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.cache import Key, Kind
-from member_agent.scheduler.gang.placement_history import AVOIDED, Memory, render_memory
+from member_agent.scheduler.gang.placement_history import AVOIDED, PlacementHistory, render_history
 from member_agent.scheduler.plan.outcome import Situation
 from member_agent.scheduler.plan.round_state import UNMANAGED
 from tests.member_agent.member import feed, gang_objects, member, node, pod, racks
@@ -20,7 +20,7 @@ NOW = Instant(1_000 * SECOND)
 def remembering(memory, **gang):
     """The objects of a gang whose Job carries a memory."""
     job, *rest = gang_objects("g", **gang)
-    job["metadata"]["annotations"] = {names.MEMORY: render_memory(memory)}
+    job["metadata"]["annotations"] = {names.MEMORY: render_history(memory)}
     return [job, *rest]
 
 
@@ -32,7 +32,7 @@ def placed_by_us(objects):
 
 
 def was_in(domain, decision=UNMANAGED, **avoid):
-    return Memory(
+    return PlacementHistory(
         decision=DecisionId(decision),
         domain=DomainId(domain),
         avoid={name.replace("_", "-"): Instant(until) for name, until in avoid.items()},
@@ -90,7 +90,7 @@ def test_a_whole_restart(memory, others, want):
 
 
 def told(round_):
-    return {unit.name: text for unit, text in round_.memories}
+    return {unit.name: text for unit, text in round_.histories}
 
 
 def test_the_memory_is_written_once_the_minimum_runs():
@@ -99,7 +99,7 @@ def test_the_memory_is_written_once_the_minimum_runs():
     cache = member(racks(2, 2), objects)
 
     memory = replace(was_in("r1"), reached=frozenset({"uid-group-g-pg"}))
-    assert told(round_of(cache, Situation(now=NOW))) == {"g-pg": render_memory(memory)}
+    assert told(round_of(cache, Situation(now=NOW))) == {"g-pg": render_history(memory)}
 
     known = remembering(memory, pods=2, tier=1, nodes=["r1-0", "r1-1"])
     done = member(racks(2, 2), placed_by_us(known))

@@ -4,7 +4,7 @@ import pytest
 
 from global_sched.shared.api import names
 from global_sched.shared.model.ids import BindingId, DecisionId
-from member_agent.scheduler.gang.placement_history import Memory, render_memory
+from member_agent.scheduler.gang.placement_history import PlacementHistory, render_history
 from member_agent.scheduler.plan.outcome import Situation
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import gang_objects, member, racks
@@ -19,12 +19,12 @@ def test_the_minimum_is_noted():
     round_ = round_of(member(racks(1, 2), job, rest, told))
 
     assert round_.reached == {"b": "decision-b"}
-    [(unit, text)] = round_.memories
+    [(unit, text)] = round_.histories
     assert unit.key == "PodGroup/team/g-pg"
     assert round_.notes == (), "one write is enough"
 
     job["metadata"]["annotations"] = {names.MEMORY: text}
-    assert round_of(member(racks(1, 2), job, rest, told)).memories == ()
+    assert round_of(member(racks(1, 2), job, rest, told)).histories == ()
 
 
 def test_a_gang_without_a_memory_is_noted_on_its_holder():
@@ -39,7 +39,7 @@ def test_a_gang_without_a_memory_is_noted_on_its_holder():
     assert [(unit.key, decision) for unit, decision in round_.notes] == [
         ("PodGroup/team/g-pg", "decision-b")
     ]
-    assert round_.memories == ()
+    assert round_.histories == ()
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_a_gang_without_a_memory_is_noted_on_its_holder():
 def test_a_minimum_that_the_job_remembers(decision, holder, want):
     """After a restart the Job's memory alone tells whose minimum was bound, and under what."""
     [job, *rest] = gang_objects("g", pods=2, binding="b", nodes=["r0-0"])
-    memory = Memory(decision=DecisionId(decision), reached=frozenset({holder}))
-    job["metadata"]["annotations"] = {names.MEMORY: render_memory(memory)}
+    memory = PlacementHistory(decision=DecisionId(decision), reached=frozenset({holder}))
+    job["metadata"]["annotations"] = {names.MEMORY: render_history(memory)}
 
     round_ = round_of(member(racks(1, 2), job, rest, directive(entry("b", {"worker": 2}))))
 
