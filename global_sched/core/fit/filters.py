@@ -16,7 +16,6 @@ from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.pods import tolerated
 from global_sched.shared.model.selection import selected_by_any
 from global_sched.shared.model.verdict import Code, Verdict
-from global_sched.shared.model.words import did_you_mean
 from global_sched.shared.model.workload import Demand, Division, Workload
 from global_sched.shared.placement import shared_gpus
 
@@ -139,8 +138,7 @@ def binder(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa
         return PASS
     return _never(
         Reason.NOBODY_BINDS,
-        f"no scheduler there binds pods with schedulerName {name}"
-        f"{did_you_mean(name, capacity.scheduler_names)}{_by_the_agent(capacity)}",
+        f"no scheduler there binds pods with schedulerName {name}{_by_the_agent(capacity)}",
     )
 
 

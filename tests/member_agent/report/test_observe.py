@@ -134,6 +134,13 @@ def test_node_totals():
     assert nodes.allocatable["nvidia.com/gpu"] == 8
 
 
+def test_the_largest_node():
+    """Of each resource the most that any node has, also one that is not ready."""
+    cache = member(node("a"), node("c", ready=False, gpus=16))
+
+    assert seen(cache).nodes.largest["nvidia.com/gpu"] == 16
+
+
 def test_what_is_left_out_is_named():
     """Bad objects stand in the report with their reason, and nothing else suffers."""
     cache = member(
