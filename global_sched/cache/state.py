@@ -239,6 +239,11 @@ class State:
         """The queue is gone."""
         self._note(self.builder.drop_queue(name))
 
+    def template_of(self, key: WorkloadKey) -> tuple[TemplateKey, str] | None:
+        """The template that a binding stands for, and its UID; None for a binding that is gone."""
+        entry = self._bindings.get(key)
+        return None if entry is None else (entry.facts.template, entry.facts.template_uid)
+
     def has_queue(self, name: str) -> bool:
         """Whether there is such a Queue."""
         return self.builder.has_queue(name)

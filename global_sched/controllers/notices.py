@@ -1,19 +1,39 @@
 """Decisions that are written, and notices of the state, as Events and log lines, once each."""
 
 from collections import Counter
+from collections.abc import Iterator
+from typing import Final
 
 from global_sched.cache import Notice, State, Topic
 from global_sched.dispatch import Action
+from global_sched.dispatch.reasons import ReasonWrite
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
-from global_sched.shared.model.ids import split_key
+from global_sched.shared.model.ids import WorkloadKey, split_key
 from global_sched.shared.model.plan import Admission, Claiming, Outcome, Withdrawal
+from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.scheduled_text import code_of, detail_of
+from global_sched.shared.model.verdict import Code
+from global_sched.shared.model.workload import Workload
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import FORGED_DECISIONS, INVALID_OBJECTS
 from global_sched.shared.telemetry.registry import Metrics
 
+WAITS_BEHIND: Final = 200
+"""Events to be written beyond which none is made of a job that waits."""
+
 log = get_logger(__name__)
+
+
+def _placed(action: Admission) -> str:
+    """`4 pods in west, domain rack-3 (tier 1)`: what a decision grants, cluster by cluster."""
+    parts = []
+    for grant in action.decision.grants:
+        pods = counted(grant.amounts.pods(), "pod") if grant.amounts.pods() else "a copy"
+        domain = f", domain {grant.domain} (tier {grant.tier})" if grant.domain else ""
+        parts.append(f"{pods} in {grant.cluster}{domain}")
+    return "; ".join(parts) or f"in {', '.join(target.cluster for target in action.targets)}"
 
 
 class NoticeTeller:
@@ -25,9 +45,15 @@ class NoticeTeller:
         self._metrics = metrics
         self._kinds: set[str] = set()
 
-    def written(self, action: Action, outcome: Outcome | None) -> None:
-        """The server has accepted a decision: log it, and record what the job's owner must know."""
+    def written(self, action: Action | ReasonWrite, outcome: Outcome | None) -> None:
+        """The server has accepted a decision or a reason: log it, and tell the job's owner.
+
+        Events stand on the binding and on its template, where `kubectl describe` shows them.
+        """
         match action:
+            case ReasonWrite():
+                self._refused(action)
+                return
             case Admission():
                 log.info(
                     "admitted",
@@ -35,6 +61,9 @@ class NoticeTeller:
                     clusters=[target.cluster for target in action.targets],
                     decision=action.decision.id,
                 )
+                if action.targets:
+                    note = _placed(action)
+                    self._record(action, str(Reason.ADMITTED), note, "Schedule", EventKind.NORMAL)
             case Withdrawal():
                 log.info(
                     "withdrawn",
@@ -50,16 +79,36 @@ class NoticeTeller:
         if claims or reason == Reason.GAVE_UP_SURPLUS:
             self._record(action, str(reason), detail, "MakeRoom", EventKind.NORMAL)
 
-    def _record(self, about: Action, reason: str, note: str, action: str, kind: EventKind) -> None:
-        namespace, name = split_key(about.workload)
+    def _refused(self, write: ReasonWrite) -> None:
+        """The condition of a job that waits has changed: its sentence, once per change.
+
+        Decisions come first: while many Events are to be written, the condition alone says it.
+        """
+        said = code_of(write.message)
+        workload = self._state.workload(write.workload)
+        crowded = self._recorder.statistics().pending > WAITS_BEHIND
+        if said is None or workload is None or crowded:
+            return
+        code, reason = said
+        kind = EventKind.NORMAL if code == Code.WAIT else EventKind.WARNING
+        self._record(workload, reason, detail_of(write.message), "Schedule", kind)
+
+    def _record(
+        self, about: Action | Workload, reason: str, note: str, action: str, kind: EventKind
+    ) -> None:
+        key = about.key if isinstance(about, Workload) else about.workload
+        for regarding in self._regarding(key, about.uid):
+            self._recorder.record(regarding, reason=reason, note=note, action=action, kind=kind)
+
+    def _regarding(self, key: WorkloadKey, uid: str) -> Iterator[Regarding]:
+        """The binding, then its template."""
+        namespace, name = split_key(key)
         resource = RESOURCE_BINDINGS if namespace else CLUSTER_RESOURCE_BINDINGS
-        self._recorder.record(
-            Regarding(resource.api_version, resource.kind, namespace, name, about.uid),
-            reason=reason,
-            note=note,
-            action=action,
-            kind=kind,
-        )
+        yield Regarding(resource.api_version, resource.kind, namespace, name, uid)
+        found = self._state.template_of(key)
+        if found is not None and found[1]:
+            template, template_uid = found
+            yield Regarding(*template, template_uid)
 
     def tell(self) -> None:
         """Record Events and log lines for new notices; cheap without any."""

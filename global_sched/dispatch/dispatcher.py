@@ -62,8 +62,8 @@ class Dispatcher:
     """Takes plans and writes them with bounded concurrency.
 
     `wake` is called when something happened that no watch event will tell: a write was dropped and
-    has to be decided again. `written` is called with each action that the server has accepted, and
-    the outcome of its workload: what is said of a decision before that could be untrue.
+    has to be decided again. `written` is called with each action and reason that the server has
+    accepted, and the outcome of the action's workload: said before that, it could be untrue.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Dispatcher:
         term: Term,
         metrics: Metrics,
         wake: Callable[[], None],
-        written: Callable[[Action, Outcome | None], None],
+        written: Callable[[Action | ReasonWrite, Outcome | None], None],
         concurrency: int = 64,
     ) -> None:
         self._writer = writer
@@ -299,6 +299,8 @@ class Dispatcher:
             self._wake()
 
     def _say_written(self, work: Work) -> None:
+        if isinstance(work, ReasonWrite):
+            self._written(work, None)
         if not isinstance(work, Action):
             return
         planned = self._planned[work.workload]

@@ -1,4 +1,4 @@
-"""What Events say: malformed objects, forgeries, withdrawals; and nothing else."""
+"""What Events say: decisions, refusals, malformed objects, forgeries."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ async def events(plane):
 
 @virtual_time
 async def test_events(tmp_path):
-    """One warning per thing to tell, none for what went well, none again for what was reported."""
+    """One Event per thing to say, on the binding and on the job, and none for it again."""
     async with control_plane(tmp_path) as plane:
         await plane.member("m1")
         await plane.add(queue("odd", capability={"cpu": "-5"}))
@@ -38,6 +38,8 @@ async def test_events(tmp_path):
             found = await events(plane)
 
     assert found == [
+        ("Admitted", "good"),
+        ("Admitted", "good-job"),
         ("DecisionNotBelieved", "good-job"),
         ("Malformed", "m9"),
         ("Malformed", "odd"),
@@ -86,7 +88,14 @@ async def test_a_decision_is_said_once_it_stands(tmp_path, kind):
     assert len(plan.fired) == 2
     said = [one["event"] for one in logs if one["event"] in ("admitted", "withdrawn")]
     assert said == ["admitted", "withdrawn"]
-    assert found == [("PlacementTimeout", "train-job")]
+    assert found == [
+        ("Admitted", "train"),
+        ("Admitted", "train-job"),
+        ("BeingEvicted", "train"),
+        ("BeingEvicted", "train-job"),
+        ("PlacementTimeout", "train"),
+        ("PlacementTimeout", "train-job"),
+    ]
 
 
 async def _until_done(plane, logs, word, *, placed):
@@ -95,7 +104,9 @@ async def _until_done(plane, logs, word, *, placed):
     for generation in range(2, 30):
         await plane.report("m1", generation=generation, workloads=[] if placed else [waiting])
         for _ in range(20):
-            said = any(one["event"] == word for one in logs) or (not placed and await events(plane))
+            reason = "Admitted" if placed else "PlacementTimeout"
+            told = reason in [one for one, _ in await events(plane)]
+            said = told or any(one["event"] == word for one in logs)
             done = bool((await plane.binding("train-job"))["spec"].get("clusters")) == placed
             assert done or not said
             if said:

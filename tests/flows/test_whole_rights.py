@@ -42,7 +42,6 @@ IDLE = {
     ("global-sched", CONTROL, "delete", "directives.federation.global-sched.io"): (
         "when a Directive has fewer slices than before"
     ),
-    ("global-sched", CONTROL, "patch", "events.events.k8s.io"): "when an Event is repeated",
     ("member-agent", CONTROL, "delete", "capacityreports.federation.global-sched.io"): (
         "when a report has fewer slices than before"
     ),

@@ -68,8 +68,10 @@ def scraped(world):
 
 
 async def events(world, reason):
-    found = await world.admin.list(kinds.EVENTS, namespace=TEAM)
-    return [one for one in found.items if one.get("reason") == reason]
+    """The Events of bindings with that reason; the same ones stand on the jobs."""
+    found = (await world.admin.list(kinds.EVENTS, namespace=TEAM)).items
+    bindings = [one for one in found if one["regarding"]["kind"] == "ResourceBinding"]
+    return [one for one in bindings if one.get("reason") == reason]
 
 
 @virtual_time

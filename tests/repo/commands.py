@@ -118,6 +118,7 @@ COMMANDS: Final[dict[str, Runs | NotRun | Live]] = {
     "gsched queues": Live(),
     "gsched tenants": Live(),
     "gsched explain -n vision too-wide": Live(),
+    "kubectl -n vision describe jobs.batch.volcano.sh too-wide": Live(),
     "kubectl -n vision get resourcebinding too-wide-job -o "
     """jsonpath='{.status.conditions[?(@.type=="Scheduled")].message}'""": Live(),
     "gsched whatif examples/wider-rack.yaml": Live(),
