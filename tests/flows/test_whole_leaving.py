@@ -60,7 +60,7 @@ async def test_a_victim_in_a_member_that_does_not_answer_runs_nowhere_else(tmp_p
             assert await world.clusters("high") == []
             assert await world.pods("m2") == []
         assert await tasks(world, "low") == ["m1"]
-        assert "leaving m1" in await scheduled(world, "low")
+        assert "it was withdrawn from m1 since " in await scheduled(world, "low")
 
         await world.answer("m1")
         await world.until_phase("high", "Running", seconds=300)

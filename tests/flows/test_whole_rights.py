@@ -26,6 +26,9 @@ from tests.wire_templates import (
     ray_cluster,
     ray_job,
     replicated_job,
+    train_job,
+    trainer_part,
+    training_runtime,
     worker_group,
 )
 
@@ -140,6 +143,10 @@ async def _work_of_all_kinds(world):
         mpi_job("ring", 1, template=template, launcher=template),
         ray_cluster("ray", worker_group(template=web), head=web),
         ray_job("tune", worker_group(template=web), head=web, submitter=template),
+        training_runtime(
+            "torch", trainer_part(template=template), kind="TrainingRuntime", namespace=TEAM
+        ),
+        train_job("fit", 1, kind="TrainingRuntime", namespace=TEAM),
         where=placement("m1"),
     )
 

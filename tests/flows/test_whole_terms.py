@@ -163,7 +163,7 @@ async def test_the_late_write_of_an_earlier_leader_is_withdrawn(tmp_path):
         await world.until(withdrawn, "it is withdrawn", seconds=5)
         await world.until(lambda: events(world, "LateDecision"), "the Event", seconds=5)
         [event] = await events(world, "LateDecision")
-        begun = f"decided in term {term - 1} and written after term {term} had begun"
+        begun = f"(term {term - 1}), whose decision arrived after term {term} had begun"
         assert begun in event["note"]
         assert "nvidia.com/gpu 32 asked, 32 of 32 in use" in event["note"]
         assert await placed(world, "a") == before
