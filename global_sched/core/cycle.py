@@ -25,6 +25,7 @@ from global_sched.core.quota.fair_surplus import Shares
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep.running import Keeping, conclude, consider_growth, look_after
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Plan
@@ -194,8 +195,19 @@ class Cycle:
         return self.claims.put_off(workload, level)
 
     def _growth_level(self, workload: Workload) -> int:
-        """0 for surplus that siblings may take back."""
-        return 0 if self.statement.ledger.surplus.leaves_nothing(workload) else WITHIN
+        """0 for surplus that siblings may take back; else where a queue borrows with the least.
+
+        That is all of what its minimum lacks, or one replica. Room that others left for waits not.
+        """
+        ledger, gang = self.statement.ledger, workload.demand.gang
+        if ledger.surplus.leaves_nothing(workload):
+            return 0
+        least, held = needs_more(workload), self.claims.kept_for(workload.key)
+        if gang is None or (held is not None and held.waves):
+            return WITHIN
+        if workload.demand.division == Division.DIVIDED:
+            least = gang.first_of(workload.lacking())
+        return ledger.entitlements.crosses_at(workload.queue, gang.requests(least))
 
     def resume(self, position: int, workload: Workload, level: int = 0) -> int:
         """Decide about the workload whose turn it is.
@@ -214,6 +226,7 @@ class Cycle:
                 refuse(workload, position, LIMIT_REACHED, statement)
         elif keeping is not None:
             if (own := self._growth_level(keeping.now)) < level:
+                self._put_before(workload, own, level)
                 return own
             consider_growing(self.keeping.pop(workload.key), position, self.claims, statement)
         else:
@@ -229,11 +242,20 @@ class Cycle:
         elif (own := self.groups.borrow_at(workload, self.statement)) >= level:
             consider_group(workload, self.groups, position, self.statement)
         if own < level:
-            patient = is_patient(workload, self.statement)
-            least = inf if patient else workload.priority
-            _, before = self._behind.get(workload.queue, (level, -inf))
-            self._behind[workload.queue] = (own, max(before, least))
+            self._put_before(workload, own, level)
         return own
+
+    def _put_before(self, workload: Workload, own: int, level: int) -> None:
+        """It was put off: what of its queue would have to leave for it at once does not pass it.
+
+        A gang that waits and is patient nothing passes.
+        """
+        waits = not workload.targets
+        least = workload.priority if waits or needs_more(workload).entries else -inf
+        if waits and is_patient(workload, self.statement):
+            least = inf
+        _, before = self._behind.get(workload.queue, (level, -inf))
+        self._behind[workload.queue] = (own, max(before, least))
 
     def _behind_others(self, workload: Workload, level: int) -> int:
         """The level of one of its queue that was put off and that it may not pass; else its own.
