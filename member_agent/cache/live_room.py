@@ -118,7 +118,7 @@ class LiveRoom:
 
 
 def mixed_keys(cache: ClusterCache, asked: Asked) -> frozenset[str]:
-    """The node label keys that the mix of shapes selects on, by which places are chosen."""
+    """The node label keys that the demand profile selects on, by which places are chosen."""
     demand = cache.demand(asked.order_keys)
     return frozenset(key for wanted in demand for key in wanted.shape.label_keys())
 

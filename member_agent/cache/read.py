@@ -109,7 +109,7 @@ def _refused(pod: Pod, shape: PodShape) -> str:
 
 
 def _wants(spec: PodSpec, shape: PodShape) -> PodShape | None:
-    """What a pod asks for or asked for when it was placed, as the mix of shapes counts it."""
+    """What a pod asks for or asked for when it was placed, as the demand profile counts it."""
     if not spec.node_name:
         return plain_shape(shape)
     try:

@@ -54,7 +54,8 @@ class PodRecord:
     gated: bool
     shape: PodShape
     wants: PodShape | None
-    """What pods like it ask for, bound or not, as the mix counts it; None: it never asks."""
+    """What pods like it ask for, bound or not, as the demand profile counts it; None: it never
+    asks."""
     pod_set: PodSetName
     index: int
     """Its place in its pod set; lower ones start first."""

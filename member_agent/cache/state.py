@@ -213,7 +213,7 @@ class ClusterCache(PodTable):
         return frozenset(one for slice_ in self._left.values() for one in slice_)
 
     def demand(self, keys: Collection[str]) -> tuple[Wanted, ...]:
-        """What to place by: the mix that the leader placed by; without one, what pods here ask for.
+        """The demand profile to place by: the leader's; without one, that of the pods here.
 
         keys:  the node label keys that count then.
         """

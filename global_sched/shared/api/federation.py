@@ -246,8 +246,8 @@ class DirectiveSpec(Wire, frozen=True):
     label_keys: list[str] | None = None
     """Node label keys that workloads select on, for the next report."""
     demand: list[WantedShape] | None = None
-    """In the first slice the mix that the leader placed by, as the member reported it: the agent
-    places by the same one."""
+    """In the first slice the demand profile that the leader placed by, as the member reported it:
+    the agent places by the same one."""
     size: Count | None = None
     """How many entries this slice has, for people; 0 is written, too."""
     entries: list[DirectiveEntry] | None = None

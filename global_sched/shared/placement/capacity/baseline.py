@@ -145,7 +145,7 @@ class Baseline:
     )
     """Answers in untouched room, by the gang's identity: unchanged clusters stay answered."""
     rooms: dict[tuple[PodShape, ...], NDArray[np.int64]] = field(default_factory=dict)
-    """Pods of each shape of the latest mix that fit at the start, each alone."""
+    """Pods of each shape of the latest demand profile that fit at the start, each alone."""
     kinds: NDArray[np.int64] = field(init=False)
     places: NDArray[np.int64] = field(init=False)
     sizes: NDArray[np.int64] = field(init=False)

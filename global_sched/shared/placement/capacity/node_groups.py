@@ -148,7 +148,7 @@ class Rows:
         return entry
 
     def weigh(self, demand: tuple[Wanted, ...]) -> None:
-        """From now on places cost what this mix of shapes says."""
+        """From now on places cost what this demand profile says."""
         if demand != self._demand:
             self._demand = demand
             self._scarcity = Scarcity(self.baseline, demand) if demand else None

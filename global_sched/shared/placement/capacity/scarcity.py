@@ -28,7 +28,7 @@ MOST_WANTED: Final = 128
 _LONGEST_TEXT: Final = 1024
 """A shape that says more than so many characters about nodes is left out."""
 _MOST_TEXT: Final = 2**16
-"""And so many are enough for all together: the mix goes over the wire."""
+"""And so many are enough for all together: the profile goes over the wire."""
 MOST_ASKED: Final = 2**60
 """Larger amounts count as so much: no node has them."""
 _DIGITS: Final = 3
@@ -46,10 +46,11 @@ Node = tuple[Free, int]
 def demand_of(
     pods: Mapping[PodShape, int], keys: Collection[str] | None = None
 ) -> tuple[Wanted, ...]:
-    """The mix of shapes among so many pods: the most frequent, alike ones together.
+    """The demand profile of so many pods: the most frequent, alike ones together.
 
     Amounts that are no devices are rounded to few digits and counts to a power of two, so that the
-    mix changes seldom. Shapes that select on other label keys than `keys` (None: any) are left out.
+    profile changes seldom. Shapes that select on other label keys than `keys` (None: any) are left
+    out.
     """
     counts: Counter[PodShape] = Counter()
     for shape, number in pods.items():
@@ -73,7 +74,7 @@ def _power_of_two(number: int) -> int:
 
 @lru_cache(maxsize=4096)
 def plain_shape(shape: PodShape) -> PodShape | None:
-    """What the mix counts of a shape; None where it says too much about nodes."""
+    """What the demand profile counts of a shape; None where it says too much about nodes."""
     if len(_text(shape)) > _LONGEST_TEXT:
         return None
     requests = {name: min(_rounded(name, n), MOST_ASKED) for name, n in shape.requests}
@@ -106,7 +107,7 @@ def _text(shape: PodShape) -> str:
 
 
 class Scarcity:
-    """What places on the nodes of one cluster cost, by the mix of shapes that it sees.
+    """What places on the nodes of one cluster cost, by the demand profile that it sees.
 
     Prices are those of the room at first: what is placed in a pass does not change them, and what
     nodes have become since (`renewed`) does.
