@@ -48,7 +48,7 @@ async def _nobody_runs_jobs(member: Client, clock: Clock, patience: Patience) ->
         )
     except ApiError as error:
         raise ConfigError(
-            f"it cannot be told whether Volcano's controllers run here: {error}; allow us to get "
+            f"whether Volcano's controllers run here is unknown: {error}; allow the agent to get "
             "Leases there (the RBAC of deploy/), or start without --run-volcano-jobs"
         ) from error
     if running is not None:

@@ -288,7 +288,7 @@ class LeaderElection:
                 self.holder = spec.get("holderIdentity") or ""
                 if self.holder != self._identity or spec.get("leaseTransitions") != term.epoch:
                     raise LeaseLost(
-                        f"the lease {self._name} belongs to {self.holder or 'nobody'}"
+                        f"the lease {self._name} belongs to {self.holder or 'no holder'}"
                     ) from None
                 self._current = await self._put(found, epoch=term.epoch, acquired=False)
         except NotFound:
