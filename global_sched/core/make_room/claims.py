@@ -236,10 +236,10 @@ class Claims:
         """Whether a search could help at all; asked of every refusal, so it has to be cheap."""
         if refusal.verdict.code != Code.NO_FIT or refusal.verdict.reason not in HEALED:
             return False
-        whole = workload.demand.division == Division.WHOLE and workload.demand.gang is not None
-        if not whole and not claims_replicas(workload, self._statement):
+        demand = workload.demand
+        if demand.gang is None or not self.may_leave_for(workload, self._least(workload)):
             return False
-        return self.may_leave_for(workload, self._least(workload))
+        return demand.division == Division.WHOLE or claims_replicas(workload, self._statement)
 
     def _least(self, workload: Workload) -> Resources:
         """What its minimum asks for."""

@@ -20,6 +20,7 @@ several clusters claims nothing. Growth claims at most once per hold.
 """
 
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 
@@ -194,8 +195,10 @@ def claims_replicas(workload: Workload, statement: Statement) -> bool:
         return minimum_clusters(demand.rule) <= 1
     if demand.division != Division.DUPLICATED or minimum_clusters(demand.rule) > 1:
         return False
-    selected = [one for one in statement.snapshot.clusters if selected_by_any(demand.rule, one)]
-    return maximum_clusters(demand.rule) == 1 or len(selected) == 1
+    if maximum_clusters(demand.rule) == 1:
+        return True
+    selected = (one for one in statement.snapshot.clusters if selected_by_any(demand.rule, one))
+    return len(list(islice(selected, 2))) == 1
 
 
 def grew_lately(workload: Workload, statement: Statement) -> bool:

@@ -65,6 +65,8 @@ def offer_divided(
         ranked = statement.ranking.ranked(workload, ask, fits)
         holds = {at: ask.placed(at).amounts.pods() for at, _ in ranked}
         shares = _shares(workload, statement, ranked, holds)
+        if not shares:  # room is what lacks, whatever the spread is
+            continue
         chosen = _choose(workload.demand.rule, shares, wanted.pods())
         if isinstance(chosen, Verdict):
             refused = refused or Refusal(chosen)

@@ -124,6 +124,17 @@ def test_what_wants_several_clusters_claims_nothing(fields, members):
     assert settle(found) == []
 
 
+@pytest.mark.parametrize("division", [Division.DIVIDED, Division.DUPLICATED])
+def test_one_of_two_clusters_is_enough_where_the_policy_allows_one_at_most(division):
+    """All replicas come to one of the two, and the jobs in the other one stay."""
+    one = (SpreadRule(by=ClusterField.CLUSTER, minimum=1, maximum=1),)
+    found = town(*FOUR, members=(("m", 2), ("n", 2)))
+    found.add(service(2, division=division, placement=replace(rule(), spread=one)))
+
+    assert len(settle(found)) == 2
+    assert list(pods(found).values()) == [2]
+
+
 def test_lower_priorities_of_its_own_queue_leave():
     """Also where its queue deserves no more: the place goes to the higher priority."""
     low = [job(f"a{at}", queue="a") for at in range(4)]
