@@ -34,7 +34,7 @@ class StatusError(Exception):
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": self.metadata,
-            "status": "StatusError",
+            "status": "Failure",
             "message": self.message,
         }
         if self.reason:
