@@ -123,3 +123,34 @@ async def test_a_service_leaves_the_cluster_that_a_gang_needs(tmp_path):
 
         await world.until_phase("large", "Completed")
         await world.until(full, "the replicas are back", seconds=900)
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_gang_leaves_for_a_service_of_higher_priority(tmp_path):
+    """Its policy allows one cluster: the gang leaves, all replicas run, and nothing runs twice."""
+    template = pod_template(
+        labels={"app": "web"},
+        annotations={"federation.global-sched.io/run-seconds": "100000"},
+        schedulerName="member-agent",
+        priorityClassName="high",
+    )
+    template["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "8", GPU: "8"}}
+    service = deployment("web", replicas=4, template=template)
+    service["metadata"]["namespace"] = TEAM
+    divided = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+    async with whole(tmp_path, member("m1", nodes=4)) as world:
+        await two_classes(world)
+        await world.submit(gang("small", seconds=3600, spec={"priorityClassName": "low"}))
+        await world.until_phase("small", "Running")
+        await world.submit(service, where=placement() | {"replicaScheduling": divided})
+
+        async def full():
+            return len(await world.bound("m1", "web")) == 4
+
+        await world.until(full, "all replicas are bound", seconds=120)
+
+        assert await world.clusters("small") == []
+        assert await world.bound("m1", "small") == {}
+        evicted = condition_of(await world.binding("small"), "Evicted")
+        assert (evicted["status"], evicted["reason"]) == ("True", "Preempted")
