@@ -151,7 +151,7 @@ async def test_what_a_member_out_of_reach_has_to_give_up_runs_nowhere_else(fault
             await asyncio.sleep(20)
             assert len(await deleted()) == 1
             assert [one["fromCluster"] for one in await faults.tasks("moves")] == ["east"]
-            await faults.until_waits("moves", "it is leaving east since")
+            await faults.until_waits("moves", "it was withdrawn from east since")
             assert await faults.clusters(space, "moves") == {}
             assert await faults.running("west", "moves") == {}
         finally:
