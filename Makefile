@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
-# More than there are cores: tests in virtual time mostly wait for sockets of their own.
-WORKERS ?= 6
+# More than there are cores: a test in virtual time waits a moment for its sockets before each jump.
+WORKERS ?= 4
 MEMBERS ?= 3
 # Every worker and every program that a test starts would compile all of it anew.
 unexport PYTHONDONTWRITEBYTECODE
