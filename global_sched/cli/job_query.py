@@ -1,13 +1,13 @@
-"""Which jobs a command is about, and in what order."""
+"""Rows of jobs: which of them a list is about, and in what order."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from global_sched.cli.output import Row
+from global_sched.cli.output import Row, object_name
 
 STATES: Final = (
     "Unreadable",
@@ -34,6 +34,42 @@ SORT_FIELDS: Final = (
     "reason",
 )
 """Fields of a row that a list can be sorted by."""
+
+_UNKNOWN: Final = ("tenant", "queue", "priority", "domain", "tier", "pods", "verdict", "reason")
+
+
+def job_row(
+    api_version: str, kind: str, namespace: str, name: str, binding: str, **known: Any
+) -> Row:
+    """A row of `gsched jobs`; a field that is not `known` is None."""
+    return {
+        "object": object_name(api_version, kind, name),
+        "binding_key": f"{namespace}/{binding}".lstrip("/"),
+        "binding": binding,
+        "namespace": namespace,
+        "name": name,
+        "api_version": api_version,
+        "kind": kind,
+        **dict.fromkeys(_UNKNOWN),
+        "clusters": [],
+        "wait_seconds": 0,
+        "detail": None,
+        "uncounted": False,
+        **known,
+    }
+
+
+def shown(rows: Iterable[Row], output: str) -> list[Row]:
+    """The rows that this form shows: a table has jobs and what cannot be read as one."""
+    return [
+        row
+        for row in rows
+        if output not in ("table", "name")
+        or row["pods"] is not None
+        or row["uncounted"]
+        or row["state"] in ("Unreadable", "Suspended")
+    ]
+
 
 Object = tuple[str, str, str, str]
 """apiVersion, kind, namespace and name of a template."""

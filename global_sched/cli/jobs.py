@@ -8,8 +8,8 @@ from typing import Final
 import click
 
 from global_sched.cache.stores.notices import Topic
-from global_sched.cli.job_query import JobQuery, Object
-from global_sched.cli.output import Column, Row, duration, echo, object_name, show_rows
+from global_sched.cli.job_query import JobQuery, Object, job_row, shown
+from global_sched.cli.output import Column, Row, duration, echo, show_rows
 from global_sched.cli.own import own_rows
 from global_sched.cli.view import Session, View, look, look_whole, with_session
 from global_sched.cli.where import Where
@@ -17,6 +17,7 @@ from global_sched.shared.api.base import KubeObject
 from global_sched.shared.kinds import KINDS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import BadRequest, Forbidden, NotFound
+from global_sched.shared.model.ids import split_key
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.quantity import counted
@@ -40,9 +41,8 @@ def pods_text(row: Row) -> str | None:
     return None if pods is None else f"{pods['admitted']}/{pods['wanted']}"
 
 
-NAMESPACE: Final = Column(head="NAMESPACE", field="namespace")
 COLUMNS: Final = (
-    NAMESPACE,
+    Column(head="NAMESPACE", field="namespace"),
     Column(head="NAME", field="name"),
     Column(head="STATE", field="state", colour=lambda row: _COLOURS.get(row["state"])),
     Column(head="KIND", field="kind", wide=True),
@@ -109,14 +109,14 @@ async def listed(
         query = replace(query, labelled=found)
     if query.namespace is None:
         view = await look_whole(client, session.clock, where)
-        return query.chosen(shown(view, output)), ""
+        return query.chosen(shown(rows_of(view), output)), ""
     try:
         view = await look(client, session.clock, leader_namespace=where.leader_namespace)
     except Forbidden as error:
         rows = await own_rows(client, namespace=query.namespace, now=session.clock.now())
         note = f"not shown: tenant, share and place in the queue; {error.message}"
-        return query.chosen(rows), note
-    return query.chosen(shown(view, output)), ""
+        return query.chosen(shown(rows, output)), note
+    return query.chosen(shown(rows_of(view), output)), ""
 
 
 async def _labelled(client: Client, selector: str, namespace: str | None) -> set[Object]:
@@ -166,18 +166,6 @@ def _without_wait(row: Row) -> str:
     return json.dumps({k: v for k, v in row.items() if k != "wait_seconds"}, sort_keys=True)
 
 
-def shown(view: View, output: str) -> list[Row]:
-    """The rows that this form shows: a table has jobs and what cannot be read as one."""
-    return [
-        row
-        for row in rows_of(view)
-        if output not in ("table", "name")
-        or row["pods"] is not None
-        or row["uncounted"]
-        or row["state"] in ("Unreadable", "Suspended")
-    ]
-
-
 def rows_of(view: View) -> Iterator[Row]:
     """One row per workload, by key, then one per binding of ours that cannot be read."""
     outcomes = {outcome.workload: outcome for outcome in view.plan.outcomes}
@@ -199,23 +187,9 @@ def rows_of(view: View) -> Iterator[Row]:
 
 def unreadable_row(namespace: str, binding: str, why: str) -> Row:
     """A binding of which nothing but the name is known."""
-    return dict.fromkeys(
-        ("tenant", "queue", "priority", "domain", "tier", "pods", "verdict"), None
-    ) | {
-        "object": f"resourcebinding.work.karmada.io/{binding}",
-        "binding_key": f"{namespace}/{binding}",
-        "binding": binding,
-        "namespace": namespace,
-        "name": binding,
-        "api_version": "work.karmada.io/v1alpha2",
-        "kind": "ResourceBinding",
-        "state": "Unreadable",
-        "clusters": [],
-        "wait_seconds": 0,
-        "reason": "InvalidSpec",
-        "detail": why,
-        "uncounted": False,
-    }
+    kind = ("work.karmada.io/v1alpha2", "ResourceBinding")
+    known = {"state": "Unreadable", "reason": "InvalidSpec", "detail": why}
+    return job_row(*kind, namespace, binding, binding, **known)
 
 
 def row_of(workload: Workload, outcome: Outcome | None, now: Instant) -> Row:
@@ -227,27 +201,25 @@ def row_of(workload: Workload, outcome: Outcome | None, now: Instant) -> Row:
     until = decision.at if grants and decision is not None else now
     verdict = outcome.verdict if outcome is not None else workload.problem
     waits = not workload.targets and not workload.finished
-    return {
-        "object": object_name(demand.api_version, demand.kind, workload.name),
-        "binding_key": workload.key,
-        "binding": workload.key.rpartition("/")[2],
-        "namespace": workload.namespace,
-        "name": workload.name,
-        "api_version": demand.api_version,
-        "kind": demand.kind,
-        "tenant": workload.tenant if workload.namespace else None,
-        "queue": workload.queue if gang is not None else None,
-        "priority": workload.priority if gang is not None else None,
-        "state": state_of(workload),
-        "clusters": [str(target.cluster) for target in workload.targets],
-        "domain": first.domain if first else None,
-        "tier": first.tier if first else None,
-        "pods": _pods(workload),
-        "wait_seconds": max(0, (until - workload.created) // SECOND),
-        "verdict": str(verdict.code) if verdict and waits else None,
-        "reason": str(verdict.reason) if verdict and waits else None,
-        "detail": verdict.detail if verdict and waits else _growth(workload),
-    }
+    return job_row(
+        demand.api_version,
+        demand.kind,
+        workload.namespace,
+        workload.name,
+        split_key(workload.key)[1],
+        tenant=workload.tenant if workload.namespace else None,
+        queue=workload.queue if gang is not None else None,
+        priority=workload.priority if gang is not None else None,
+        state=state_of(workload),
+        clusters=[str(target.cluster) for target in workload.targets],
+        domain=first.domain if first else None,
+        tier=first.tier if first else None,
+        pods=_pods(workload),
+        wait_seconds=max(0, (until - workload.created) // SECOND),
+        verdict=str(verdict.code) if verdict and waits else None,
+        reason=str(verdict.reason) if verdict and waits else None,
+        detail=verdict.detail if verdict and waits else _growth(workload),
+    )
 
 
 def state_of(workload: Workload) -> str:

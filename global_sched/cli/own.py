@@ -6,7 +6,8 @@ from typing import Any, Final
 import click
 
 from global_sched.cache.readers.finished import is_finished
-from global_sched.cli.output import Row, echo, object_name, show_value
+from global_sched.cli.job_query import job_row
+from global_sched.cli.output import Row, echo, show_value
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE, DEFAULT_SCHEDULER
@@ -88,29 +89,26 @@ def _row(binding: ResourceBinding, reading: Reading | None, now: Instant) -> Row
     problem = reading.problem if reading is not None else None
     reason = said.reason or (problem.reason if problem is not None else None)
     detail = detail_of(said.message) or (problem.detail if problem is not None else "")
-    return {
-        "object": object_name(reference.api_version, reference.kind, reference.name),
-        "binding_key": f"{binding.metadata.namespace}/{binding.metadata.name}",
-        "binding": binding.metadata.name,
-        "namespace": reference.namespace,
-        "name": reference.name,
-        "api_version": reference.api_version,
-        "kind": reference.kind,
-        "tenant": None,
-        "queue": (reading.queue or DEFAULT_QUEUE) if reading is not None and wanted else None,
-        "priority": None,
-        "state": state,
-        "clusters": clusters,
-        "domain": first.domain if first else None,
-        "tier": first.tier if first else None,
-        "pods": {"admitted": sum(g.amounts.pods() for g in grants), "wanted": wanted}
+    return job_row(
+        reference.api_version,
+        reference.kind,
+        binding.metadata.namespace,
+        reference.name,
+        binding.metadata.name,
+        queue=(reading.queue or DEFAULT_QUEUE) if reading is not None and wanted else None,
+        state=state,
+        clusters=clusters,
+        domain=first.domain if first else None,
+        tier=first.tier if first else None,
+        pods={"admitted": sum(g.amounts.pods() for g in grants), "wanted": wanted}
         if wanted
         else None,
-        "wait_seconds": max(0, (until - parse_instant(created)) // SECOND) if created else 0,
-        "verdict": str(said.code) if said.code and waits else None,
-        "reason": str(reason) if reason and waits else None,
-        "detail": detail if waits else None,
-    }
+        uncounted=reading is None and (reference.api_version, reference.kind) in KINDS,
+        wait_seconds=max(0, (until - parse_instant(created)) // SECOND) if created else 0,
+        verdict=str(said.code) if said.code and waits else None,
+        reason=str(reason) if reason and waits else None,
+        detail=detail if waits else None,
+    )
 
 
 def _state(binding: ResourceBinding, clusters: list[str], reading: Reading | None) -> str:

@@ -105,7 +105,7 @@ def missing_row(name: str, pending: int) -> Row:
 
 
 def list_columns(rows: list[Row]) -> list[Column]:
-    """The columns of the list without those that nobody fills."""
+    """The columns of the list without empty ones."""
     return _filled(QUEUE_COLUMNS, rows)
 
 

@@ -13,7 +13,6 @@ from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.model.ids import WorkloadKey, split_key
 from global_sched.shared.model.plan import Admission, Claiming, Outcome, Withdrawal
 from global_sched.shared.model.quantity import counted
-from global_sched.shared.model.scheduled_text import code_of, detail_of
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.telemetry.logs import get_logger
@@ -84,14 +83,12 @@ class NoticeTeller:
 
         Decisions come first: while many Events are to be written, the condition alone says it.
         """
-        said = code_of(write.message)
-        workload = self._state.workload(write.workload)
+        verdict, workload = write.verdict, self._state.workload(write.workload)
         crowded = self._recorder.statistics().pending > WAITS_BEHIND
-        if said is None or workload is None or crowded:
+        if verdict is None or workload is None or crowded:
             return
-        code, reason = said
-        kind = EventKind.NORMAL if code == Code.WAIT else EventKind.WARNING
-        self._record(workload, reason, detail_of(write.message), "Schedule", kind)
+        kind = EventKind.NORMAL if verdict.code == Code.WAIT else EventKind.WARNING
+        self._record(workload, str(verdict.reason), verdict.detail, "Schedule", kind)
 
     def _record(
         self, about: Action | Workload, reason: str, note: str, action: str, kind: EventKind

@@ -2,7 +2,8 @@
 
 import pytest
 
-from global_sched.cli.jobs import shown
+from global_sched.cli.job_query import shown
+from global_sched.cli.jobs import rows_of
 from global_sched.cli.view import look
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.kube.errors import NotFound
@@ -71,7 +72,7 @@ async def test_a_cron_job_reaches_no_cluster(tmp_path):
         condition = await scheduled("nightly-cronjob")
         assert condition["status"] == "False"
         assert f"CronJob.batch {TEAM}/nightly: the kind makes pods" in condition["message"]
-        [row] = shown(await look(world.admin, world.clock), "table")
+        [row] = shown(rows_of(await look(world.admin, world.clock)), "table")
         assert (row["name"], row["state"], row["reason"]) == (
             "nightly",
             "Pending",

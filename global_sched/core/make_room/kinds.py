@@ -136,8 +136,9 @@ class GrownSearch(Search):
         found, total = self.domains(self._gang)
         return [spot_at(place) for place in found], total
 
-    def domains(self, gang: Gang, among: Mask | None = None) -> tuple[list[DomainRows], int]:  # noqa: ARG002 - all of its cluster
+    def domains(self, gang: Gang, among: Mask | None = None) -> tuple[list[DomainRows], int]:
         """The domains around its pods that would hold this if all that may leave left."""
+        del among  # its cluster is known
         decision = self._workload.decision
         assert decision is not None
         grant = decision.grants[0]

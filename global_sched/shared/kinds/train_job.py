@@ -2,7 +2,7 @@
 
 Source:  Kubeflow Trainer v2.1.0 (trainer.kubeflow.org/v1alpha1). The pod templates stand in the
          TrainingRuntime or ClusterTrainingRuntime that `runtimeRef` names: without it on the
-         control plane nobody knows what the job asks for. Trainer makes a JobSet of the job's name,
+         control plane the demand of the job is unknown. Trainer makes a JobSet of the job's name,
          and leaves one that runs as it is.
 """
 

@@ -62,11 +62,5 @@ def detail_of(message: str) -> str:
     return message if match is None else match.group(4)
 
 
-def code_of(message: str) -> tuple[str, str] | None:
-    """Code and reason of a condition's message that we wrote."""
-    match = _MESSAGE.fullmatch(message)
-    return None if match is None else (match.group(1), match.group(2))
-
-
 _NOTHING: Final = Reported()
 _SUCCESS: Final = Reported(code=Code.FIT, reason=Reason.ADMITTED, message=SUCCESS)

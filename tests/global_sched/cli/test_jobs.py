@@ -6,8 +6,9 @@ import click
 import pytest
 
 from global_sched.cli.apply import apply_manifest
-from global_sched.cli.job_query import JobQuery
+from global_sched.cli.job_query import JobQuery, shown
 from global_sched.cli.jobs import follow, listed
+from global_sched.cli.own import own_rows
 from global_sched.cli.view import Session
 from global_sched.cli.where import Where
 from global_sched.embedded.federation import Federation, running
@@ -93,6 +94,16 @@ async def test_the_jobs_of_a_control_plane(capsys):
         assert await names(selector="app=other") == []
         with pytest.raises(click.ClickException, match="expected: ',' or 'end of string'"):
             await names(selector="a==b==c,(")
+
+        # A tenant's list: the same jobs with the same fields, and no plain objects either.
+        platform, _ = await listed(session, Where(), JobQuery(), "wide")
+        own = await own_rows(admin, namespace="team", now=clock.now())
+        assert {row["name"]: row["state"] for row in shown(own, "table")} == {
+            "broken": "Unreadable",
+            "later": "Suspended",
+            "train": "Pending",
+        }
+        assert [row.keys() for row in own] == [row.keys() for row in platform]
 
         task = asyncio.create_task(
             follow(session, Where(), JobQuery(namespace="team"), "table", headers=True)

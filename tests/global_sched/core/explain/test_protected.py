@@ -13,7 +13,7 @@ NOTHING = (
     "nothing else of lower priority runs in its queue, and there is nothing that it may reclaim "
     "from queues beyond their deserved share"
 )
-NOBODY = f"no victims: {NOTHING.replace('nothing else', 'nothing')}"
+NO_VICTIMS = f"no victims: {NOTHING.replace('nothing else', 'nothing')}"
 
 
 def world(queues, running, asks=1):
@@ -104,7 +104,7 @@ def test_nobody_is_protected():
     """The rights alone are in the way: equal priority, and no queue that is over."""
     text = world("[{name: a}]", f"queue: a, priorityClass: high, {PLAIN}")
 
-    assert explained(text, "j").no_victims == NOBODY
+    assert explained(text, "j").no_victims == NO_VICTIMS
 
 
 def test_pods_that_no_report_locates():
@@ -137,7 +137,7 @@ steps:
 
 def test_those_that_came_lately_to_one_that_has_no_right_to_them():
     """The victim of a reclaim is not told that it may take from the claimant."""
-    assert explained(LENT, "r").no_victims == NOBODY
+    assert explained(LENT, "r").no_victims == NO_VICTIMS
 
 
 def test_what_is_kept_for_a_patient_gang():

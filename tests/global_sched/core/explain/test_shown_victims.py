@@ -95,7 +95,7 @@ def test_one_that_had_to_leave_itself():
 @pytest.mark.parametrize("division", [Division.DIVIDED, Division.DUPLICATED])
 @pytest.mark.parametrize("runs", [0, 2], ids=["its first replicas", "more of them"])
 def test_who_leaves_for_replicas(division, runs):
-    """A Deployment whose policy allows one cluster is told like a gang."""
+    """Victims of a Deployment whose policy allows one cluster are shown like those of a gang."""
     found = town(workload("low", cpu=1, pods=4 - runs, queue="q"))
     web = partial(workload, "web", cpu=1, queue="q", priority=9, division=division)
     if runs:

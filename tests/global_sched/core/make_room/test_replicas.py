@@ -1,4 +1,4 @@
-"""Deployments and StatefulSets as claimants: who leaves for their replicas, and how often."""
+"""Deployments and StatefulSets as claimants: the victims of their replicas, and how often."""
 
 from dataclasses import replace
 
