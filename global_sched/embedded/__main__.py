@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from global_sched.embedded.apiserver import ApiServer
-from global_sched.embedded.apiserver.identity import ADMIN
-from global_sched.embedded.apiserver.tls import loopback_tls
+from global_sched.embedded.apiserver.http.identity import ADMIN
+from global_sched.embedded.apiserver.http.tls import loopback_tls
 from global_sched.embedded.credentials import Tokens
 from global_sched.shared.clock import SystemClock
 

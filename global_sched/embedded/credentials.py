@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from global_sched.embedded.apiserver.identity import ADMIN, User, service_account
+from global_sched.embedded.apiserver.http.identity import ADMIN, User, service_account
 from global_sched.embedded.apiserver.server import ApiServer
 from global_sched.shared.api.names import SYSTEM_NAMESPACE, execution_namespace
 

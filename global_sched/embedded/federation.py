@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from global_sched.embedded.access import DEPLOY, ensure, grant, manifests
+from global_sched.embedded.apiserver.http.tls import loopback_tls
 from global_sched.embedded.apiserver.server import ApiServer
-from global_sched.embedded.apiserver.tls import loopback_tls
 from global_sched.embedded.credentials import Kubeconfigs, Tokens, write_kubeconfigs
 from global_sched.embedded.karmada import Karmada, KarmadaOptions
 from global_sched.embedded.members import Member, MemberOptions, NodePlan

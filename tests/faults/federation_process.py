@@ -15,9 +15,9 @@ from pathlib import Path
 
 from aiohttp import web
 
-from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.server import ApiServer
-from global_sched.embedded.apiserver.storage import Record
+from global_sched.embedded.apiserver.storage.store import Record
 from global_sched.embedded.federation import Federation, MemberSpec
 from global_sched.embedded.members.racks import rack_plan
 from global_sched.shared.clock import SystemClock

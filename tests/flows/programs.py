@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from global_sched.app import GlobalSched, assembled
-from global_sched.embedded.apiserver.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.server import RequestRecord
-from global_sched.embedded.apiserver.storage import Record
+from global_sched.embedded.apiserver.storage.store import Record
 from global_sched.embedded.federation import Federation
 from global_sched.settings import Settings
 from global_sched.shared.clock import LoopClock

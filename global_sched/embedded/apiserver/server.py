@@ -10,27 +10,27 @@ from typing import Any, Final
 import yaml
 from aiohttp import web
 
-from global_sched.embedded.apiserver.answers import (
+from global_sched.embedded.apiserver.auth.authentication import Authenticator
+from global_sched.embedded.apiserver.auth.impersonation import acting_user
+from global_sched.embedded.apiserver.controllers.bootstrap import bootstrap
+from global_sched.embedded.apiserver.controllers.definitions import Definitions
+from global_sched.embedded.apiserver.controllers.garbage_collector import Collector
+from global_sched.embedded.apiserver.endpoints.handlers import Handler
+from global_sched.embedded.apiserver.endpoints.non_resource_paths import Paths
+from global_sched.embedded.apiserver.http.answers import (
     failure_response,
     text_response,
 )
-from global_sched.embedded.apiserver.authentication import Authenticator
-from global_sched.embedded.apiserver.backend import Backend
-from global_sched.embedded.apiserver.bodies import BODY_LIMIT, too_large
-from global_sched.embedded.apiserver.bootstrap import bootstrap
-from global_sched.embedded.apiserver.crd_registration import Definitions
-from global_sched.embedded.apiserver.garbage_collector import Collector
-from global_sched.embedded.apiserver.handlers import Handler
-from global_sched.embedded.apiserver.identity import ADMIN, User
-from global_sched.embedded.apiserver.impersonation import acting_user
-from global_sched.embedded.apiserver.paths import Paths
-from global_sched.embedded.apiserver.request_info import RequestInfo
-from global_sched.embedded.apiserver.requests import parse_target, verb_of
-from global_sched.embedded.apiserver.resource_info import ResourceInfo
-from global_sched.embedded.apiserver.sqlite_storage import Persistence
+from global_sched.embedded.apiserver.http.bodies import BODY_LIMIT, too_large
+from global_sched.embedded.apiserver.http.identity import ADMIN, User
+from global_sched.embedded.apiserver.http.request_info import RequestInfo
+from global_sched.embedded.apiserver.http.routing import parse_target, verb_of
+from global_sched.embedded.apiserver.http.tls import Tls
+from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.status_error import NoSuchPath, StatusError
-from global_sched.embedded.apiserver.storage import Record
-from global_sched.embedded.apiserver.tls import Tls
+from global_sched.embedded.apiserver.storage.backend import Backend
+from global_sched.embedded.apiserver.storage.sqlite import Persistence
+from global_sched.embedded.apiserver.storage.store import Record
 from global_sched.shared.clock import Clock, SystemClock
 
 Obj = dict[str, Any]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from global_sched.embedded.apiserver.jsonpath import PathError, find, parse_path
-from global_sched.embedded.apiserver.printers.durations import age
+from global_sched.embedded.apiserver.kubectl.printers.durations import age
+from global_sched.embedded.apiserver.validation.jsonpath import PathError, find, parse_path
 from tests.global_sched.embedded.apiserver.widgets import definition
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

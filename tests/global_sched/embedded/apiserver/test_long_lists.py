@@ -2,8 +2,8 @@
 
 import pytest
 
-from global_sched.embedded.apiserver.schemas import compile_schema
-from global_sched.embedded.apiserver.structural_schema import validate
+from global_sched.embedded.apiserver.validation.schemas import compile_schema
+from global_sched.embedded.apiserver.validation.structural_schema import validate
 
 ITEM = {
     "type": "object",

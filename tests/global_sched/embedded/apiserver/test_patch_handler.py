@@ -2,7 +2,7 @@
 
 import pytest
 
-from global_sched.embedded.apiserver.strategic_merge_patch import strategic_merge
+from global_sched.embedded.apiserver.patch.strategic_merge_patch import strategic_merge
 from tests.global_sched.embedded.apiserver.widgets import CRDS, WIDGETS, definition, widget
 
 JSON_PATCH = "application/json-patch+json"

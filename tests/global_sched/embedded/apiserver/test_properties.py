@@ -8,7 +8,8 @@ import jsonschema_rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from global_sched.embedded.apiserver.field_sets import (
+from global_sched.embedded.apiserver.codec.shape import ANY
+from global_sched.embedded.apiserver.patch.field_sets import (
     compare,
     difference,
     intersection,
@@ -16,10 +17,14 @@ from global_sched.embedded.apiserver.field_sets import (
     of_value,
     paths,
 )
-from global_sched.embedded.apiserver.json_patches import PatchError, copied, json_patch, merge_patch
-from global_sched.embedded.apiserver.schemas import compile_schema
-from global_sched.embedded.apiserver.shape import ANY
-from global_sched.embedded.apiserver.structural_schema import validate
+from global_sched.embedded.apiserver.patch.json_patch import (
+    PatchError,
+    copied,
+    json_patch,
+    merge_patch,
+)
+from global_sched.embedded.apiserver.validation.schemas import compile_schema
+from global_sched.embedded.apiserver.validation.structural_schema import validate
 
 keys = st.sampled_from(["a", "b", "c", "x/y", "t~n"])
 leaves = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "s", "t"])

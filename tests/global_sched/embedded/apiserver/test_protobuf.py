@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from global_sched.embedded.apiserver.protobuf import MAGIC, ProtobufError, decode_object
+from global_sched.embedded.apiserver.codec.protobuf import MAGIC, ProtobufError, decode_object
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from global_sched.embedded.apiserver.builtin_kinds import builtin_resources
-from global_sched.embedded.apiserver.normalizing import normalize
-from global_sched.embedded.apiserver.strategies import rules_of
+from global_sched.embedded.apiserver.codec.normalizing import normalize
+from global_sched.embedded.apiserver.resources.builtin_kinds import builtin_resources
+from global_sched.embedded.apiserver.strategy.by_kind import rules_of
 
 DATA = Path(__file__).parents[3] / "data" / "karmada-1.18.2"
 SERVED = {(served.api_version, served.kind): served for served in builtin_resources()}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from global_sched.embedded.apiserver.server_side_apply import conflict_failure
+from global_sched.embedded.apiserver.registry.server_side_apply import conflict_failure
 from tests.global_sched.embedded.apiserver.widgets import CRDS, WIDGETS, definition, widget
 
 APPLY = "application/apply-patch+yaml"

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from global_sched.embedded.apiserver import ApiServer
-from global_sched.embedded.apiserver.identity import MASTERS, User
+from global_sched.embedded.apiserver.http.identity import MASTERS, User
 from global_sched.shared.api.resource import NAMESPACES, PODS
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.acting import impersonation
