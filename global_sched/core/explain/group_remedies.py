@@ -46,7 +46,8 @@ class GroupRemedies:
             yield self._incomplete(missing, failed)
             return
         if self._verdict(only_these(self._snapshot, self._members), self._statement.policy) is None:
-            yield Remedy(change=Change.TURN, text="its group is the first in line: there is room")
+            first = "no other job is ahead of its group in the queue order: there is room"
+            yield Remedy(change=Change.TURN, text=first)
         yield from self._ending()
         yield from own
 
@@ -85,7 +86,7 @@ class GroupRemedies:
             if lacks:
                 yield self._judged(Change.QUOTA, changed, "; ".join(lacks))
         elif reason == Reason.GUARANTEE_RESERVED:
-            text = "guarantees that others do not use are lent (policy.lend_guarantees)"
+            text = "guarantees that other queues do not use are lent (policy.lend_guarantees)"
             yield self._judged(Change.LENDING, self._snapshot, text, lent(self._statement.policy))
         last = member is self._members[-1]
         for _, one in advice(Question(member, self._cycle, refusal, None, ()), OWN):

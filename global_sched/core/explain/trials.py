@@ -132,7 +132,8 @@ def _where(variant: Variant) -> str:
     """Where it would be."""
     if not variant.says_where or variant.cluster is None:
         return ""
-    return f": {variant.cluster} holds it" + (f" in {variant.domain}" if variant.domain else "")
+    place = f"{variant.domain} of " if variant.domain else ""
+    return f": there is room in {place}{variant.cluster}"
 
 
 def _remedy(variant: Variant, text: str, *, enough: bool = True) -> Remedy:

@@ -45,7 +45,8 @@ from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.words import nearest_name
 from global_sched.shared.model.workload import Division, Workload
 
-FIRST: Final = "it is the first in line"
+FIRST: Final = "no other job is ahead of it in the queue order"
+GROWS_FIRST: Final = "no other request is ahead of its growth in the queue order"
 QUOTA: Final = frozenset({Reason.QUEUE_CAPABILITY, Reason.TENANT_LIMIT})
 _ROOM: Final = frozenset({Reason.CAPACITY_DOES_NOT_FIT, Reason.TOPOLOGY_DOES_NOT_FIT})
 _HOLDS: Final = _ROOM | QUOTA | {Reason.GUARANTEE_RESERVED, Reason.GROWTH_PENDING}
@@ -104,7 +105,7 @@ class Question:
     ask: Ask | None
     victims: tuple[Victim, ...]
     alone: str | None = None
-    """In which line it was found to have room already."""
+    """The order in which it was found to have room already: as it is, or with it first."""
     ends: bool = False
     """Whether jobs were found whose end lets it run."""
     _kept: list[Workload] = field(default_factory=list)
@@ -183,13 +184,14 @@ class Question:
 
 def _lines(question: Question, snapshot: Snapshot) -> Iterator[tuple[str, Snapshot]]:
     """The order as it is, without those before it, and without room that is kept for them."""
+    first = GROWS_FIRST if question.runs else FIRST
     yield "", snapshot
-    yield FIRST, worlds.only_these(snapshot, [question.workload])
+    yield first, worlds.only_these(snapshot, [question.workload])
     own, claims = question.workload.key, question.cycle.claims
     others = (one.key for one in claimants(snapshot) if one.key != own)
     kept = sum(claims.kept_for(key) is not None for key in others)
     if kept:
-        text = f"{FIRST} and no room is kept for {counted(kept, 'other job')}"
+        text = f"{first} and no room is kept for {counted(kept, 'other job')}"
         unkept = worlds.without_claims(snapshot, question.workload)
         yield text, worlds.only_these(unkept, [question.workload])
 
@@ -198,7 +200,7 @@ def _turns(question: Question) -> Iterator[Variant]:
     """It comes before the others."""
     for first, world in _lines(question, question.snapshot):
         if first:
-            change = Change.TURN if first == FIRST else Change.HELD
+            change = Change.TURN if first in (FIRST, GROWS_FIRST) else Change.HELD
             yield Variant(change, f"{first}: there is room now", world, alone=True)
 
 
@@ -207,7 +209,8 @@ def _may_wait(question: Question) -> Iterator[Variant]:
     tenant = question.statement.ledger.tenant(question.workload.tenant)
     gates = question.statement.ledger.gates
     most = gates.beyond_pending_limit[question.workload.key] + 1
-    text = f"tenant {tenant.name} may have {most} waiting (now {tenant.pending_limit})"
+    now = f"spec.pendingLimit, now {tenant.pending_limit}"
+    text = f"tenant {tenant.name} may have {counted(most, 'pending job')} ({now})"
     yield Variant(Change.TENANT, text, worlds.waiting(question.snapshot, tenant.name, most))
 
 
@@ -307,7 +310,7 @@ def _limits(question: Question) -> Iterator[Variant]:
 
 
 def _lent(question: Question) -> Iterator[Variant]:
-    text = "guarantees that others do not use are lent (policy.lend_guarantees)"
+    text = "guarantees that other queues do not use are lent (policy.lend_guarantees)"
     policy = worlds.lent(question.statement.policy)
     yield Variant(Change.LENDING, text, question.snapshot, policy)
 
@@ -349,7 +352,7 @@ def _all_end(question: Question) -> Iterator[Variant]:
     if running:
         world = worlds.without_claims(worlds.ended(question.snapshot, running), question.workload)
         alone = worlds.only_these(world, [question.workload])
-        yield Variant(Change.ENDING, "all jobs that run end", alone, alone=True)
+        yield Variant(Change.ENDING, "all running jobs end", alone, alone=True)
 
 
 # --- clusters -------------------------------------------------------------------------------
@@ -390,9 +393,9 @@ def _let_in(question: Question, at: int, *, fits: bool) -> Iterator[Variant]:
     against = obstacles(question.workload, cluster, statement)
     if not against:
         return
-    where = ", where it fits" if fits else ""
+    where = ", which has room for it" if fits else ""
     said = [one.detail + _POLICY_FIELDS.get(one.reason, "") for one in against]
-    text = f"{cluster.name} may be used{where}: {'; '.join(said)}"
+    text = f"it may use cluster {cluster.name}{where}: {'; '.join(said)}"
     reasons = [one.reason for one in against]
     world = permitted(question.workload, cluster, reasons, statement.snapshot, statement.now)
     yield Variant(Change.CLUSTER, text, world, cluster=cluster.name)

@@ -178,13 +178,13 @@ def raised(
     queues: dict[QueueName, Queue] = {}
     for node in ledger.node(workload.queue).path:
         kept = node.aside if beside_aside else {}
-        limits, told = _enough(node.queue.capability, asked, _Held(node.held, kept))
+        limits, told = _enough(node.queue.capability, asked, _Held("capability", node.held, kept))
         if told:
             lacks += [f"queue {node.queue.name} may hold {text}" for text in told]
             queues[node.queue.name] = replace(node.queue, capability=limits)
     tenant = ledger.tenant(workload.tenant)
     kept = ledger.tenant_aside(tenant.name) if beside_aside else {}
-    held = _Held(ledger.tenant_held(tenant.name), kept)
+    held = _Held("limits", ledger.tenant_held(tenant.name), kept)
     limits, told = _enough(tenant.limits, asked, held)
     lacks += [f"tenant {tenant.name} may hold {text}" for text in told]
     snapshot = statement.snapshot
@@ -209,7 +209,8 @@ def raised_in(
         limits = dict(node.queue.cluster_capability)
         if cluster not in limits:
             continue
-        held = _Held(node.cluster_held.get(cluster, {}), node.cluster_aside.get(cluster, {}))
+        used, kept = node.cluster_held.get(cluster, {}), node.cluster_aside.get(cluster, {})
+        held = _Held("extendClusters", used, kept)
         limits[cluster], told = _enough(limits[cluster], asked, held, f" in {cluster}")
         if told:
             lacks += [f"queue {node.queue.name} may hold {text}" for text in told]
@@ -222,8 +223,9 @@ def raised_in(
 
 
 class _Held(NamedTuple):
-    """What counts against a limit."""
+    """What counts against a limit, and the field of the `spec` in which the limit stands."""
 
+    field: str
     held: Mapping[str, int]
     aside: Mapping[str, int]
 
@@ -243,6 +245,7 @@ def _enough(
         left = max(0, limit - has)
         shown = [format_quantity(value, name) for value in (more, left, limit, aside)]
         beside = f" beside {shown[3]} set aside" if aside else ""
-        told.append(f"{shown[0]} {name} more{there} ({shown[1]} left of {shown[2]}{beside})")
+        left_of = f"spec.{held.field}, {shown[1]} left of {shown[2]}{beside}"
+        told.append(f"{shown[0]} {name} more{there} ({left_of})")
         found.append((name, limit + more))
     return tuple(found), told

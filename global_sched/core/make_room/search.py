@@ -102,7 +102,8 @@ class Search:
         if not spots:
             may = counted(int(self.may.sum()), "gang")
             return Nothing(
-                f"no victims: no allowed domain has room for it without the {may} that may leave"
+                f"no victims: no allowed domain would have room for it even without the {may} "
+                "that could be evicted for it"
             )
         proved: list[Found] = []
         rightless = True
@@ -116,9 +117,11 @@ class Search:
         if proved:
             return min(proved, key=lambda one: one.cost)
         if rightless:
-            there = f"{counted(total, 'domain')} would have room for it if other jobs left"
-            return Nothing(f"no victims: {there}, and its queue may not take all that room")
-        return Nothing("no victims: what may leave does not free room that it can be placed in")
+            there = f"{counted(total, 'domain')} would have room for it without other jobs"
+            return Nothing(f"no victims: {there}, and its queue may not take all of that room")
+        return Nothing(
+            "no victims: it could not be placed in the room of the jobs that could be evicted for it"
+        )
 
     def _too_early(self, early: list[int]) -> str:
         """Why these stay, of which it could take room but for the time."""
@@ -142,7 +145,8 @@ class Search:
             )
         stay = "stays" if len(early) == 1 else "stay"
         return (
-            f"no victims: of those that may leave for it, {' and '.join(parts)}, and {stay} so long"
+            f"no victims: of the jobs that could be evicted for it, {' and '.join(parts)}, and "
+            f"{stay} so long"
         )
 
     # --- candidates -----------------------------------------------------------------------

@@ -91,7 +91,7 @@ class Change(StrEnum):
     """What could change so that a workload runs."""
 
     TURN = "Turn"
-    """It is the first in line."""
+    """No other request is ahead of it in the queue order."""
     QUEUE_OPEN = "QueueOpen"
     QUEUE = "Queue"
     """Its queue is there and in order, or it names another one."""

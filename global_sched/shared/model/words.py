@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from os.path import commonprefix
 
 _SHOWN = 6
 
@@ -12,7 +13,8 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 _COMPARED = 64
-"""So many names are compared letter by letter: a name of the cycle's input costs a bounded time."""
+"""So many names are compared letter by letter, those with the longest beginning in common: a name of
+the cycle's input costs a bounded time."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -27,7 +29,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     if name in near:
         return ""
     found = [one for one in near if one.rpartition("/")[2] == name][:1]
-    found = found or get_close_matches(name, sorted(near)[:_COMPARED], n=1, cutoff=0.7)
+    near.sort(key=lambda one: (-len(commonprefix([name, one])), one))
+    found = found or get_close_matches(name, near[:_COMPARED], n=1, cutoff=0.7)
     return found[0] if found else ""
 
 

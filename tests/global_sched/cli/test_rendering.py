@@ -25,11 +25,13 @@ Job default/too-wide waits: TopologyDoesNotFit
   for 3 (a-1 and a-2 in a) and 1 (b-2 and b-10 in b)
 
 It runs when one of these holds:
-  - spec.networkTopology.highestTierAllowed is 2 (now 1): a holds it in a-spine
-  - 3 pods are enough to start (spec.minAvailable, now 5): a holds it in a-1
+  - spec.networkTopology.highestTierAllowed is 2 (now 1): there is room in
+    a-spine of a
+  - 3 pods are enough to start (spec.minAvailable, now 5): there is room in a-1
+    of a
 
 Not enough alone:
-  - all jobs that run end; then still: waits for a HyperNode of tier 1 with room
+  - all running jobs end; then still: waits for a HyperNode of tier 1 with room
     for 5 pods; the largest have room for 4 (b-1 in b) and 3 (a-1 and a-2 in a)
 
 Evidence
@@ -60,21 +62,21 @@ Clusters:
       of 5 pods (b-2 and b-10)
 
 Domains of a, those with most room first:
-  a-1   tier 1, room for 3 of 5 pods: 3 nodes: nvidia.com/gpu for 1 pod; to free
-        for 2 more of worker: 16 nvidia.com/gpu on 2 nodes
-  a-2   tier 1, room for 3 of 5 pods: 3 nodes: nvidia.com/gpu for 1 pod; to free
-        for 2 more of worker: 16 nvidia.com/gpu on 2 nodes
+  a-1   tier 1, room for 3 of 5 pods: 3 nodes: nvidia.com/gpu for 1 pod; 2 more
+        pods of worker need 16 nvidia.com/gpu freed on 2 nodes
+  a-2   tier 1, room for 3 of 5 pods: 3 nodes: nvidia.com/gpu for 1 pod; 2 more
+        pods of worker need 16 nvidia.com/gpu freed on 2 nodes
 
 Domains of b, those with most room first:
-  b-10   tier 1, room for 1 of 5 pods: 1 node: nvidia.com/gpu for 1 pod; to free
-         for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at
-         all)
-  b-2    tier 1, room for 1 of 5 pods: 1 node: nvidia.com/gpu for 1 pod; to free
-         for 4 more of worker: 8 nvidia.com/gpu on 1 node (3 have no node at
-         all)
+  b-10   tier 1, room for 1 of 5 pods: 1 node: nvidia.com/gpu for 1 pod; 4 more
+         pods of worker need 8 nvidia.com/gpu freed on 1 node, and 3 pods have
+         no node there
+  b-2    tier 1, room for 1 of 5 pods: 1 node: nvidia.com/gpu for 1 pod; 4 more
+         pods of worker need 8 nvidia.com/gpu freed on 1 node, and 3 pods have
+         no node there
   b-1    tier 1, room for 0 of 5 pods: 4 nodes: too little nvidia.com/gpu (at
-         most 0 of 8 free); to free for 5 more of worker: 32 nvidia.com/gpu on 4
-         nodes (1 has no node at all)
+         most 0 of 8 free); 5 more pods of worker need 32 nvidia.com/gpu freed
+         on 4 nodes, and 1 pod has no node there
 
 (policy 0123456789ab)
 """

@@ -194,8 +194,8 @@ def test_folders_that_cannot_be_used(tmp_path, files, want):
 WAITS = """\
 default/too-wide
   verdict   NO_FIT TopologyDoesNotFit: waits for a HyperNode of tier 1 with room for 5 pods; the largest have room for 3 (a-1 and a-2 in a) and 1 (b-2 and b-10 in b)
-  runs when spec.networkTopology.highestTierAllowed is 2 (now 1): a holds it in a-spine
-  runs when 3 pods are enough to start (spec.minAvailable, now 5): a holds it in a-1
+  runs when spec.networkTopology.highestTierAllowed is 2 (now 1): there is room in a-spine of a
+  runs when 3 pods are enough to start (spec.minAvailable, now 5): there is room in a-1 of a
 """  # noqa: E501 - a line of output is as wide as it is
 
 
@@ -210,10 +210,10 @@ def test_why_jobs_of_a_scenario_wait(tmp_path):
     (told,) = value["explanations"].values()
     assert (told["position"], told["length"]) == (1, 1)
     assert [one["text"] for one in told["remedies"]] == [
-        "spec.networkTopology.highestTierAllowed is 2 (now 1): a holds it in a-spine",
-        "3 pods are enough to start (spec.minAvailable, now 5): a holds it in a-1",
+        "spec.networkTopology.highestTierAllowed is 2 (now 1): there is room in a-spine of a",
+        "3 pods are enough to start (spec.minAvailable, now 5): there is room in a-1 of a",
         (
-            "all jobs that run end; then still: waits for a HyperNode of tier 1 with room for 5 "
+            "all running jobs end; then still: waits for a HyperNode of tier 1 with room for 5 "
             "pods; the largest have room for 4 (b-1 in b) and 3 (a-1 and a-2 in a)"
         ),
     ]

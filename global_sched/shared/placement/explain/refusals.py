@@ -8,7 +8,7 @@ import numpy as np
 
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import DomainId
-from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.pods import Operator, PodShape
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.topology import NodeClass, Topology
 from global_sched.shared.model.verdict import Code, Verdict
@@ -18,7 +18,11 @@ from global_sched.shared.placement.capacity.domain_room import DomainRoom, Whole
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import NOWHERE, Task
-from global_sched.shared.placement.request.node_match import label_problem, node_class_problem
+from global_sched.shared.placement.request.node_match import (
+    AFFINITY_PROBLEM,
+    label_problem,
+    node_class_problem,
+)
 from global_sched.shared.placement.search.node_packing import Budget, Packer
 from global_sched.shared.placement.search.select_domain import Scope, top_of
 from global_sched.shared.placement.tree.domain_index import TreeIndex
@@ -48,7 +52,8 @@ def _static(baseline: Baseline, shape: PodShape) -> Verdict | None:
         return Verdict(
             code=Code.WAIT,
             reason=Reason.LABEL_NOT_REPORTED,
-            detail=f"the report of this cluster does not hold node label {missing} yet",
+            detail=f"the report of this cluster does not hold node label {missing} yet"
+            f"{did_you_mean(missing, baseline.topology.label_keys or ())}",
             missing=1,
         )
     problem = _never(baseline, shape)
@@ -85,12 +90,22 @@ def _never(baseline: Baseline, shape: PodShape) -> str:
 
 
 def _label_meant(problem: str, shape: PodShape, classes: Sequence[NodeClass]) -> str:
-    """The label of some node that is nearest to the one that the problem names."""
+    """The label of some node that is nearest to the one that a selector or node affinity names."""
+    there = {f"{name}={has}" for kind in classes for name, has in kind.labels}
     for key, value in shape.selector:
         if problem == label_problem(key, value):
-            there = {f"{name}={has}" for kind in classes for name, has in kind.labels}
             return did_you_mean(f"{key}={value}", sorted(there))
-    return ""
+    if problem != AFFINITY_PROBLEM:
+        return ""
+    named = [
+        f"{one.key}={value}"
+        for term in shape.affinity
+        for one in term
+        if one.operator == Operator.IN
+        for value in one.values
+    ]
+    unknown = (did_you_mean(one, sorted(there)) for one in named if one not in there)
+    return next(filter(None, unknown), "")
 
 
 def _lasting(kind: NodeClass) -> NodeClass:

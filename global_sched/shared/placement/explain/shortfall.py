@@ -178,7 +178,9 @@ class Shortfall:
             short = bench.short(unit, lacking[at])
             if short.amounts:
                 names = "+".join(str(name) for name, _, _ in unit.sets)
-                texts.append(f"to free for {lacking[at]} more of {names}: {self._said([short])}")
+                more = f"{counted(lacking[at], 'more pod')} of {names}"
+                need = "needs" if lacking[at] == 1 else "need"
+                texts.append(f"{more} {need} {self._said([short])}")
         return "; ".join(texts)
 
     def _group_text(self, units: list[Unit], domain: int) -> str:
@@ -195,13 +197,13 @@ class Shortfall:
         found = {at: self._group_in(units, at, wanted) for at in sorted(tops)}
         whole = min(wanted, sum(count for count, _ in found.values()))
         size = " and ".join(f"{u.size} {'+'.join(str(n) for n, _, _ in u.sets)}" for u in units)
-        text = f"{whole} of {wanted} groups of {size} whole"
+        text = f"room for {whole} of {wanted} groups of {size}"
         near = [(self._weight(shorts), at, shorts) for at, (_, shorts) in found.items() if shorts]
         if whole >= wanted or not near:
             return text
         _, at, shorts = min(near, key=lambda item: item[:2])
         where = "" if at == domain else f" in {index.domains[at].name}"
-        return f"{text}; to free for one more: {self._said([s for _, s in shorts])}{where}"
+        return f"{text}; one more needs {self._said([s for _, s in shorts])}{where}"
 
     def _group_in(
         self, units: list[Unit], at: int, wanted: int
@@ -235,8 +237,10 @@ class Shortfall:
         names = " and ".join(
             f"{format_quantity(amount, name)} {name}" for name, amount in named if name != PODS
         ) or " ".join(counted(amount, "pod") for _, amount in named)
-        have = "has" if homeless == 1 else "have"
-        most = f" ({homeless} {have} no node at all)" if homeless else ""
+        pods = counted(homeless, "pod")
+        most = (
+            f", and {pods} {'has' if homeless == 1 else 'have'} no node there" if homeless else ""
+        )
         if not names:
-            return f"nodes for {counted(homeless, 'pod')}"
-        return f"{names} on {counted(nodes, 'node')}{most}"
+            return f"nodes for {pods}"
+        return f"{names} freed on {counted(nodes, 'node')}{most}"

@@ -9,6 +9,8 @@ from global_sched.shared.model.topology import NodeClass
 from global_sched.shared.placement.bounded_cache import BoundedCache
 from global_sched.shared.placement.sentinels import MOST_PODS_COUNTED
 
+AFFINITY_PROBLEM = "node affinity does not match"
+
 _PLAIN = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
 
 
@@ -26,7 +28,7 @@ def node_class_problem(kind: NodeClass, shape: PodShape) -> str:
     if shape.affinity and not any(
         all(matches(requirement, labels) for requirement in term) for term in shape.affinity
     ):
-        return "node affinity does not match"
+        return AFFINITY_PROBLEM
     taint = tolerated(kind.taints, shape.tolerations)
     if taint is not None:
         return f"taint {taint.key} is not tolerated"

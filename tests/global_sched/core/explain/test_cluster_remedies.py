@@ -76,7 +76,7 @@ def job(**fields):
 def test_all_that_keeps_a_job_out(one, asks, want):
     """Every obstacle is named, and with all of them gone the job runs."""
     assert told([cluster("m", cpu=1), one], asks) == [
-        (f"n may be used, where it fits: {want}", True)
+        (f"it may use cluster n, which has room for it: {want}", True)
     ]
 
 
@@ -102,14 +102,14 @@ def test_others_take_the_room_of_a_cluster_that_is_in_order_again():
         if r.change == Change.CLUSTER
     ]
 
-    text = f"n may be used, where it fits: the cluster's Ready condition is Unknown; {FULL}"
+    text = f"it may use cluster n, which has room for it: the cluster's Ready condition is Unknown; {FULL}"
     assert (remedy.text, remedy.enough) == (text, False)
 
 
 def test_the_only_cluster_has_no_room_either():
     """One of the clusters has to let it in, so it is told, with what then still is lacking."""
     assert told([cluster("n", cpu=1, taints=[TAINT])], job()) == [
-        (f"n may be used: {TAINTED}; {FULL}", False)
+        (f"it may use cluster n: {TAINTED}; {FULL}", False)
     ]
 
 
@@ -129,7 +129,9 @@ def test_many_clusters():
 
     found = told(many, job())
 
-    assert [text.partition(" ")[0] for text, _ in found] == ["n0", "n1", "n2", "n3"]
+    assert [text.partition(":")[0] for text, _ in found] == [
+        f"it may use cluster n{at}, which has room for it" for at in range(4)
+    ]
 
 
 def test_a_limit_in_the_cluster_comes_after_its_taint():
@@ -142,8 +144,8 @@ def test_a_limit_in_the_cluster_comes_after_its_taint():
 
     assert not remedy.enough
     assert remedy.text == (
-        f"n may be used, where it fits: {TAINTED}; then still: n is nearest: queue q in cluster n: "
-        "cpu 2 asked, 0 of 1 in use"
+        f"it may use cluster n, which has room for it: {TAINTED}; then still: n is nearest: "
+        "queue q in cluster n: cpu 2 asked, 0 of 1 in use"
     )
 
 
@@ -155,5 +157,5 @@ def test_a_limit_in_all_clusters_is_told_once():
     found = explain_workload(world, QUIET, NOW, "jobs/j").remedies
 
     assert [(one.text, one.enough) for one in found] == [
-        ("queue q may hold 1 cpu more (1 left of 1)", True)
+        ("queue q may hold 1 cpu more (spec.capability, 1 left of 1)", True)
     ]

@@ -46,10 +46,13 @@ def test_the_first_in_line():
 
     found = remedies(world, "j")
 
-    assert (Change.TURN, "it is the first in line: there is room now") in found
+    assert (
+        Change.TURN,
+        "no other job is ahead of it in the queue order: there is room now",
+    ) in found
     assert (
         Change.MINIMUM,
-        "1 pod is enough to start (spec.minAvailable, now 2): b holds it in rack-0",
+        "1 pod is enough to start (spec.minAvailable, now 2): there is room in rack-0 of b",
     ) in found
     alone = replace(
         world,
@@ -77,15 +80,17 @@ def test_a_quota_that_is_too_small():
         found = explain_workload(world, QUIET, NOW, "jobs/j")
         return [(r.text, r.enough) for r in found.remedies if r.change == Change.QUOTA]
 
-    assert told(3) == [(f"queue team may hold 2 {GPU} more (1 left of 4)", True)]
+    assert told(3) == [(f"queue team may hold 2 {GPU} more (spec.capability, 1 left of 4)", True)]
     lacks = [
-        f"queue team may hold 5 {GPU} more (1 left of 4)",
-        f"queue org may hold 1 {GPU} more (5 left of 8)",
+        f"queue team may hold 5 {GPU} more (spec.capability, 1 left of 4)",
+        f"queue org may hold 1 {GPU} more (spec.capability, 5 left of 8)",
     ]
     assert told(6) == [("; ".join(lacks), True)]
     ((text, enough),) = told(9)
     assert not enough
-    assert text.startswith(f"queue team may hold 8 {GPU} more (1 left of 4); queue org may hold 4 ")
+    assert text.startswith(
+        f"queue team may hold 8 {GPU} more (spec.capability, 1 left of 4); queue org may hold 4 "
+    )
     assert "; then still: " in text
 
 
@@ -97,7 +102,7 @@ def test_a_tenants_limits():
     found = explain_workload(world, QUIET, NOW, "jobs/j")
 
     assert [r.text for r in found.remedies if r.change == Change.QUOTA] == [
-        f"tenant t may hold 1 {GPU} more (2 left of 2)"
+        f"tenant t may hold 1 {GPU} more (spec.limits, 2 left of 2)"
     ]
 
 
@@ -116,7 +121,7 @@ def test_guarantees_of_others():
 
     assert (
         Change.LENDING,
-        "guarantees that others do not use are lent (policy.lend_guarantees)",
+        "guarantees that other queues do not use are lent (policy.lend_guarantees)",
     ) in remedies(world, "j")
 
 
@@ -126,7 +131,7 @@ def test_guarantees_of_others():
         pytest.param(
             5,
             1,
-            "spec.networkTopology.highestTierAllowed is 2 (now 1): a holds it in spine",
+            "spec.networkTopology.highestTierAllowed is 2 (now 1): there is room in spine of a",
             id="the next tier",
         ),
         pytest.param(10, 1, None, id="no tier holds it"),
@@ -147,7 +152,7 @@ def test_a_smaller_minimum():
 
     assert (
         Change.MINIMUM,
-        "4 pods are enough to start (spec.minAvailable, now 9): b holds it in rack-0",
+        "4 pods are enough to start (spec.minAvailable, now 9): there is room in rack-0 of b",
     ) in remedies(world, "j")
 
 
@@ -157,7 +162,7 @@ def test_a_cluster_that_is_left_out():
 
     (text,) = [text for change, text in remedies(world, "j") if change == Change.CLUSTER]
 
-    assert text.startswith("b may be used, where it fits: ")
+    assert text.startswith("it may use cluster b, which has room for it: ")
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,11 @@ def test_growth_beyond_a_limit():
     found = town(workload("job", cpu=1, pods=2, queue="a"), a={"capability": (("cpu", 2000),)})
     world, now = edited(found, "job", 4)
 
-    assert (Change.QUOTA, "queue a may hold 2 cpu more (0 left of 2)", True) in told(
-        world, "job", now
-    )
+    assert (
+        Change.QUOTA,
+        "queue a may hold 2 cpu more (spec.capability, 0 left of 2)",
+        True,
+    ) in told(world, "job", now)
 
 
 def test_growth_beyond_its_rack():
@@ -99,7 +101,9 @@ def test_growth_beyond_its_rack():
 
     texts = [text for change, text, _ in told(world, "job", now) if change == Change.TIER]
 
-    assert texts == ["spec.networkTopology.highestTierAllowed is 2 (now 1): m holds it in spine"]
+    assert texts == [
+        "spec.networkTopology.highestTierAllowed is 2 (now 1): there is room in spine of m"
+    ]
 
 
 def test_nothing_for_one_that_has_all():
@@ -137,7 +141,11 @@ def test_a_group_that_comes_too_late(name):
     before = [workload(f"x{i}", gpus=2, created=-10) for i in range(2)]
     world = snapshot(TWO, pending=[*before, member("a", 4), member("b", 4)])
 
-    assert (Change.TURN, "its group is the first in line: there is room", True) in told(world, name)
+    assert (
+        Change.TURN,
+        "no other job is ahead of its group in the queue order: there is room",
+        True,
+    ) in told(world, name)
 
 
 @pytest.mark.parametrize("name", ["a", "b"])
@@ -148,7 +156,7 @@ def test_a_group_whose_quota_is_too_small(name):
 
     texts = [text for change, text, enough in told(world, name) if change == Change.QUOTA]
 
-    assert texts == ["queue q may hold 2 nvidia.com/gpu more (2 left of 6)"]
+    assert texts == ["queue q may hold 2 nvidia.com/gpu more (spec.capability, 2 left of 6)"]
 
 
 def test_a_group_for_which_others_end():

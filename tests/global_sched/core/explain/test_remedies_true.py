@@ -43,7 +43,7 @@ def test_others_before_it_would_take_what_comes_free():
 
     assert told(found.snapshot(), "big", now=found.now)[0] == (Change.ENDING, ending, True)
     assert told(found.snapshot(), "small", now=found.now) == [
-        (Change.ENDING, f"it is the first in line, and {ending}", True)
+        (Change.ENDING, f"no other job is ahead of it in the queue order, and {ending}", True)
     ]
 
 
@@ -58,7 +58,7 @@ def test_room_that_is_kept_for_another():
     assert told(world, "small", PATIENT, found.now) == [
         (
             Change.HELD,
-            "it is the first in line and no room is kept for 1 other job: there is room now",
+            "no other job is ahead of it in the queue order and no room is kept for 1 other job: there is room now",
             True,
         )
     ]
@@ -76,7 +76,7 @@ def test_its_own_room_is_not_kept_from_it():
         (Change.ENDING, "1 gang of queue q (2 pods: jobs/low) ends in m", True),
         (
             Change.MINIMUM,
-            "2 pods are enough to start (spec.minAvailable, now 4): m holds it in r0",
+            "2 pods are enough to start (spec.minAvailable, now 4): there is room in r0 of m",
             True,
         ),
     ]
@@ -178,10 +178,14 @@ def test_its_own_ending_is_no_help():
             ],
             {},
             [
-                (Change.QUOTA, "queue q may hold 1 nvidia.com/gpu more in c (1 left of 1)", True),
+                (
+                    Change.QUOTA,
+                    "queue q may hold 1 nvidia.com/gpu more in c (spec.extendClusters, 1 left of 1)",
+                    True,
+                ),
                 (
                     Change.MINIMUM,
-                    "1 pod is enough to start (spec.minAvailable, now 2): c holds it in rack-0",
+                    "1 pod is enough to start (spec.minAvailable, now 2): there is room in rack-0 of c",
                     True,
                 ),
             ],
@@ -200,12 +204,16 @@ def test_what_has_to_be_put_right(job, queues, team, want):
 @pytest.mark.parametrize(
     ("nodes", "want"),
     [
-        pytest.param(3, ("tenant team may have 3 waiting (now 1)", True), id="there is room"),
+        pytest.param(
+            3,
+            ("tenant team may have 3 pending jobs (spec.pendingLimit, now 1)", True),
+            id="there is room",
+        ),
         pytest.param(
             2,
             (
                 (
-                    "tenant team may have 3 waiting (now 1); then still: waits for a "
+                    "tenant team may have 3 pending jobs (spec.pendingLimit, now 1); then still: waits for a "
                     "cluster with room for 1 pod; no cluster has room for it now"
                 ),
                 False,
@@ -240,4 +248,4 @@ def test_too_many_that_wait_with_one_that_others_left_for():
 
     found = told(replace(there.snapshot(), tenants=limited), "low", now=there.now)
 
-    assert found[0][1].startswith("tenant team may have 2 waiting (now 1)")
+    assert found[0][1].startswith("tenant team may have 2 pending jobs (spec.pendingLimit, now 1)")

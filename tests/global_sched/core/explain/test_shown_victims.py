@@ -149,7 +149,7 @@ def test_nobody_leaves_for_what_several_clusters_share(runs):
         pytest.param(
             workload("j", cpu=1, pods=5, queue="q", priority=9),
             {},
-            "no victims: no allowed domain has room for it without the 1 gang that may leave",
+            "no victims: no allowed domain would have room for it even without the 1 gang that could be evicted for it",
             id="more than the clusters have",
         ),
     ],
@@ -174,7 +174,7 @@ def test_a_tenants_own_limit():
 
     assert told.no_victims == "no victims: only its own jobs can free the limit of tenant team"
     assert [(one.text, one.enough) for one in told.remedies] == [
-        ("tenant team may hold 1 cpu more (0 left of 3)", True),
+        ("tenant team may hold 1 cpu more (spec.limits, 0 left of 3)", True),
         ("1 gang of queue q (3 pods: jobs/low) ends in m", True),
     ]
 

@@ -30,11 +30,13 @@ LEAVES = "1 gang of queue b (2 pods: default/r-job) leaves m"
     [
         pytest.param(", state: Closed", "queue a is open", id="a closed queue"),
         pytest.param(
-            ", capability: {cpu: 0}", "queue a may hold 1 cpu more (0 left of 0)", id="a limit"
+            ", capability: {cpu: 0}",
+            "queue a may hold 1 cpu more (spec.capability, 0 left of 0)",
+            id="a limit",
         ),
         pytest.param(
             ", clusterCapability: {m: {cpu: 0}}",
-            "queue a may hold 1 cpu more in m (0 left of 0)",
+            "queue a may hold 1 cpu more in m (spec.extendClusters, 0 left of 0)",
             id="a limit in the cluster, which has no room",
         ),
     ],
@@ -51,7 +53,7 @@ def test_a_cluster_that_may_be_used():
 
     assert remedies(text, "j") == [
         (
-            f"m may be used: {TAINTED}, and {LEAVES}",
+            f"it may use cluster m: {TAINTED}, and {LEAVES}",
             True,
         )
     ]
@@ -92,10 +94,10 @@ priorityClasses: {low: -1, high: 10, top: 20}
 def test_a_limit_beside_what_is_set_aside():
     """Where what is kept for a patient gang is in the way, the limit has to hold both."""
     one, two = (behind_patience(f"tasks: [{{requests: {{cpu: {cpus}}}}}]") for cpus in (1, 2))
-    raised = "cpu more (0 left of 4 beside 4 set aside)"
+    raised = "cpu more (spec.capability, 0 left of 4 beside 4 set aside)"
 
     assert remedies(one, "j") == [
-        ("it is the first in line: there is room now", True),
+        ("no other job is ahead of it in the queue order: there is room now", True),
         (f"queue a may hold 4 {raised}", True),
     ]
     assert remedies(two, "j") == [

@@ -68,7 +68,7 @@ def test_pods_that_are_larger_than_any_node():
 
     assert explained(text, "j").outcome.verdict.code.value == "NEVER"
     assert remedies(text, "j") == [
-        ("pods of worker request nvidia.com/gpu 8 (now 16): m holds it", True),
+        ("pods of worker request nvidia.com/gpu 8 (now 16): there is room in m", True),
     ]
 
 
@@ -127,10 +127,10 @@ world:
 """
     told = dict(remedies(text, "j"))
 
-    [end] = [one for one in told if one.startswith("all jobs that run end")]
+    [end] = [one for one in told if one.startswith("all running jobs end")]
     assert not told[end]
     assert end == (
-        "all jobs that run end; then still: waits for a rack with room for 6 pods; the largest "
+        "all running jobs end; then still: waits for a rack with room for 6 pods; the largest "
         "have room for 4 (r1 and r2 in m)"
     )
 
@@ -153,8 +153,10 @@ world:
 @pytest.mark.parametrize(
     ("name", "pods", "want"),
     [
-        pytest.param("rak", "2", "rack (now rak): m holds it in r1", id="a misspelt name"),
-        pytest.param("rack", "3", "spine (now rack): m holds it in s", id="the next higher one"),
+        pytest.param("rak", "2", "rack (now rak): there is room in r1 of m", id="a misspelt name"),
+        pytest.param(
+            "rack", "3", "spine (now rack): there is room in s of m", id="the next higher one"
+        ),
     ],
 )
 def test_tiers_by_name(name, pods, want):

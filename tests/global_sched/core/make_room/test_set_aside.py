@@ -150,13 +150,19 @@ def test_what_both_are_told_would_help():
         return [(one.change, one.text) for one in found.remedies]
 
     assert helps("big") == [
-        (Change.QUOTA, "queue q may hold 1 cpu more (1 left of 3)"),
+        (Change.QUOTA, "queue q may hold 1 cpu more (spec.capability, 1 left of 3)"),
         (Change.ENDING, "1 gang of queue q (2 pods: jobs/a) ends in m"),
-        (Change.MINIMUM, "1 pod is enough to start (spec.minAvailable, now 2): m holds it in r0"),
+        (
+            Change.MINIMUM,
+            "1 pod is enough to start (spec.minAvailable, now 2): there is room in r0 of m",
+        ),
     ]
     assert helps("small") == [
-        (Change.TURN, "it is the first in line: there is room now"),
-        (Change.QUOTA, "queue q may hold 2 cpu more (0 left of 3 beside 2 set aside)"),
+        (Change.TURN, "no other job is ahead of it in the queue order: there is room now"),
+        (
+            Change.QUOTA,
+            "queue q may hold 2 cpu more (spec.capability, 0 left of 3 beside 2 set aside)",
+        ),
         (Change.ENDING, "1 gang of queue q (2 pods: jobs/a) ends in m"),
     ]
 

@@ -23,6 +23,12 @@ def test_many_names(count, want):
     [
         pytest.param("reserch", ["prod", "research"], "; did you mean research?", id="a letter"),
         pytest.param("gpu", ["nvidia.com/gpu"], "; did you mean nvidia.com/gpu?", id="a prefix"),
+        pytest.param(
+            "team-9o",
+            [f"team-{at}" for at in range(100)],
+            "; did you mean team-9?",
+            id="among many that are alike",
+        ),
         pytest.param("research", ["research"], "", id="the name itself"),
         pytest.param("batch", ["prod", "research"], "", id="none is near"),
         pytest.param("a", [], "", id="there is none"),

@@ -4,7 +4,7 @@ import pytest
 
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.pods import Effect, Taint
+from global_sched.shared.model.pods import Effect, Operator, Requirement, Taint
 from global_sched.shared.model.topology import NodeClass
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.placement import Space
@@ -129,6 +129,25 @@ def test_unknown_tier_of_a_partition():
             "the report of this cluster does not hold node label zone yet",
             id="a label that is not reported is unknown",
         ),
+        pytest.param(
+            {"selector": (("kimd", "a"),)},
+            Code.WAIT,
+            "the report of this cluster does not hold node label kimd yet; did you mean kind?",
+            id="a misspelt label key",
+        ),
+        pytest.param(
+            {"affinity": ((Requirement("kind", Operator.IN, ("b",)),),)},
+            Code.NEVER,
+            "no node of this cluster can take the pod: node affinity does not match; did you mean "
+            "kind=a?",
+            id="a label of the node affinity",
+        ),
+        pytest.param(
+            {"affinity": ((Requirement("kind", Operator.NOT_IN, ("a",)),),)},
+            Code.NEVER,
+            "no node of this cluster can take the pod: node affinity does not match",
+            id="node affinity that names no other label",
+        ),
     ],
 )
 def test_labels(more, want_code, want_detail):
@@ -212,14 +231,14 @@ def test_explain_lists_domains_nearest_first():
     verdicts = Space(world).explain(workers(4, constraint=hard(1), cpu=1, gpu=1))
 
     assert [(v.domain, v.holds, v.wants, v.detail) for v in verdicts] == [
-        ("b", 3, 4, "1 node: gpu for 3 pods; to free for 1 more of worker: 1 gpu on 1 node"),
+        ("b", 3, 4, "1 node: gpu for 3 pods; 1 more pod of worker needs 1 gpu freed on 1 node"),
         (
             "a",
             1,
             4,
             (
                 "2 nodes: too little gpu (at most 0 of 1 free); 1 node: cpu for 1 pod; "
-                "to free for 3 more of worker: 1m cpu and 2 gpu on 3 nodes"
+                "3 more pods of worker need 1m cpu and 2 gpu freed on 3 nodes"
             ),
         ),
         ("c", 0, 4, "1 node: cordoned"),
@@ -233,7 +252,9 @@ def test_explain_of_a_cluster_without_a_tree():
     (found,) = Space(world).explain(workers(2, cpu=4))
 
     assert (found.domain, found.holds, found.wants) == ("", 0, 2)
-    assert found.detail.startswith("2 nodes: too little cpu (at most 3m of 4m free); to free")
+    assert found.detail.startswith(
+        "2 nodes: too little cpu (at most 3m of 4m free); 2 more pods of worker need"
+    )
     assert Space(world).explain(workers(2, cpu=4, constraint=hard(1))) == ()
 
 
@@ -255,9 +276,9 @@ FOUR_RACKS = topology(
                 pod_set("w", 8, cpu=1, gpu=8, partition=parts(4, 2, 2, hard(1))), constraint=hard(2)
             ),
             {
-                "a": "0 of 2 groups of 4 w whole; to free for one more: 8 gpu on 1 node",
-                "b": "0 of 2 groups of 4 w whole; to free for one more: 3 gpu on 1 node",
-                "s": "0 of 2 groups of 4 w whole; to free for one more: 3 gpu on 1 node in b",
+                "a": "room for 0 of 2 groups of 4 w; one more needs 8 gpu freed on 1 node",
+                "b": "room for 0 of 2 groups of 4 w; one more needs 3 gpu freed on 1 node",
+                "s": "room for 0 of 2 groups of 4 w; one more needs 3 gpu freed on 1 node in b",
             },
             id="groups: where one more lacks least",
         ),
@@ -268,9 +289,9 @@ FOUR_RACKS = topology(
                 constraint=hard(2),
             ),
             {
-                "a": "0 of 2 groups of 1 p and 3 d whole; to free for one more: 6 gpu on 1 node",
+                "a": "room for 0 of 2 groups of 1 p and 3 d; one more needs 6 gpu freed on 1 node",
                 "s": (
-                    "0 of 2 groups of 1 p and 3 d whole; to free for one more: 3 gpu on 1 node in b"
+                    "room for 0 of 2 groups of 1 p and 3 d; one more needs 3 gpu freed on 1 node in b"
                 ),
             },
             id="groups of two roles: both are put first",
@@ -278,8 +299,8 @@ FOUR_RACKS = topology(
         pytest.param(
             gang(pod_set("x", 2, cpu=40, gpu=8), pod_set("y", 3, cpu=40), constraint=hard(1)),
             {
-                "b": "fits alone, not all together; to free for 1 more of y: 16m cpu on 1 node",
-                "a": "fits alone, not all together; to free for 2 more of x: 32m cpu on 2 nodes",
+                "b": "fits alone, not all together; 1 more pod of y needs 16m cpu freed on 1 node",
+                "a": "fits alone, not all together; 2 more pods of x need 32m cpu freed on 2 nodes",
             },
             id="two shapes that fit alone",
         ),
@@ -287,8 +308,8 @@ FOUR_RACKS = topology(
             gang(pod_set("x", 4, cpu=1, gpu=8), pod_set("y", 5, cpu=60), constraint=hard(1)),
             {
                 "b": (
-                    "to free for 1 more of x: 3 gpu on 1 node; "
-                    "to free for 1 more of y: 57m cpu on 1 node"
+                    "1 more pod of x needs 3 gpu freed on 1 node; "
+                    "1 more pod of y needs 57m cpu freed on 1 node"
                 ),
             },
             id="two shapes that lack both",
