@@ -31,9 +31,9 @@ from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
 
 Shown = tuple[tuple[Victim, ...], str]
-GROUP = "no victims: a group of bindings only takes room that is free"
-_WIDE = "no victims: what several clusters share only takes room that is free"
-_PARTITIONS = "no victims: more groups of pods of a gang that runs only take free room"
+GROUP = "no victims: a group of bindings evicts no other job"
+_WIDE = "no victims: a workload of several clusters evicts no other job"
+_PARTITIONS = "no victims: growth by groups of pods evicts no other job"
 _NO_SEARCHES = f"they stay: {NO_SEARCHES}"
 
 

@@ -117,8 +117,8 @@ class Search:
         if proved:
             return min(proved, key=lambda one: one.cost)
         if rightless:
-            there = f"{counted(total, 'domain')} would have room for it without other jobs"
-            return Nothing(f"no victims: {there}, and its queue may not take all of that room")
+            there = f"{counted(total, 'domain')} would have room for it without the jobs there"
+            return Nothing(f"no victims: {there}, and it may not evict enough of them")
         return Nothing(
             "no victims: it could not be placed in the room of the jobs that could be evicted for it"
         )
@@ -140,7 +140,7 @@ class Search:
         if held:
             seconds = self._statement.policy.hold_seconds << int(field.evictions[held].max())
             parts.append(
-                f"{counted(len(held), 'gang')} came by an eviction, or came back after one, "
+                f"{counted(len(held), 'gang')} started by an eviction, or came back after one, "
                 f"less than {seconds} s ago"
             )
         stay = "stays" if len(early) == 1 else "stay"

@@ -308,7 +308,8 @@ def say(keeping: Keeping, statement: Statement, why: Verdict | None) -> None:
     elif growing and why is not None:
         lacks = now.lacking().pods()
         wait = "1 more pod waits" if lacks == 1 else f"{lacks} more pods wait"
-        detail = f"in place; {wait}: {why.detail}"
+        rest = why.detail.removeprefix("waits for ")
+        detail = f"in place; {wait}{': ' if rest == why.detail else ' for '}{rest}"
         verdict = Verdict(
             code=Code.FIT, reason=Reason.GROWTH_PENDING, detail=detail, missing=why.missing
         )

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.pods import PodShape
-from global_sched.shared.model.quantity import format_quantity
+from global_sched.shared.model.quantity import counted, format_quantity
+from global_sched.shared.model.resources import PODS
 from global_sched.shared.model.verdict import DomainVerdict
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.shape_table import ShapeTable
@@ -102,6 +103,8 @@ def _why_row(
         ),
         default=(0, "room", 0, 0),
     )
+    if cap == 0 and name == PODS:
+        return "no more pods allowed on it", None
     if cap == 0:
         return f"too little {name}", (free, asked, name) if asked > free else None
-    return f"{name} for {cap} {'pod' if cap == 1 else 'pods'}", None
+    return f"{name if name != PODS else 'room'} for {counted(cap, 'pod')}", None

@@ -203,7 +203,7 @@ class Shortfall:
             return text
         _, at, shorts = min(near, key=lambda item: item[:2])
         where = "" if at == domain else f" in {index.domains[at].name}"
-        return f"{text}; one more needs {self._said([s for _, s in shorts])}{where}"
+        return f"{text}; one more needs {self._said([s for _, s in shorts], where)}"
 
     def _group_in(
         self, units: list[Unit], at: int, wanted: int
@@ -226,7 +226,7 @@ class Shortfall:
     def _weight(self, shorts: Sequence[tuple[Unit, _Shortage]]) -> tuple[int, ...]:
         return tuple(map(sum, zip(*(short.weight(self._axis) for _, short in shorts), strict=True)))
 
-    def _said(self, shorts: Sequence[_Shortage]) -> str:
+    def _said(self, shorts: Sequence[_Shortage], where: str = "") -> str:
         """What has to free. Freeing anything else frees a pod's place with it."""
         amounts: dict[int, int] = {}
         for short in shorts:
@@ -242,5 +242,5 @@ class Shortfall:
             f", and {pods} {'has' if homeless == 1 else 'have'} no node there" if homeless else ""
         )
         if not names:
-            return f"nodes for {pods}"
-        return f"{names} freed on {counted(nodes, 'node')}{most}"
+            return f"nodes for {pods}{where}"
+        return f"{names} freed on {counted(nodes, 'node')}{where}{most}"

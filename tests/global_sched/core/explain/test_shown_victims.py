@@ -15,8 +15,8 @@ from tests.builders import NOW, POLICY, cluster, gang, pod_set, queue, snapshot,
 from tests.towns import Member, Town
 
 QUIET = replace(POLICY, patience_seconds=0)
-SHARED = "no victims: what several clusters share only takes room that is free"
-PARTITIONS = "no victims: more groups of pods of a gang that runs only take free room"
+SHARED = "no victims: a workload of several clusters evicts no other job"
+PARTITIONS = "no victims: growth by groups of pods evicts no other job"
 NOT_ROOM = "no victims: what it waits for is not room that other jobs hold"
 
 
@@ -131,7 +131,7 @@ def test_nobody_leaves_for_what_several_clusters_share(runs):
         pytest.param(
             workload("j", cpu=1, pods=2, queue="q", priority=9, group="g", group_size=1),
             {},
-            "no victims: a group of bindings only takes room that is free",
+            "no victims: a group of bindings evicts no other job",
             id="a group of bindings",
         ),
         pytest.param(

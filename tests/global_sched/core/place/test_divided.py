@@ -263,6 +263,18 @@ def test_growth(free, one, has, want):
     assert run_cycle(after(world, plan), POLICY, NOW).empty()
 
 
+def test_what_growth_waits_for():
+    """The pods that are not there wait for the room that any workload would wait for."""
+    world = snapshot(members(c1=2), running=[on(job(5), c1=2)])
+
+    _, plan = placed(world)
+
+    assert plan.outcomes[0].verdict.detail == (
+        "in place; 3 more pods wait for a cluster with room for 1 pod; no cluster has room for it "
+        "now"
+    )
+
+
 @pytest.mark.parametrize(
     ("one", "has", "want"),
     [

@@ -215,6 +215,18 @@ def test_as_many_as_fit_of_nothing():
     assert (verdict.code, verdict.holds) == (Code.NO_FIT, 0)
 
 
+def test_explain_of_nodes_that_take_no_more_pods():
+    """Pods are no amount that runs out: the node's limit of them is what it is."""
+    world = topology(tree(a=(1, None)), [leaf("a", free(9, pods=0)), leaf("a", free(9, pods=1))])
+
+    (found,) = Space(world).explain(workers(3, constraint=hard(1), cpu=1))
+
+    assert found.detail == (
+        "1 node: no more pods allowed on it; 1 node: room for 1 pod; "
+        "2 more pods of worker need 2 pods freed on 2 nodes"
+    )
+
+
 def test_explain_lists_domains_nearest_first():
     """Every domain of the allowed tiers says what it holds, and what keeps it from more."""
     world = topology(
