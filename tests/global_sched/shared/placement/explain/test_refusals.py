@@ -303,7 +303,8 @@ FOUR_RACKS = topology(
             {
                 "a": "room for 0 of 2 groups of 1 p and 3 d; one more needs 6 gpu freed on 1 node",
                 "s": (
-                    "room for 0 of 2 groups of 1 p and 3 d; one more needs 3 gpu freed on 1 node in b"
+                    "room for 0 of 2 groups of 1 p and 3 d; one more needs 3 gpu freed on 1 node "
+                    "in b"
                 ),
             },
             id="groups of two roles: both are put first",
