@@ -120,7 +120,8 @@ class Search:
             there = f"{counted(total, 'domain')} would have room for it without the jobs there"
             return Nothing(f"no victims: {there}, and it may not evict enough of them")
         return Nothing(
-            "no victims: it could not be placed in the room of the jobs that could be evicted for it"
+            "no victims: it could not be placed in the room of the jobs that could be evicted for "
+            "it"
         )
 
     def _too_early(self, early: list[int]) -> str:

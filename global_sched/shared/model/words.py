@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from os.path import commonprefix
+from itertools import takewhile
 
 _SHOWN = 6
 
@@ -13,8 +13,8 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 _COMPARED = 64
-"""So many names are compared letter by letter, those with the longest beginning in common: a name of
-the cycle's input costs a bounded time."""
+"""So many names are compared letter by letter, those with the longest beginning in common: a name
+of the cycle's input costs a bounded time."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -29,7 +29,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     if name in near:
         return ""
     found = [one for one in near if one.rpartition("/")[2] == name][:1]
-    near.sort(key=lambda one: (-len(commonprefix([name, one])), one))
+    near.sort(key=lambda one: (-_in_common(name, one), one))
     found = found or get_close_matches(name, near[:_COMPARED], n=1, cutoff=0.7)
     return found[0] if found else ""
 
@@ -38,6 +38,11 @@ def _may_be(name: str, known: str) -> bool:
     """Whether comparing them is worth it: as long, with an end in common; or the end of a path."""
     alike = known[:1] == name[:1] or known[-1:] == name[-1:]
     return (alike and abs(len(known) - len(name)) <= 3) or known.rpartition("/")[2] == name
+
+
+def _in_common(one: str, other: str) -> int:
+    """How many letters at their beginning are the same."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def in_ranges(names: Sequence[str]) -> str:

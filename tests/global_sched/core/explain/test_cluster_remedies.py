@@ -102,7 +102,10 @@ def test_others_take_the_room_of_a_cluster_that_is_in_order_again():
         if r.change == Change.CLUSTER
     ]
 
-    text = f"it may use cluster n, which has room for it: the cluster's Ready condition is Unknown; {FULL}"
+    text = (
+        "it may use cluster n, which has room for it: the cluster's Ready condition is Unknown; "
+        f"{FULL}"
+    )
     assert (remedy.text, remedy.enough) == (text, False)
 
 

@@ -95,8 +95,8 @@ def test_too_few_that_may_leave():
     text = text.replace(PLAIN, KEPT, 1)
 
     assert explained(text, "j").no_victims == (
-        "no victims: no allowed domain would have room for it even without the 1 gang that could be evicted for it; 1 gang "
-        "of queue a is protected (preemptable: false)"
+        "no victims: no allowed domain would have room for it even without the 1 gang that "
+        "could be evicted for it; 1 gang of queue a is protected (preemptable: false)"
     )
 
 

@@ -58,7 +58,10 @@ def test_room_that_is_kept_for_another():
     assert told(world, "small", PATIENT, found.now) == [
         (
             Change.HELD,
-            "no other job is ahead of it in the queue order and no room is kept for 1 other job: there is room now",
+            (
+                "no other job is ahead of it in the queue order and no room is kept for 1 other job: "
+                "there is room now"
+            ),
             True,
         )
     ]
@@ -180,12 +183,18 @@ def test_its_own_ending_is_no_help():
             [
                 (
                     Change.QUOTA,
-                    "queue q may hold 1 nvidia.com/gpu more in c (spec.extendClusters, 1 left of 1)",
+                    (
+                        "queue q may hold 1 nvidia.com/gpu more in c (spec.extendClusters, 1 left of "
+                        "1)"
+                    ),
                     True,
                 ),
                 (
                     Change.MINIMUM,
-                    "1 pod is enough to start (spec.minAvailable, now 2): there is room in rack-0 of c",
+                    (
+                        "1 pod is enough to start (spec.minAvailable, now 2): there is room in rack-0 "
+                        "of c"
+                    ),
                     True,
                 ),
             ],
@@ -213,8 +222,8 @@ def test_what_has_to_be_put_right(job, queues, team, want):
             2,
             (
                 (
-                    "tenant team may have 3 pending jobs (spec.pendingLimit, now 1); then still: waits for a "
-                    "cluster with room for 1 pod; no cluster has room for it now"
+                    "tenant team may have 3 pending jobs (spec.pendingLimit, now 1); then still: "
+                    "waits for a cluster with room for 1 pod; no cluster has room for it now"
                 ),
                 False,
             ),

@@ -149,7 +149,8 @@ def test_nobody_leaves_for_what_several_clusters_share(runs):
         pytest.param(
             workload("j", cpu=1, pods=5, queue="q", priority=9),
             {},
-            "no victims: no allowed domain would have room for it even without the 1 gang that could be evicted for it",
+            "no victims: no allowed domain would have room for it even without the 1 gang that "
+            "could be evicted for it",
             id="more than the clusters have",
         ),
     ],
