@@ -59,8 +59,8 @@ def test_room_that_is_kept_for_another():
         (
             Change.HELD,
             (
-                "no other job is ahead of it in the queue order and no room is kept for 1 other job: "
-                "there is room now"
+                "no other job is ahead of it in the queue order and no room is kept for 1 other "
+                "job: there is room now"
             ),
             True,
         )
@@ -184,16 +184,16 @@ def test_its_own_ending_is_no_help():
                 (
                     Change.QUOTA,
                     (
-                        "queue q may hold 1 nvidia.com/gpu more in c (spec.extendClusters, 1 left of "
-                        "1)"
+                        "queue q may hold 1 nvidia.com/gpu more in c (spec.extendClusters, "
+                        "1 left of 1)"
                     ),
                     True,
                 ),
                 (
                     Change.MINIMUM,
                     (
-                        "1 pod is enough to start (spec.minAvailable, now 2): there is room in rack-0 "
-                        "of c"
+                        "1 pod is enough to start (spec.minAvailable, now 2): there is room "
+                        "in rack-0 of c"
                     ),
                     True,
                 ),
