@@ -101,7 +101,10 @@ class AllRows:
         self._ended: Ints | None = None
 
     def _rank(self, snapshot: Snapshot, now: Instant) -> None:
-        """What leaving costs: `rank` is cheapest first; of equal ones the last to start."""
+        """What leaving costs: `rank` is cheapest first; of equal ones the last to start.
+
+        Before them one of which no surplus might leave alone.
+        """
         facts = np.concatenate([np.zeros((0, FACTS), np.int64), *(p.facts for p in self.parts)])
         self.priority, began, order, since, leaves, ends, *protected = facts.T
         self.claimed, self.evictions, self.began, broken = protected
@@ -123,7 +126,9 @@ class AllRows:
         """The dominant part of the federation that it has."""
         self.lost: Ints = self.size * (np.maximum(0, now - since) // SECOND) * ~self.broken
         """Seconds since the start or the last checkpoint, times the part of the federation."""
-        ranked = np.lexsort((-order, -began, self.size, self.lost, self.priority, ~self.broken))
+        surplus = np.array([bool(one.surplus) for one in self.holders], dtype=np.bool_)
+        keys = (-order, -began, surplus, self.size, self.lost, self.priority, ~self.broken)
+        ranked = np.lexsort(keys)
         self.rank = np.empty(len(self.holders), dtype=np.int64)
         self.rank[ranked] = np.arange(len(self.holders))
         names = [name for part in self.parts for name in part.queues]

@@ -10,6 +10,9 @@ from global_sched.core.make_room.occupancy import Holder
 from global_sched.core.make_room.rights import Rights
 from global_sched.shared.model.gang import Gang
 
+UnitCost = tuple[bool, bool, tuple[bool, int], int]
+"""Whether a gang leaves whole, and one that works; whose it is; its priority."""
+
 
 class Candidates:
     """The units that may leave: surplus first, then gangs below their minimum, then others.
@@ -19,17 +22,28 @@ class Candidates:
 
     def __init__(self, gang: Gang, may: Mask, rights: Rights, field: AllRows) -> None:
         self._gang, self._may, self._rights, self._field = gang, may, rights, field
+        self.most_free = field.without(may)
+        """What may become free, as `AllRows.free`."""
 
     def in_place(self, place: DomainRows) -> Iterator[Unit]:
-        """Those with pods in the domain, on nodes that any of the claimant's pods could use."""
+        """Those with pods in the domain, on nodes that would hold a pod of the claimant.
+
+        That is without all that may leave.
+        """
         field = self._field
         low, high = field.entries_in(place.low, place.high)
         rows = field.entry_row[low:high]
         helps = np.zeros(len(rows), dtype=np.bool_)
         for shape in minimum_by_shape(self._gang):
-            helps |= field.takes(shape)[rows]
+            helps |= field.caps(shape, self.most_free)[rows] > 0
         found = dict.fromkeys(field.entry_holder[low:high][helps].tolist())
         yield from self._ordered(at for at in found if self._may[at])
+
+    def cost(self, unit: Unit) -> UnitCost:
+        """What counts before the work that is lost, in the order of the list."""
+        field, at = self._field, unit.at
+        works = unit.whole and not field.broken[at]
+        return unit.whole, works, self._rights.order(unit.holder), int(field.priority[at])
 
     def relieving(self, blocked: Sequence[Blocked], listed: Collection[int]) -> list[Unit]:
         """Those anywhere else who hold something of what these queues have no more of."""

@@ -1,9 +1,11 @@
 """How many pods of each shape a domain holds while units leave it, by count."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, minimum_by_shape
 from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.occupancy import Ints
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.pods import PodShape
 
@@ -15,10 +17,15 @@ class RoomCount:
     """
 
     def __init__(
-        self, gang: Gang, place: DomainRows | None, has: dict[PodShape, int], field: AllRows
+        self,
+        gang: Gang,
+        place: DomainRows | None,
+        has: dict[PodShape, int],
+        most: Ints,
+        field: AllRows,
     ) -> None:
-        """`has` is how many it holds as it is."""
-        self.place, self._field = place, field
+        """`has` is how many it holds as it is, `most` what may become free, as `AllRows.free`."""
+        self.place, self._most, self._field = place, most, field
         wants = minimum_by_shape(gang) if place is not None else {}
         self._shapes, self.wants = tuple(wants), tuple(wants.values())
         self._requests = [field.request(shape) or () for shape in wants]
@@ -27,6 +34,8 @@ class RoomCount:
         """By row what is free on each of its nodes without those that left."""
         self._pods: dict[int, list[int]] = {}
         """And how many pods of each shape that is room for, on all its nodes."""
+        self._left: Counter[int] = Counter()
+        """How many units left a node of the row."""
 
     def by_shape(self) -> dict[PodShape, int]:
         """How many pods of each shape fit."""
@@ -36,11 +45,23 @@ class RoomCount:
         """Whether the gang's minimum fits."""
         return all(has >= pods for has, pods in zip(self.has, self.wants, strict=True))
 
-    def might_hold(self, row: int, freed: list[list[int]]) -> bool:
-        """Whether a node would hold a pod of any shape with so much more free."""
-        more = [sum(amounts) for amounts in zip(*freed, strict=True)]
-        free = [a + b for a, b in zip(self._field.free[:, row].tolist(), more, strict=True)]
-        return any(self._room_for(row, free))
+    def gains(self, unit: Unit) -> bool:
+        """Whether its leaving makes room for a pod more of a shape that lacks room."""
+        before = self.has
+        self.shift(unit, 1)
+        after = self.has
+        self.shift(unit, -1)
+        lacking = zip(after, before, self.wants, strict=True)
+        return any(now > had and had < wants for now, had, wants in lacking)
+
+    def begun(self, unit: Unit) -> bool:
+        """Whether it has pods on a node that others leave, and that may have more room yet."""
+        return any(self._left[row] and self._may_grow(row) for row, _ in self.freed(unit))
+
+    def _may_grow(self, row: int) -> bool:
+        most = self._room_for(row, self._most[:, row].tolist())
+        has = zip(most, self._pods[row], self.has, self.wants, strict=True)
+        return any(pods < best and had < wants for best, pods, had, wants in has)
 
     def shift(self, unit: Unit, sign: int) -> None:
         """It leaves (1), or it stays after all (-1)."""
@@ -59,6 +80,7 @@ class RoomCount:
             changes = zip(self.has, pods, self._pods[row], strict=True)
             self.has = [has + now - before for has, now, before in changes]
             self._pods[row] = pods
+            self._left[row] += sign
 
     def freed(self, unit: Unit) -> Iterator[tuple[int, list[int]]]:
         """What becomes free on a node of each row where it has pods."""

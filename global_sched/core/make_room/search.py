@@ -8,11 +8,13 @@ stays in the statement.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from global_sched.core.fit.standing import Case
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask
+from global_sched.core.make_room.candidates import Candidates
 from global_sched.core.make_room.claim_text import no_victims
 from global_sched.core.make_room.leaving import Unit
 from global_sched.core.make_room.rights import Rights
@@ -76,6 +78,10 @@ class Search:
         self.field, self.gone, self._statement = field, gone, statement
         self.rights = self.rights_of(workload, gang.requests(gang.minimum_amounts()), statement)
         self.may = self.rights.holders(field, gone)
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        return Candidates(self._gang, self.may, self.rights, self.field)
 
     def needed(self, workload: Workload) -> Gang:
         """What others leave for: the minimum of this."""
@@ -191,7 +197,7 @@ class Search:
         looked = 0
         for spot in spots:
             mark = self._statement.mark()
-            choice = VictimChoice(self._gang, spot, self.may, self.rights, self.field)
+            choice = VictimChoice(self._gang, spot, self._candidates, self.rights, self.field)
             enough = choice.choose()
             units = tuple(choice.units)
             self._statement.rollback(mark)
@@ -219,7 +225,7 @@ class Search:
     def _count(self, place: DomainRows) -> Amounts:
         """How many of the pods a domain would hold, pod set by pod set."""
         mark = self._statement.mark()
-        choice = VictimChoice(self._gang, spot_at(place), self.may, self.rights, self.field)
+        choice = VictimChoice(self._gang, spot_at(place), self._candidates, self.rights, self.field)
         choice.choose()
         room, found = choice.room, Amounts()
         self._statement.rollback(mark)
@@ -246,7 +252,7 @@ class Search:
         needed = self._needed_of(units)
         if len(needed) < len(units):
             offer = self.offer(needed)
-        if offer is None or not self._stand(needed) or self._returns(needed, offer):
+        if offer is None or not self.valid(needed, offer):
             return None
         return Found(
             tuple(needed), offer, cost_of(needed, self.field), self._gang.minimum_amounts()
@@ -277,6 +283,10 @@ class Search:
             if not later and fewer and self.offer(fewer) is not None and self._stand(fewer):
                 kept = fewer
         return kept
+
+    def valid(self, units: Sequence[Unit], offer: Offer) -> bool:
+        """Whether these may leave together, and none could take its room back afterwards (R4)."""
+        return self._stand(units) and not self._returns(units, offer)
 
     def _stand(self, units: Sequence[Unit]) -> bool:
         """Whether these may leave together."""
