@@ -170,9 +170,15 @@ class Kubelets:
         status = pod_status.running(pod, self._cluster.now(), address=address)
         await self._enter(pod, status, seconds)
 
+    async def crash(self, pod: Obj, code: int, reason: str = "Error") -> None:
+        """The pod's containers end with that code now, whatever its annotations say."""
+        await self._end_with(pod, code, reason)
+
     async def _end(self, pod: Obj) -> None:
         """Its containers end: for good, or to be restarted, as the restart policy says."""
-        code = self._exit_code(pod)
+        await self._end_with(pod, self._exit_code(pod), "Error")
+
+    async def _end_with(self, pod: Obj, code: int, reason: str) -> None:
         policy = pod_status.restart_policy(pod)
         if policy == "Always" or (policy == "OnFailure" and code):
             status = pod_status.running(
@@ -181,11 +187,12 @@ class Kubelets:
                 address=str(get(pod, "status", "podIP") or ""),
                 restarts=pod_status.restarts_of(pod) + 1,
                 failed=code,
+                reason=reason,
             )
             seconds = pod_status.run_seconds(pod, self._options.run_seconds)
             await self._enter(pod, status, seconds)
         else:
-            status = pod_status.ended(pod, self._cluster.now(), code)
+            status = pod_status.ended(pod, self._cluster.now(), code, reason)
             await self._cluster.write_status(PODS, pod, status)
 
     def _exit_code(self, pod: Obj) -> int:

@@ -13,8 +13,10 @@ from global_sched.embedded.members.job_sets import JobSets
 from global_sched.embedded.members.kubelet import Kubelets
 from global_sched.embedded.members.leader_worker_sets import LeaderWorkerSets
 from global_sched.embedded.members.mpi_jobs import MPIJobs
+from global_sched.embedded.members.node_lifecycle import NodeLifecycle
 from global_sched.embedded.members.nodes import NodeKeeper
 from global_sched.embedded.members.options import MemberOptions
+from global_sched.embedded.members.pod_garbage import PodGarbage
 from global_sched.embedded.members.pytorch import PyTorchJobs
 from global_sched.embedded.members.racks import NodePlan
 from global_sched.embedded.members.ray_clusters import RayClusters
@@ -22,6 +24,7 @@ from global_sched.embedded.members.ray_jobs import RayJobs
 from global_sched.embedded.members.replica_sets import ReplicaSets
 from global_sched.embedded.members.scheduler import DefaultScheduler
 from global_sched.embedded.members.stateful_sets import StatefulSets
+from global_sched.embedded.members.taint_eviction import TaintEviction
 from global_sched.embedded.members.train_jobs import TrainJobs
 from global_sched.embedded.members.workload import WorkloadController
 from global_sched.propagation.fields import Obj
@@ -31,6 +34,7 @@ from global_sched.shared.api.resource import (
     HYPER_NODES,
     JOB_SETS,
     LEADER_WORKER_SETS,
+    LEASES,
     MPI_JOBS,
     NODES,
     PODS,
@@ -47,7 +51,7 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.preflight import missing_resources
 
-ALWAYS: Final = (NODES, PODS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JOBS)
+ALWAYS: Final = (NODES, LEASES, PODS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, BATCH_JOBS)
 OPTIONAL: Final[Mapping[Resource, type[WorkloadController]]] = {
     PYTORCH_JOBS: PyTorchJobs,
     MPI_JOBS: MPIJobs,
@@ -102,6 +106,7 @@ class Member:
         self._hyper_nodes = (*self._plan.hyper_nodes, *hyper_nodes)
         self._kubelets: Kubelets | None = None
         self._keeper: NodeKeeper | None = None
+        self._cluster: Cluster | None = None
         self.ready = asyncio.Event()
         """Set when the nodes are registered and the controllers work."""
 
@@ -123,7 +128,13 @@ class Member:
             down=kubelets.down,
         )
         self._kubelets, self._keeper = kubelets, keeper
-        loops: list[Runnable] = [kubelets.loop]
+        self._cluster = cluster
+        loops: list[Runnable] = [
+            kubelets.loop,
+            NodeLifecycle(cluster, self._options),
+            TaintEviction(cluster).loop,
+            PodGarbage(cluster, self._options),
+        ]
         loops += [one.loop for one in self._controllers(cluster, served)]
         if HYPER_NODES in resources:
             loops.append(HyperNodeCounts(cluster).loop)
@@ -157,6 +168,24 @@ class Member:
         await self.ready.wait()
         assert self._keeper is not None
         await self._keeper.lose(name)
+
+    async def silence_node(self, name: str) -> None:
+        """A machine dies without a word: nothing is written until its Lease is missed."""
+        await self.ready.wait()
+        assert self._keeper is not None
+        await self._keeper.silence(name)
+
+    async def crash_pod(
+        self, namespace: str, name: str, code: int, *, reason: str = "Error"
+    ) -> None:
+        """A running pod's containers end with that exit code.
+
+        Raises:  NotFound when there is no such pod.
+        """
+        await self.ready.wait()
+        assert self._kubelets is not None
+        pod = await self._client.get(PODS, name, namespace=namespace)
+        await self._kubelets.crash(pod, code, reason)
 
     async def recover_node(self, name: str) -> None:
         """The machine is back: its node is ready, and its pods go on."""

@@ -174,7 +174,7 @@ class NodeKeeper:
             await self._cluster.write_status(NODES, node, status)
 
     async def lose(self, name: str) -> None:
-        """The node's kubelet stops posting: its conditions become Unknown, its pods stay."""
+        """The node's conditions become Unknown at once, as after a silence; its pods stay."""
         self._down.add(name)
         node = await self._cluster.client.get(NODES, name)
         status = dict(node.get("status") or {})
@@ -182,8 +182,20 @@ class NodeKeeper:
         status["conditions"] = conditions(status.get("conditions"), now, alive=False)
         await self._cluster.write_status(NODES, node, status)
 
+    async def silence(self, name: str) -> None:
+        """The node's kubelet dies without a word: nothing of it is renewed from now on.
+
+        Where one Lease stands for all kubelets, the dead one gets its own, renewed a last time.
+        """
+        self._down.add(name)
+        if not self._options.node_leases:
+            await self._renew(name)
+
     async def recover(self, name: str) -> None:
-        """The node's kubelet posts again."""
+        """The node's kubelet posts again, and renews its Lease or shares that of the others."""
+        if name in self._down and not self._options.node_leases:
+            with suppress(NotFound):
+                await self._cluster.client.delete(LEASES, name, namespace=LEASE_NAMESPACE)
         self._down.discard(name)
         node = await self._cluster.client.get(NODES, name)
         await self._post(node)

@@ -26,9 +26,15 @@ def creating(pod: Obj, now: str) -> Obj:
 
 
 def running(
-    pod: Obj, now: str, *, address: str, restarts: int = 0, failed: int | None = None
+    pod: Obj,
+    now: str,
+    *,
+    address: str,
+    restarts: int = 0,
+    failed: int | None = None,
+    reason: str = "Error",
 ) -> Obj:
-    """All containers run; after a restart, `failed` is the code with which they ended before."""
+    """All containers run; after a restart, `failed` and `reason` say how they ended before."""
     status = _base(pod, now)
     status["phase"] = "Running"
     status |= _address(address)
@@ -37,18 +43,18 @@ def running(
     statuses = [_container(one, state, ready=True, restarts=restarts) for one in _containers(pod)]
     if failed is not None:
         for one in statuses:
-            one["lastState"] = {"terminated": _terminated(pod, now, failed)}
+            one["lastState"] = {"terminated": _terminated(pod, now, failed, reason)}
     status["containerStatuses"] = statuses
     return status
 
 
-def ended(pod: Obj, now: str, code: int) -> Obj:
-    """All containers ended for good, with that exit code."""
+def ended(pod: Obj, now: str, code: int, reason: str = "Error") -> Obj:
+    """All containers ended for good, with that exit code; `reason` counts where it is not 0."""
     status = dict(pod.get("status") or {}) | _base(pod, now)
     status["phase"] = "Failed" if code else "Succeeded"
     why = ("PodFailed" if code else "PodCompleted", "")
     status["conditions"] = _conditions(pod, now, ready=False, why=why)
-    state = {"terminated": _terminated(pod, now, code)}
+    state = {"terminated": _terminated(pod, now, code, reason)}
     restarts = restarts_of(pod)
     status["containerStatuses"] = [
         _container(one, state, restarts=restarts) | {"started": False} for one in _containers(pod)
@@ -139,11 +145,11 @@ def _container(container: Obj, state: Obj, *, ready: bool = False, restarts: int
     }
 
 
-def _terminated(pod: Obj, now: str, code: int) -> Obj:
+def _terminated(pod: Obj, now: str, code: int, reason: str) -> Obj:
     return {
         "exitCode": code,
         "finishedAt": now,
-        "reason": "Error" if code else "Completed",
+        "reason": reason if code else "Completed",
         "startedAt": started_at(pod) or now,
     }
 
