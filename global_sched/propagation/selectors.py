@@ -5,6 +5,7 @@ from enum import IntEnum
 from typing import Any
 
 from global_sched.propagation.fields import Obj, get, kind_of, labels, name_of, namespace_of
+from global_sched.shared.model.label_selectors import json_selects
 
 
 class Match(IntEnum):
@@ -31,30 +32,7 @@ def _match_one(selector: Obj, template: Obj) -> Match:
     wanted = selector.get("labelSelector")
     if wanted is None:
         return Match.ALL
-    return Match.LABELS if labels_match(wanted, labels(template)) else Match.NONE
-
-
-def labels_match(selector: Mapping[str, Any], having: Mapping[str, str]) -> bool:
-    """Whether labels satisfy a metav1.LabelSelector; an empty one matches everything."""
-    wanted: Mapping[str, str] = selector.get("matchLabels") or {}
-    if any(having.get(key) != value for key, value in wanted.items()):
-        return False
-    return all(_requirement(one, having) for one in selector.get("matchExpressions") or [])
-
-
-def _requirement(requirement: Mapping[str, Any], having: Mapping[str, str]) -> bool:
-    key, values = str(requirement.get("key")), requirement.get("values") or []
-    match requirement.get("operator"):
-        case "In":
-            return having.get(key) in values
-        case "NotIn":
-            return having.get(key) not in values
-        case "Exists":
-            return key in having
-        case "DoesNotExist":
-            return key not in having
-        case _:
-            return False
+    return Match.LABELS if json_selects(wanted, labels(template)) else Match.NONE
 
 
 def cluster_matches(affinity: Mapping[str, Any] | None, cluster: Obj) -> bool:
@@ -67,7 +45,7 @@ def cluster_matches(affinity: Mapping[str, Any] | None, cluster: Obj) -> bool:
     if names and name_of(cluster) not in names:
         return False
     selector = affinity.get("labelSelector")
-    if selector is not None and not labels_match(selector, labels(cluster)):
+    if selector is not None and not json_selects(selector, labels(cluster)):
         return False
     fields = get(affinity, "fieldSelector", "matchExpressions") or []
     return all(_field_requirement(one, cluster) for one in fields)

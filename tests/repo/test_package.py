@@ -13,7 +13,7 @@ from tools.generate import ROOT
 CONTAINERFILE = (ROOT / "deploy/images/Containerfile").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 INCLUDED = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-NOT_IN_THE_IMAGE = ("global_sched.embedded", "cel", "cryptography")
+NOT_IN_THE_IMAGE = ("global_sched.embedded", "cel", "cryptography", "jsonpatch")
 WITHOUT = """\
 import importlib, sys
 from pathlib import Path

@@ -1,5 +1,6 @@
 """Requirements of one pod on its node."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -106,7 +107,7 @@ def tolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) ->
     return None
 
 
-def matches(requirement: Requirement, labels: dict[str, str]) -> bool:
+def matches(requirement: Requirement, labels: Mapping[str, str]) -> bool:
     """Whether a label set meets one requirement (Kubernetes' rule: NotIn holds when absent)."""
     value = labels.get(requirement.key)
     match requirement.operator:

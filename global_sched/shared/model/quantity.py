@@ -35,6 +35,26 @@ class QuantityError(ValueError):
     """A text is not a quantity that can be held exactly."""
 
 
+def split_quantity(text: str) -> tuple[Fraction, str]:
+    """The exact value of a quantity, and the suffix it is spelled with (`e3` for an exponent).
+
+    Raises:  QuantityError when it is malformed, or its exponent is beyond 40.
+    """
+    match = _PATTERN.fullmatch(text) if len(text) <= 128 else None
+    if match is None:
+        shown = text if len(text) <= 40 else text[:40] + "…"
+        raise QuantityError(f"{shown!r} is not a quantity such as 500m, 2 or 4Gi")
+    sign, digits, exponent_mark, exponent, suffix = match.groups()
+    if not exponent_mark:
+        scale, spelled = _SUFFIX[suffix or ""], suffix or ""
+    elif abs(int(exponent)) > 40:
+        raise QuantityError(f"{text!r} is out of range: the exponent may not exceed 40")
+    else:
+        scale, spelled = Fraction(10) ** int(exponent), exponent_mark + exponent
+    value = Fraction(digits) * scale
+    return (-value if sign == "-" else value), spelled
+
+
 @lru_cache(maxsize=8192)
 def parse_quantity(text: str, resource: str) -> int:
     """Base units of a quantity: milli-CPU for `cpu`, whole units (bytes, devices) otherwise.
@@ -43,20 +63,8 @@ def parse_quantity(text: str, resource: str) -> int:
 
     Raises:  QuantityError when it is malformed, negative, or does not fit 63 bits.
     """
-    match = _PATTERN.fullmatch(text.strip()) if len(text) <= 128 else None
-    if match is None:
-        shown = text if len(text) <= 40 else text[:40] + "…"
-        raise QuantityError(f"{shown!r} is not a quantity such as 500m, 2 or 4Gi")
-    sign, digits, exponent_mark, exponent, suffix = match.groups()
-    if exponent_mark:
-        power = int(exponent)
-        if abs(power) > 40:
-            raise QuantityError(f"{text!r} is out of range: the exponent may not exceed 40")
-        scale = Fraction(10) ** power
-    else:
-        scale = _SUFFIX[suffix or ""]
-    value = Fraction(digits) * scale * (1000 if resource == "cpu" else 1)
-    if sign == "-" and value != 0:
+    value = split_quantity(text.strip())[0] * (1000 if resource == "cpu" else 1)
+    if value < 0:
         raise QuantityError(f"{text!r} is negative")
     whole = -(-value.numerator // value.denominator)
     if whole >= _LIMIT:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from global_sched.shared.api.base import LabelSelector, LabelSelectorRequirement
 from global_sched.shared.api.names import LWS_GROUP_INDEX, PARTITION_ID
 from global_sched.shared.api.volcano import SubGroupPolicy
 from global_sched.shared.model.gang import TopologyConstraint
+from global_sched.shared.model.label_selectors import selects
 from global_sched.shared.placement import constraint_of, families_of
 from member_agent.cache import PodRecord, Unit
 
@@ -133,28 +133,3 @@ def cut(unit: Unit, pods: Sequence[PodRecord], most: int) -> list[PodRecord]:
         if policy is None or key not in large or counts[key] <= max(most, size_of(policy)):
             kept.append(pod)
     return kept
-
-
-def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """Whether a selector matches a label set; none matches nothing, an empty one everything."""
-    if selector is None:
-        return False
-    wanted = selector.match_labels or {}
-    return all(labels.get(key) == value for key, value in wanted.items()) and all(
-        _holds(expression, labels) for expression in selector.match_expressions or ()
-    )
-
-
-def _holds(expression: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(expression.key)
-    match expression.operator:
-        case "In":
-            return value in (expression.values or ())
-        case "NotIn":
-            return value not in (expression.values or ())
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False

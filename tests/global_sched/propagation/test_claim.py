@@ -10,7 +10,7 @@ from global_sched.propagation.claim import (
     preempts,
     unclaim_patch,
 )
-from global_sched.propagation.selectors import cluster_matches, labels_match
+from global_sched.propagation.selectors import cluster_matches
 from tests.global_sched.embedded.karmada.shapes import cluster_policy, deployment, policy
 
 KIND = {"apiVersion": "apps/v1", "kind": "Deployment"}
@@ -154,44 +154,6 @@ def test_admitted_policy_fills_what_the_webhook_fills():
         },
     }
     assert admitted_policy(done, lambda: "another") == done
-
-
-@pytest.mark.parametrize(
-    ("selector", "want"),
-    [
-        pytest.param({}, True, id="an empty selector means everything"),
-        pytest.param({"matchLabels": {"a": "1"}}, True, id="an equal label"),
-        pytest.param({"matchLabels": {"a": "2"}}, False, id="another value"),
-        pytest.param(
-            {"matchExpressions": [{"key": "a", "operator": "In", "values": ["1", "2"]}]},
-            True,
-            id="one of the values",
-        ),
-        pytest.param(
-            {"matchExpressions": [{"key": "b", "operator": "NotIn", "values": ["1"]}]},
-            True,
-            id="an absent label is not in",
-        ),
-        pytest.param(
-            {"matchExpressions": [{"key": "b", "operator": "Exists"}]},
-            False,
-            id="an absent label does not exist",
-        ),
-        pytest.param(
-            {"matchExpressions": [{"key": "b", "operator": "DoesNotExist"}]},
-            True,
-            id="and that can be asked for",
-        ),
-        pytest.param(
-            {"matchExpressions": [{"key": "a", "operator": "Like"}]},
-            False,
-            id="an unknown operator matches nothing",
-        ),
-    ],
-)
-def test_labels_match(selector, want):
-    """Label selectors as everywhere in Kubernetes."""
-    assert labels_match(selector, {"a": "1"}) is want
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,16 @@
-"""Kubernetes quantities: an exact value, and the canonical spelling a real server stores."""
+"""Quantities as an API server stores them: its refusal, and the canonical spelling."""
 
-import re
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 from typing import Final
 
-_TEXT: Final = re.compile(
-    r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+)?"
-)
-_BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
-_DECIMAL: Final = {
-    "n": -9,
-    "u": -6,
-    "m": -3,
-    "": 0,
-    "k": 3,
-    "M": 6,
-    "G": 9,
-    "T": 12,
-    "P": 15,
-    "E": 18,
-}
-_SPELL: Final = {power: suffix for suffix, power in _DECIMAL.items()}
-_SPELL_BINARY: Final = {power: suffix for suffix, power in _BINARY.items()}
+from global_sched.shared.model.quantity import QuantityError as Malformed
+from global_sched.shared.model.quantity import split_quantity
+
+_SUFFIXES: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_SPELL: Final = {3 * at - 9: suffix for at, suffix in enumerate(_SUFFIXES)}
+_SPELL_BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 class QuantityError(ValueError):
@@ -37,19 +24,10 @@ class QuantityError(ValueError):
 
 
 def _split(text: str) -> tuple[Fraction, str]:
-    match = _TEXT.fullmatch(text)
-    if match is None:
-        raise QuantityError
-    sign, number, suffix = match.groups()
-    value = Fraction(number)
-    suffix = suffix or ""
-    if suffix in _BINARY:
-        value *= 1024 ** _BINARY[suffix]
-    elif suffix[:1] in {"e", "E"} and len(suffix) > 1:
-        value *= Fraction(10) ** int(suffix[1:])
-    else:
-        value *= Fraction(10) ** _DECIMAL[suffix]
-    return (-value if sign == "-" else value), suffix
+    try:
+        return split_quantity(text)
+    except Malformed as error:
+        raise QuantityError from error
 
 
 @lru_cache(maxsize=4096)
@@ -68,12 +46,12 @@ def _scaled_up(value: Fraction, factor: Fraction) -> int:
 def canonical(text: str) -> str:
     """The spelling of a resource amount in a stored object: rounded up to thousandths."""
     value, suffix = _split(text)
-    if suffix in _BINARY and abs(value) >= 1024 and value.denominator == 1:
+    if suffix.endswith("i") and abs(value) >= 1024 and value.denominator == 1:
         amount, power = int(value), 0
         while power < 6 and amount % 1024 == 0:
             amount //= 1024
             power += 1
-        return f"{amount}{_SPELL_BINARY[power] if power else ''}"
+        return f"{amount}{_SPELL_BINARY[power]}"
     milli = _scaled_up(value, Fraction(1, 1000))
     if milli == 0:
         return "0"

@@ -1,6 +1,5 @@
 """CustomResourceDefinitions as a controller: conditions written, resources served and removed."""
 
-from collections.abc import Callable
 from typing import Any
 
 from global_sched.embedded.apiserver.patch.managed_fields import after_update
@@ -17,7 +16,6 @@ class Definitions:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         backend.store.listeners.append(self._changed)
-        self.on_removed: list[Callable[[str], None]] = []
 
     def load(self) -> None:
         """Serve every stored definition (at start)."""

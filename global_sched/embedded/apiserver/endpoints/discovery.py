@@ -18,7 +18,6 @@ from global_sched.embedded.apiserver.storage.store import encode
 Obj = dict[str, Any]
 
 _AGGREGATED: Final = "as=APIGroupDiscoveryList"
-_VERSION_ORDER: Final = {"v1": 0, "v2": 0}
 
 
 def _storage_hash(served: ResourceInfo) -> str:

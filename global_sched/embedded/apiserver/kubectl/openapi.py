@@ -49,7 +49,6 @@ _SCALARS: Final[dict[str, Obj]] = {
     "I": {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
     "R": {"type": "object"},
 }
-_ACTIONS: Final = {"get": "get", "put": "put", "patch": "patch", "delete": "delete"}
 _WRITE_PARAMETERS: Final = ("dryRun", "fieldManager", "fieldValidation")
 _ANY_PARAMETERS: Final = (
     "labelSelector",

@@ -10,7 +10,8 @@ from global_sched.embedded.apiserver.http.bodies import (
     parse_yaml,
 )
 from global_sched.embedded.apiserver.http.request_info import RequestInfo
-from global_sched.embedded.apiserver.patch.json_patch import PatchError, json_patch, merge_patch
+from global_sched.embedded.apiserver.patch.json_patch import PatchError, json_patch
+from global_sched.embedded.apiserver.patch.merge_patch import merge_patch
 from global_sched.embedded.apiserver.patch.strategic_merge_patch import (
     StrategicError,
     strategic_merge,

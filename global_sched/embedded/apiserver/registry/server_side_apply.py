@@ -15,7 +15,6 @@ from global_sched.embedded.apiserver.patch.field_sets import (
     of_value,
     paths,
 )
-from global_sched.embedded.apiserver.patch.json_patch import copied
 from global_sched.embedded.apiserver.patch.managed_fields import (
     changes,
     make_entry,
@@ -23,6 +22,7 @@ from global_sched.embedded.apiserver.patch.managed_fields import (
     owned_view,
     without,
 )
+from global_sched.embedded.apiserver.patch.merge_patch import copied
 from global_sched.embedded.apiserver.registry.decoding import check_applied
 from global_sched.embedded.apiserver.registry.update_strategy import check_uid, drops_of
 from global_sched.embedded.apiserver.registry.writes import Writer, Written

@@ -21,13 +21,12 @@ from global_sched.embedded.apiserver.registry.patch_handler import (
     accepted_types,
     patched,
 )
-from global_sched.embedded.apiserver.registry.selector_text import selector_text
 from global_sched.embedded.apiserver.registry.update_strategy import check_uid
 from global_sched.embedded.apiserver.registry.writes import Writer
 from global_sched.embedded.apiserver.status_error import Cause, StatusError
 from global_sched.embedded.apiserver.storage.backend import key_of
 from global_sched.embedded.apiserver.storage.conversion import from_storage
-from global_sched.embedded.apiserver.storage.selectors import match_selector
+from global_sched.embedded.apiserver.storage.selectors import match_selector, selector_text
 from global_sched.embedded.apiserver.storage.store import Record, encode
 from global_sched.embedded.apiserver.validation.jsonpath import find, parse_path
 from global_sched.shared.model.instant import format_instant

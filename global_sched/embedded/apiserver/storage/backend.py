@@ -9,7 +9,7 @@ from global_sched.embedded.apiserver.resources.builtin_kinds import builtin_reso
 from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.storage.store import Collection, Record, Store
 from global_sched.shared.clock import Clock
-from global_sched.shared.model.instant import SECOND, Instant, format_instant, format_micro
+from global_sched.shared.model.instant import SECOND, Instant, format_instant
 
 Obj = dict[str, Any]
 
@@ -82,10 +82,6 @@ class Backend:
             self._second = second
             self._second_text = format_instant(now)
         return self._second_text
-
-    def now_micro(self) -> str:
-        """The clock's time with microseconds."""
-        return format_micro(self.clock.now())
 
     def uid(self) -> str:
         """A fresh uid."""

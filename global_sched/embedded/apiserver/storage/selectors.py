@@ -8,8 +8,9 @@ from global_sched.embedded.apiserver.field_errors import spell
 from global_sched.embedded.apiserver.status_error import StatusError, bad_request
 from global_sched.embedded.apiserver.storage.store import Record
 from global_sched.embedded.apiserver.validation.metadata import LABEL_VALUE_WHY, qualified_problems
+from global_sched.shared.model.label_selectors import Labels, json_selects
+from global_sched.shared.model.pods import Operator, Requirement, matches
 
-Labels = Mapping[str, str]
 LabelTest = Callable[[Labels], bool]
 RecordTest = Callable[[Record], bool]
 
@@ -17,7 +18,15 @@ _TOKEN: Final = re.compile(r"\s*(==|!=|[=!<>(),]|[^\s=!<>(),]+)")
 _SIGNS: Final = frozenset({"==", "!=", "=", "!", "<", ">", "(", ")", ","})
 _OPERATORS: Final = "in, notin, =, ==, !=, gt, lt"
 _LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
-_BINARY: Final = frozenset({"=", "==", "!=", "<", ">", "in", "notin"})
+_OPERATOR: Final = {
+    "=": Operator.IN,
+    "==": Operator.IN,
+    "!=": Operator.NOT_IN,
+    "<": Operator.LT,
+    ">": Operator.GT,
+    "in": Operator.IN,
+    "notin": Operator.NOT_IN,
+}
 
 
 class SelectorError(ValueError):
@@ -39,8 +48,8 @@ class _Parser:
         self.at += word != ""
         return word
 
-    def requirements(self) -> list[LabelTest]:
-        found: list[LabelTest] = []
+    def requirements(self) -> list[Requirement]:
+        found: list[Requirement] = []
         while True:
             word = self.peek()
             if word == "":
@@ -60,7 +69,7 @@ class _Parser:
             if after == "" or (after in _SIGNS and after != "!"):
                 raise SelectorError(f"found '{after}', expected: identifier after ','")
 
-    def requirement(self) -> LabelTest:
+    def requirement(self) -> Requirement:
         word = self.take()
         absent = word == "!"
         if absent:
@@ -72,14 +81,12 @@ class _Parser:
         if problems:
             raise SelectorError(f"<nil>: Invalid value: {spell(key)}: {'; '.join(problems)}")
         if self.peek() in {"", ","}:
-            if absent:
-                return lambda labels: key not in labels
-            return lambda labels: key in labels
+            return Requirement(key, Operator.DOES_NOT_EXIST if absent else Operator.EXISTS)
         operator = self.take()
-        if operator not in _BINARY:
+        if operator not in _OPERATOR:
             raise SelectorError(f"found '{operator}', expected: {_OPERATORS}")
         if operator in {"in", "notin"}:
-            return _in_set(key, operator, self.values(key))
+            return Requirement(key, _OPERATOR[operator], tuple(sorted(self.values(key))))
         return _compared(key, operator, self.value(key))
 
     def value(self, key: str) -> str:
@@ -121,29 +128,14 @@ def _checked(key: str, value: str) -> str:
     return value
 
 
-def _in_set(key: str, operator: str, values: frozenset[str]) -> LabelTest:
-    if operator == "in":
-        return lambda labels: key in labels and labels[key] in values
-    return lambda labels: key not in labels or labels[key] not in values
-
-
-def _compared(key: str, operator: str, value: str) -> LabelTest:
-    if operator == "!=":
-        return lambda labels: labels.get(key) != value
-    if operator in {"=", "=="}:
-        return lambda labels: labels.get(key) == value
-    try:
-        bound = int(value)
-    except ValueError as error:
-        why = "for 'Gt', 'Lt' operators, the value must be an integer"
-        raise SelectorError(f"values[0]: Invalid value: {spell(value)}: {why}") from error
-    return lambda labels: _beyond(labels.get(key), operator, bound)
-
-
-def _beyond(value: str | None, sign: str, bound: int) -> bool:
-    if value is None or not value.removeprefix("-").isdigit():
-        return False
-    return int(value) > bound if sign == ">" else int(value) < bound
+def _compared(key: str, operator: str, value: str) -> Requirement:
+    if operator in {"<", ">"}:
+        try:
+            int(value)
+        except ValueError as error:
+            why = "for 'Gt', 'Lt' operators, the value must be an integer"
+            raise SelectorError(f"values[0]: Invalid value: {spell(value)}: {why}") from error
+    return Requirement(key, _OPERATOR[operator], (value,))
 
 
 def label_test(text: str) -> LabelTest | None:
@@ -152,14 +144,12 @@ def label_test(text: str) -> LabelTest | None:
     Raises:  StatusError (400) for a text that is no selector.
     """
     try:
-        tests = _Parser(text).requirements()
+        found = _Parser(text).requirements()
     except SelectorError as error:
         raise bad_request(str(error)) from error
-    if not tests:
+    if not found:
         return None
-    if len(tests) == 1:
-        return tests[0]
-    return lambda labels: all(test(labels) for test in tests)
+    return lambda labels: all(matches(requirement, labels) for requirement in found)
 
 
 def parse_fields(text: str) -> list[tuple[str, bool, str]]:
@@ -221,24 +211,31 @@ def record_test(labels: LabelTest | None, fields: RecordTest | None) -> RecordTe
     return lambda record: label(record.labels) and field(record)
 
 
-def _expression_holds(expression: Mapping[str, Any], labels: Labels) -> bool:
-    key, values = expression["key"], expression.get("values") or []
-    match expression["operator"]:
-        case "In":
-            return key in labels and labels[key] in values
-        case "NotIn":
-            return key not in labels or labels[key] not in values
-        case "Exists":
-            return key in labels
-        case _:
-            return key not in labels
-
-
 def match_selector(selector: Mapping[str, Any] | None, labels: Labels) -> bool:
     """Whether a LabelSelector object selects the labels; an absent one selects nothing."""
-    if selector is None:
-        return False
-    wanted: Mapping[str, str] = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
-        return False
-    return all(_expression_holds(e, labels) for e in selector.get("matchExpressions") or ())
+    return selector is not None and json_selects(selector, labels)
+
+
+def selector_text(selector: Any) -> str:
+    """What the scale subresource and the selector column show: `app=web,tier in (a,b)`."""
+    if isinstance(selector, str):
+        return selector
+    if not isinstance(selector, dict):
+        return ""
+    if "matchLabels" not in selector and "matchExpressions" not in selector:
+        matched = selector
+    else:
+        matched = selector.get("matchLabels") or {}
+    parts = [f"{key}={value}" for key, value in sorted(matched.items())]
+    for item in selector.get("matchExpressions") or ():
+        key, values = item["key"], ",".join(item.get("values") or ())
+        match item["operator"]:
+            case "In":
+                parts.append(f"{key} in ({values})")
+            case "NotIn":
+                parts.append(f"{key} notin ({values})")
+            case "Exists":
+                parts.append(key)
+            case _:
+                parts.append(f"!{key}")
+    return ",".join(parts)

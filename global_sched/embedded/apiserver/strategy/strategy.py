@@ -52,7 +52,6 @@ class Strategy:
     create_on_update: bool = False
     unconditional: bool = True
     """Whether an update may leave out the resourceVersion."""
-    default_delete: str = "Background"
 
 
 NO_RULES = Strategy()

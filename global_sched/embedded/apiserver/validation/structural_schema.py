@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from global_sched.embedded.apiserver import field_errors
-from global_sched.embedded.apiserver.patch.json_patch import copied, equal
+from global_sched.embedded.apiserver.patch.merge_patch import copied, equal
 from global_sched.embedded.apiserver.status_error import Cause
 from global_sched.embedded.apiserver.validation.formats import FORMATS
 from global_sched.embedded.apiserver.validation.schemas import MISSING, Schema

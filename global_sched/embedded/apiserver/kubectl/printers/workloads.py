@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from global_sched.embedded.apiserver.kubectl.printers.durations import between
-from global_sched.embedded.apiserver.registry.selector_text import selector_text
+from global_sched.embedded.apiserver.storage.selectors import selector_text
 
 Obj = dict[str, Any]
 Age = Callable[[str | None], str]
