@@ -16,6 +16,7 @@ from global_sched.controllers.preflight import check_server, served_now
 from global_sched.controllers.scheduling import SchedulingLoop
 from global_sched.controllers.scheduling_timer import Wake
 from global_sched.controllers.statuses import StatusLoop
+from global_sched.controllers.waiting_lists import WaitingLists
 from global_sched.controllers.watching import Watches
 from global_sched.dispatch import BindingWriter, DirectiveWriter, Dispatcher
 from global_sched.settings import Settings
@@ -29,6 +30,7 @@ from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.observe import export_events, export_informers, request_observer
 from global_sched.shared.kube.preflight import Patience
 from global_sched.shared.kube.transport import Transport
+from global_sched.shared.model.plan import Plan
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
     ELECTION_BLOCKED,
@@ -200,6 +202,14 @@ class GlobalSched:
             written=teller.written,
             concurrency=settings.writes_at_once,
         )
+        waiting = WaitingLists(
+            self.client, self.state, clock=self.clock, term=self.term, metrics=self.metrics
+        )
+
+        def after_cycle(plan: Plan) -> None:
+            teller.tell()
+            waiting.planned(plan)
+
         self.loop = SchedulingLoop(
             self.state,
             dispatcher,
@@ -211,7 +221,7 @@ class GlobalSched:
             policy=settings.policy,
             metrics=self.metrics,
             staleness=self.watches.staleness,
-            after_cycle=teller.tell,
+            after_cycle=after_cycle,
             debounce=settings.debounce_seconds,
             budget=settings.cycle_budget_seconds,
             max_age=settings.max_age_seconds,
@@ -231,6 +241,7 @@ class GlobalSched:
                 group.create_task(dispatcher.run()),
                 group.create_task(self.directives.run()),
                 group.create_task(statuses.run()),
+                group.create_task(waiting.run()),
                 group.create_task(self.eviction_tasks.run()),
                 group.create_task(
                     keep_default_queue(self.client, self.state, clock=self.clock, term=self.term)

@@ -82,6 +82,7 @@ def _admission() -> dict[str, Template]:
         "decisions": _SYSTEM | groups,
         "propagation": {'["global-sched"]': _listed("schedulerNames")} | groups | writers,
         "reports": {},
+        "waiting-lists": _SYSTEM | groups,
     }
     return {
         f"admission-{name}.yaml": Template(

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from global_sched.cache import Notice, State, Topic
+from global_sched.core import next_step, place_text
 from global_sched.dispatch import Action
 from global_sched.dispatch.reasons import ReasonWrite
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
-from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
+from global_sched.shared.kube.events import NOTE_LIMIT, EventKind, EventRecorder, Regarding
 from global_sched.shared.model.ids import WorkloadKey, split_key
 from global_sched.shared.model.plan import Admission, Claiming, Outcome, Withdrawal
 from global_sched.shared.model.quantity import counted
@@ -33,6 +34,17 @@ def _placed(action: Admission) -> str:
         domain = f", domain {grant.domain} (tier {grant.tier})" if grant.domain else ""
         parts.append(f"{pods} in {grant.cluster}{domain}")
     return "; ".join(parts) or f"in {', '.join(target.cluster for target in action.targets)}"
+
+
+def waiting_note(workload: Workload, outcome: Outcome) -> str:
+    """Place, what the job waits for, and what lets it run: all that an Event has room for."""
+    detail = outcome.verdict.detail
+    step = next_step(workload, outcome)
+    runs = f"; runs when {step}" if step else ""
+    room = NOTE_LIMIT - len(runs.encode()) - 100
+    if len(detail.encode()) > room:
+        detail = detail.encode()[:room].decode(errors="ignore") + "…"
+    return f"{place_text(outcome)}: {detail}{runs}"
 
 
 class NoticeTeller:
@@ -83,12 +95,14 @@ class NoticeTeller:
 
         Decisions come first: while many Events are to be written, the condition alone says it.
         """
-        verdict, workload = write.verdict, self._state.workload(write.workload)
+        outcome, workload = write.outcome, self._state.workload(write.workload)
         crowded = self._recorder.statistics().pending > WAITS_BEHIND
-        if verdict is None or workload is None or crowded:
+        if outcome is None or workload is None or crowded:
             return
+        verdict = outcome.verdict
         kind = EventKind.NORMAL if verdict.code == Code.WAIT else EventKind.WARNING
-        self._record(workload, str(verdict.reason), verdict.detail, "Schedule", kind)
+        note = waiting_note(workload, outcome)
+        self._record(workload, str(verdict.reason), note, "Schedule", kind)
 
     def _record(
         self, about: Action | Workload, reason: str, note: str, action: str, kind: EventKind

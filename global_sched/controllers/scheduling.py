@@ -65,7 +65,7 @@ class SchedulingLoop:
         policy: Policy,
         metrics: Metrics,
         staleness: Callable[[], tuple[float, str]],
-        after_cycle: Callable[[], None] = lambda: None,
+        after_cycle: Callable[[Plan], None] = lambda _plan: None,
         debounce: float = 0.005,
         budget: float = 0.05,
         max_age: float = 120.0,
@@ -174,7 +174,7 @@ class SchedulingLoop:
             # Their room is given away only when they are written; placements need no such care,
             # because one that fails leaves room behind that was counted as taken.
             await self._committed()
-        self._after_cycle()
+        self._after_cycle(plan)
         self._observe(plan, decided - started, ended - decided)
         again = {Reason.CYCLE_LIMIT}
         if plan.claims:

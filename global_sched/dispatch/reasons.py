@@ -14,7 +14,7 @@ from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.scheduled_text import karmada_reason, render_reason
-from global_sched.shared.model.verdict import Code, Verdict
+from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Reported
 
 PATIENCE: Final = 2.0
@@ -30,7 +30,7 @@ class ReasonWrite:
     workload: WorkloadKey
     reason: str
     message: str
-    verdict: Verdict | None = None
+    outcome: Outcome | None = None
     """What the message says; None where no cycle has decided it."""
 
 
@@ -80,7 +80,7 @@ class ReasonBook:
                         workload=outcome.workload,
                         reason=karmada_reason(outcome),
                         message=message,
-                        verdict=outcome.verdict,
+                        outcome=outcome,
                     )
                 )
         self._seen = seen

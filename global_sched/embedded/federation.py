@@ -20,7 +20,11 @@ from global_sched.embedded.credentials import Kubeconfigs, Tokens, write_kubecon
 from global_sched.embedded.karmada import Karmada, KarmadaOptions
 from global_sched.embedded.members import Member, MemberOptions, NodePlan
 from global_sched.shared.api.crd_kind import CrdKind
-from global_sched.shared.api.names import SYSTEM_NAMESPACE, execution_namespace
+from global_sched.shared.api.names import (
+    MANAGED_NAMESPACE,
+    SYSTEM_NAMESPACE,
+    execution_namespace,
+)
 from global_sched.shared.api.resource import (
     CLUSTERS,
     HYPER_NODES,
@@ -254,8 +258,11 @@ class Federation:
     async def _fill_control_plane(self) -> None:
         admin = self.client()
         spaces = [execution_namespace(spec.name) for spec in self._specs]
-        for name in (SYSTEM_NAMESPACE, "karmada-cluster", *spaces, *self._tenants):
+        for name in (SYSTEM_NAMESPACE, "karmada-cluster", *spaces):
             await ensure(admin, NAMESPACES, {"metadata": {"name": name}})
+        for name in self._tenants:
+            managed = {"name": name, "labels": {MANAGED_NAMESPACE: "true"}}
+            await ensure(admin, NAMESPACES, {"metadata": managed})
         access = list(manifests(DEPLOY / "global-sched" / "rbac.yaml", {}))
         for spec in self._specs:
             path = DEPLOY / "member-agent" / "control-plane" / "access.yaml"

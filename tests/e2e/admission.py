@@ -65,6 +65,11 @@ async def guarded(federation: Federation, kubectl: Tool, space: str) -> AsyncIte
     """The namespace managed, `alice` its editor, every policy in force; undone at the end."""
     kubectl("label", "namespace", space, MANAGED)
     kubectl("-n", space, "create", "rolebinding", "alice", "--clusterrole=edit", "--user=alice")
+    writes = ("--verb=create,patch,update,delete", "--resource=waitinglists")
+    kubectl("-n", space, "create", "role", "alice-lists", *writes)
+    kubectl(
+        "-n", space, "create", "rolebinding", "alice-lists", "--role=alice-lists", "--user=alice"
+    )
     kubectl("apply", "--server-side", "--force-conflicts", "-k", str(ADMISSION))
     found = Guarded(kubectl, space, federation.user("alice"))
     try:
@@ -84,6 +89,7 @@ async def _in_force(found: Guarded) -> None:
         ("tenant", _marked(), "global-sched-decisions"),
         ("tenant", _policy(), "global-sched-propagation"),
         ("admin", _report(), "global-sched-reports"),
+        ("tenant", _waiting_list(), "global-sched-waiting-lists"),
     )
     for who, body, policy in probes:
 
@@ -129,6 +135,15 @@ def _policy() -> dict[str, Any]:
         "kind": "PropagationPolicy",
         "metadata": {"name": "probe"},
         "spec": {"resourceSelectors": [selector], "placement": {}},
+    }
+
+
+def _waiting_list() -> dict[str, Any]:
+    return {
+        "apiVersion": "federation.global-sched.io/v1alpha1",
+        "kind": "WaitingList",
+        "metadata": {"name": "waiting"},
+        "total": 1,
     }
 
 

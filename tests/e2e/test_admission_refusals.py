@@ -109,6 +109,17 @@ ATTEMPTS = {
         body=POLICY,
         message="spec.schedulerName is default-scheduler; in the managed namespace",
     ),
+    "a tenant writes a waiting list": Attempt(
+        policy="global-sched-waiting-lists",
+        command=("create", "-f", "-"),
+        body={
+            "apiVersion": "federation.global-sched.io/v1alpha1",
+            "kind": "WaitingList",
+            "metadata": {"name": "mine"},
+            "total": 1,
+        },
+        message="alice may not write WaitingLists: only global-sched does",
+    ),
     "global-sched changes the demand of a binding": Attempt(
         policy="global-sched-own-writes",
         who=SCHEDULER,

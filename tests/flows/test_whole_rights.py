@@ -100,7 +100,8 @@ async def test_every_right_is_used(tmp_path):
 
     `get` goes with `list`: who may list everything learns nothing more by it.
     """
-    async with whole(tmp_path, member("m1", racks=2), member("m2")) as world:
+    members = (member("m1", racks=2), member("m2"))
+    async with whole(tmp_path, *members, tenants=(TEAM,)) as world:
         await _work_of_all_kinds(world)
         await _cluster_wide_objects(world)
         await _work_without_karmada(world)
@@ -110,6 +111,7 @@ async def test_every_right_is_used(tmp_path):
         await asyncio.sleep(10)
         await _grow(world, "train", 3)
         await asyncio.sleep(40)
+        await _work_that_waits(world)
         await world.stop("global-sched")
         await world.start_scheduler(policy={"backoff_seconds": 30})
         await _late(world)
@@ -149,6 +151,16 @@ async def _work_of_all_kinds(world):
         train_job("fit", 1, kind="TrainingRuntime", namespace=TEAM),
         where=placement("m1"),
     )
+
+
+async def _work_that_waits(world):
+    """A waiting list comes, changes and goes."""
+    for name in ("wide", "wider"):
+        await world.submit(gang(name, pods=9), where=placement("m1"))
+        await asyncio.sleep(35)
+    for name in ("wide", "wider"):
+        await world.admin.delete(kinds.VOLCANO_JOBS, name, namespace=TEAM)
+    await asyncio.sleep(35)
 
 
 async def _cluster_wide_objects(world):

@@ -172,6 +172,7 @@ def test_admission_speaks_of_the_accounts_and_names_that_rbac_and_settings_have(
         "decisions",
         "own-writes",
         "terms",
+        "waiting-lists",
     }
     assert json.loads(names["expression"]) == list(GlobalSettings().scheduler_names)
     assert list(GlobalSettings().scheduler_names) == [GLOBAL_SCHEDULER]
@@ -203,6 +204,7 @@ def test_only_our_own_identities_are_bound_outside_managed_namespaces():
         "global-sched-own-writes",
         "global-sched-reports",
         "global-sched-terms",
+        "global-sched-waiting-lists",
     }
 
 

@@ -62,6 +62,23 @@ _OURS: Final = (
             "spec.demand[].shape": SHAPE_RULE,
         },
     ),
+    CrdKind(
+        resource=resource.WAITING_LISTS,
+        type=federation.WaitingList,
+        strict=True,
+        status=False,
+        short_names=("waiting",),
+        columns=(
+            ("WAITING", ".total", "integer"),
+            ("FIRST", ".jobs[0].name", "string"),
+            ("QUEUE", ".jobs[0].queue", "string"),
+            ("POSITION", ".jobs[0].position", "integer"),
+            ("REASON", ".jobs[0].reason", "string"),
+            ("RUNS WHEN", ".jobs[0].runsWhen", "string"),
+            ("THEN", ".then", "string", 1),
+            ("SINCE", ".jobs[0].since", "string", 1),
+        ),
+    ),
 )
 
 PLATFORM: Final = (*_OURS, *KARMADA_KINDS, *VOLCANO_KINDS)

@@ -1,4 +1,4 @@
-"""Our own kinds: Tenant, CapacityReport, Directive; and the decision annotation.
+"""Our own kinds: Tenant, CapacityReport, Directive, WaitingList; and the decision annotation.
 
 Units: amounts are ints in base units (milli-CPU for cpu, bytes, whole devices); times RFC 3339.
 """
@@ -263,6 +263,40 @@ class Directive(Wire, frozen=True):
     kind: str = "Directive"
     metadata: Meta = Meta()
     spec: DirectiveSpec = DirectiveSpec()
+
+
+class WaitingJob(Wire, frozen=True):
+    """A job that waits. Of other namespaces nothing is named but queues."""
+
+    name: Name = ""
+    kind: str = ""
+    queue: Name = ""
+    position: Count = 0
+    """Its place in the order of its queue, from 1; 0 has no place: it is suspended, or of a group
+    that is decided together."""
+    reason: str = ""
+    message: str = ""
+    """What the reason means for this job, with the numbers."""
+    runs_when: str = ""
+    """What would let it run."""
+    since: str = ""
+    """Since when it waits: its creation, or when it was last withdrawn for another job."""
+
+
+class WaitingList(Wire, frozen=True):
+    """The jobs of a namespace that wait: one object, `waiting`, in each managed namespace."""
+
+    api_version: str = "federation.global-sched.io/v1alpha1"
+    kind: str = "WaitingList"
+    metadata: Meta = Meta()
+    total: Count = 0
+    """How many jobs wait."""
+    jobs: Annotated[list[WaitingJob], Limits(max_length=100)] | None = None
+    """The first of them, in the order of their places."""
+    more: Count = 0
+    """How many wait beyond `jobs`."""
+    then: str = ""
+    """The jobs after the first one with their places, in a few words: a column of kubectl's."""
 
 
 class GrantRecord(Wire, frozen=True):

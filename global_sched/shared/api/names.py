@@ -43,6 +43,10 @@ MIN_GROUPS: Final = "federation.global-sched.io/min-groups"
 MINIMUM_REACHED: Final = "decision.global-sched.io/minimum-reached"
 """On a PodGroup or root owner in a member: the decision id whose minimum was bound once; where the
 root owner has a memory, that says it instead."""
+MANAGED_NAMESPACE: Final = "federation.global-sched.io/managed"
+"""Label on a namespace of tenants: the admission policies hold there, and it has a WaitingList."""
+WAITING_LIST: Final = "waiting"
+"""The name of the one WaitingList of a namespace."""
 
 # Karmada
 BINDING_ID: Final = "resourcebinding.karmada.io/permanent-id"

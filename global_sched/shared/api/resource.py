@@ -129,3 +129,4 @@ CAPACITY_REPORTS = Resource(
     "federation.global-sched.io", "v1alpha1", "capacityreports", "CapacityReport"
 )
 DIRECTIVES = Resource("federation.global-sched.io", "v1alpha1", "directives", "Directive")
+WAITING_LISTS = Resource("federation.global-sched.io", "v1alpha1", "waitinglists", "WaitingList")

@@ -66,7 +66,7 @@ DECISIONS: Final = counter(
 DISPATCH_WRITES: Final = counter(
     "dispatch_writes_total",
     "Writes of the dispatcher by object (binding, binding_status, directive, queue_status, "
-    "policy), verb and outcome (ok, conflict, gone, invalid, failed).",
+    "policy, waiting_list), verb and outcome (ok, conflict, gone, invalid, failed).",
     "object",
     "verb",
     "outcome",

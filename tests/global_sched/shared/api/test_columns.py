@@ -15,6 +15,12 @@ from global_sched.shared.kinds.crds import crds
             id="Directives",
         ),
         pytest.param(
+            "federation.global-sched.io_waitinglists.yaml",
+            ["WAITING", "FIRST", "QUEUE", "POSITION", "REASON", "RUNS WHEN"],
+            ["THEN", "SINCE"],
+            id="WaitingLists",
+        ),
+        pytest.param(
             "scheduling.volcano.sh_queues.yaml",
             ["PARENT", "WEIGHT", "PRIORITY", "STATE", "RUNNING", "PENDING", "AGE"],
             ["ALLOCATED"],
