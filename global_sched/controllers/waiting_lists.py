@@ -7,7 +7,7 @@ it is managed.
 
 from dataclasses import dataclass
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -217,7 +217,7 @@ def _content(found: WaitingList) -> WaitingList:
     return WaitingList(total=found.total, jobs=found.jobs, more=found.more, then=found.then)
 
 
-def _parts(wanted: WaitingList) -> dict[str, object]:
+def _parts(wanted: WaitingList) -> dict[str, Any]:
     """The fields that are written; every one, so that a patch leaves nothing behind."""
     jobs = msgspec.to_builtins(wanted.jobs)
     return {"total": wanted.total, "jobs": jobs, "more": wanted.more, "then": wanted.then}
