@@ -135,6 +135,8 @@ COMMANDS: Final[dict[str, Runs | NotRun | Live]] = {
     "kubectl --context west get pods -A": Live(),
     # docs/why-waiting.md
     "gsched explain -n my-team my-job": NotRun(_PLACES),
+    "kubectl get waiting -n my-team": NotRun(_PLACES),
+    "kubectl describe waiting -n my-team": NotRun(_PLACES),
     "kubectl -n my-team get resourcebinding my-job-job -o "
     """jsonpath='{.status.conditions[?(@.type=="Scheduled")].message}'""": NotRun(_PLACES),
     # docs/deploy.md
