@@ -17,7 +17,7 @@ from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.model.ids import BindingId, DecisionId
-from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
     ELECTION_BLOCKED,
@@ -34,6 +34,11 @@ from member_agent.gauges import refresh_gauges
 from member_agent.jobs.controller import JobController
 from member_agent.jobs.store import GroupHandler, JobStore, PodHandler
 from member_agent.preflight import check_servers
+from member_agent.recovery.health import NodeHealth
+from member_agent.recovery.keeper import RecoveryKeeper, Rules
+from member_agent.recovery.signals import parse_conditions
+from member_agent.recovery.store import TroubleStore
+from member_agent.recovery.trouble import TroubleState
 from member_agent.report.build import Limits, Observation, ReportHeader
 from member_agent.report.observe import Facts, Placing, label_keys, observe
 from member_agent.report.publish import OwnReports, Publisher
@@ -86,6 +91,7 @@ class Agent:
         )
         self._tree_status = TreeStatus(member, cache=self.cache, clock=clock)
         self.feeds = Feeds(member, control, cache=self.cache, watcher=self, clock=clock)
+        self._keeper: RecoveryKeeper | None = None
         self._job_store = JobStore()
         self._jobs: JobController | None = None
         if settings.run_volcano_jobs:
@@ -153,7 +159,7 @@ class Agent:
         finally:
             self._term = None
             self.ready.clear()
-            self.scheduler = self.publisher = self._jobs = None
+            self.scheduler = self.publisher = self._jobs = self._keeper = None
             self.refusals.clear()
             self.metrics.set(LEADER, 0)
 
@@ -169,14 +175,17 @@ class Agent:
             clock=self.clock,
             interval=self.settings.condition_interval_seconds,
         )
+        keeper = self._keeper = self._make_keeper(term)
         scheduler = self._make_scheduler(term, conditions, publisher.poke)
         scheduler.reached.update(
             (BindingId(w.binding), DecisionId(w.decision)) for w in reported if w.minimum_reached
         )
         self.scheduler, self.publisher = scheduler, publisher
+        await keeper.load()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="events")
             tasks.create_task(scheduler.run(), name="scheduler")
+            tasks.create_task(keeper.run(), name="recovery")
             tasks.create_task(conditions.run(), name="conditions")
             tasks.create_task(publisher.run(), name="report")
             tasks.create_task(self._own_reports(publisher).run(), name="own reports")
@@ -261,8 +270,34 @@ class Agent:
             schedulers=frozenset(settings.scheduler_names),
             unwatched=lambda: self.feeds.unwatched,
             label_keys=self._reported_keys,
+            health=self.health,
             view=view,
         )
+
+    def _make_keeper(self, term: Term) -> RecoveryKeeper:
+        settings = self.settings
+        return RecoveryKeeper(
+            self._member,
+            cache=self.cache,
+            units=lambda: self.scheduler.units() if self.scheduler is not None else (),
+            store=TroubleStore(self._member, settings.namespace),
+            recorder=self._recorder,
+            clock=self.clock,
+            metrics=self.metrics,
+            rules=Rules(
+                grace=round(settings.node_grace_seconds * SECOND),
+                conditions=parse_conditions(settings.node_conditions),
+                dedicated=frozenset(settings.dedicated_taints),
+                fencing=settings.fencing,
+            ),
+            schedulers=frozenset(settings.scheduler_names),
+            may_write=term.valid,
+            changed=self._poke,
+        )
+
+    def health(self) -> NodeHealth:
+        """Which nodes take no new pods now, and which are a last resort."""
+        return NodeHealth() if self._keeper is None else self._keeper.health
 
     def _going(self, pod: PodRecord) -> None:
         """A pod goes by our own doing: no policy of its Job may answer it."""
@@ -293,6 +328,8 @@ class Agent:
                 label_keys=settings.label_keys,
                 label_keys_limit=settings.label_keys_limit,
                 unwatched=self.feeds.unwatched,
+                health=self.health(),
+                trouble=TroubleState() if self._keeper is None else self._keeper.state,
             ),
             placing=Placing(
                 reached=scheduler.reached, reasons={**scheduler.last.reasons, **self.refusals}
@@ -338,11 +375,17 @@ class Agent:
 
     def changed(self) -> None:
         """The cache changed."""
+        self._poke()
+        if self._keeper is not None:
+            self._keeper.poke()
+        self._tree_status.poke()
+
+    def _poke(self) -> None:
+        """Place and report again."""
         if self.scheduler is not None:
             self.scheduler.poke()
         if self.publisher is not None:
             self.publisher.poke()
-        self._tree_status.poke()
 
     def set_aside(
         self, kind: Kind, resource: Resource, key: ObjectKey, uid: str, problem: str

@@ -22,6 +22,8 @@ from pydantic_settings import (
 )
 
 from global_sched.shared.api import names
+from member_agent.recovery.freeing import Fencing
+from member_agent.recovery.signals import parse_conditions
 
 _CLUSTER = re.compile(r"[a-z0-9]([-a-z0-9.]{0,46}[a-z0-9])?")
 _LABEL_KEY = re.compile(r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9][-A-Za-z0-9_.]{0,62}")
@@ -88,6 +90,20 @@ class Settings(BaseSettings):
     condition_interval_seconds: Annotated[float, Field(ge=1.0, le=3600)] = 10.0
     """A waiting pod's condition is written again only after so many seconds."""
 
+    node_grace_seconds: Annotated[float, Field(ge=1.0, le=3600)] = 20.0
+    """For so long a node may not be ready, or its Node object be missing, before it is in trouble
+    and takes no new pods."""
+    node_conditions: Names = ("GpuHealthy=False", "KernelDeadlock=True", "ReadonlyFilesystem=True")
+    """TYPE=STATUS of NodeConditions that report a defect: such a node is in trouble at once."""
+    dedicated_taints: Names = ()
+    """Keys of NoExecute taints that reserve nodes for some pods, and are no trouble."""
+    fencing: Fencing = Fencing.OUT_OF_SERVICE
+    """When the machine of a pod counts as off, so that the pod is deleted without grace and its
+    name is free: `never`; `out-of-service` (the Node object is gone, or has the taint
+    node.kubernetes.io/out-of-service and is not ready); or `lease` (also when the kubelet's Lease
+    was not renewed for twice its duration: only where nodes that lose their API server stop their
+    pods by themselves, else two pods of one rank may run at once)."""
+
     volcano_scheduler: bool | None = None
     """Whether Volcano's scheduler runs in the member (default: found by its Lease)."""
     volcano_topology: bool | None = None
@@ -132,6 +148,12 @@ class Settings(BaseSettings):
     def _cluster_name(cls, value: str) -> str:
         if not _CLUSTER.fullmatch(value):
             raise ValueError("expected a Karmada cluster's name: at most 48 of a-z, 0-9, - and .")
+        return value
+
+    @field_validator("node_conditions")
+    @classmethod
+    def _conditions(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        parse_conditions(value)
         return value
 
     @field_validator("label_keys")

@@ -177,6 +177,45 @@ def topology(where: Where, cluster: str, output: str) -> None:
 
 
 @cli.command()
+@click.argument("cluster", shell_complete=complete_clusters)
+@click.argument("names", nargs=-1)
+@click.option(
+    "--member-kubeconfig",
+    type=click.Path(path_type=Path),
+    help="With `clear`: kubeconfig of the member (without it the command for kubectl is printed).",
+)
+@click.option(
+    "--agent-namespace",
+    default="global-sched",
+    show_default=True,
+    help="With `clear`: the namespace of the agent in the member.",
+)
+@output_option
+@click.pass_obj
+def nodes(
+    where: Where,
+    cluster: str,
+    names: tuple[str, ...],
+    member_kubeconfig: Path | None,
+    agent_namespace: str,
+    output: str,
+) -> None:
+    """Nodes of CLUSTER in trouble and on probation.
+
+    `gsched nodes clear CLUSTER NODE …` ends the probation of nodes.
+    """
+    from global_sched.cli import nodes as command  # noqa: PLC0415 - as above
+
+    if cluster == command.CLEAR and names:
+        member = None if member_kubeconfig is None else Where(kubeconfig=member_kubeconfig)
+        command.clear(member, cluster=names[0], names=names[1:], agent_namespace=agent_namespace)
+    elif names:
+        raise click.UsageError(f"unexpected {names[0]!r}; did you mean `gsched nodes clear`?")
+    else:
+        command.show(where, cluster=cluster, output=output)
+
+
+@cli.command()
 @click.argument("job", shell_complete=complete_jobs)
 @namespace_option
 @output_option

@@ -79,6 +79,10 @@ class PodTable:
         """What the pods that are bound to a node ask for."""
         return self._used.get(node, {})
 
+    def occupied(self) -> frozenset[str]:
+        """Names of nodes to which pods that have not ended are bound, there or not."""
+        return frozenset(self._used)
+
     def ports(self, node: str) -> tuple[str, ...]:
         """Host ports that pods on a node have taken, ascending."""
         return tuple(sorted(self._ports.get(node, ())))

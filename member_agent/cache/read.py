@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
 
@@ -81,6 +82,31 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
         labels=tuple(sorted((meta.labels or {}).items())) if keeps_labels else (),
         refused="" if spec.node_name else _refused(pod, shape),
         told=_told(pod),
+        ended_at=_ended_at(pod) if status.phase == "Failed" else Instant(0),
+        tolerates_loss=bool(spec.node_name) and _tolerates_loss(spec),
+    )
+
+
+def _ended_at(pod: Pod) -> Instant:
+    """When the last of its containers ended; its creation where no container says so."""
+    times = [created(pod.metadata)]
+    for one in pod.status.container_statuses or ():
+        ended = one.state.terminated
+        if ended is not None and ended.finished_at:
+            with suppress(InstantError):
+                times.append(parse_instant(ended.finished_at))
+    return max(times)
+
+
+def _tolerates_loss(spec: PodSpec) -> bool:
+    """Whether a toleration without a time matches the taint of an unreachable node."""
+    return any(
+        one.toleration_seconds is None
+        and one.effect in ("", "NoExecute")
+        and (
+            one.operator == "Exists" if not one.key else one.key == "node.kubernetes.io/unreachable"
+        )
+        for one in spec.tolerations or ()
     )
 
 

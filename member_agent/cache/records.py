@@ -75,6 +75,10 @@ class PodRecord:
     """Why it may not be bound here, whatever room there is; empty when it may."""
     told: str
     """The message of its condition PodScheduled=False, empty without one."""
+    ended_at: Instant = Instant(0)
+    """When the last container of a pod that failed ended, as its kubelet says; 0 otherwise."""
+    tolerates_loss: bool = False
+    """Whether it stays on a node that is unreachable for ever."""
 
     @property
     def key(self) -> Key:

@@ -35,6 +35,8 @@ class NodeRecord(NamedTuple):
     node_class: NodeClass
     usable: bool
     """Ready and not going away; a cordoned node is usable and takes no new pods."""
+    conditions: frozenset[tuple[str, str]]
+    """Type and status of its conditions."""
 
 
 class ClusterCache(PodTable):
@@ -63,7 +65,8 @@ class ClusterCache(PodTable):
     def upsert_node(self, node: Node) -> None:
         """A node is new or changed."""
         name = node.metadata.name
-        record = NodeRecord(node, allocatable(node), node_class(node), usable(node))
+        conditions = frozenset((one.type, one.status) for one in node.status.conditions or ())
+        record = NodeRecord(node, allocatable(node), node_class(node), usable(node), conditions)
         known = self.nodes.get(name)
         if known is not None and known[1:] == record[1:]:
             self.nodes[name] = record  # a heartbeat: nothing to place or report by it

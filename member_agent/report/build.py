@@ -13,6 +13,7 @@ from global_sched.shared.api.federation import (
     ReportClass,
     ReportDomain,
     ReportNodes,
+    ReportNodeTrouble,
     ReportOccupant,
     ReportOmission,
     ReportRow,
@@ -67,6 +68,7 @@ class Observation:
     header: ReportHeader = ReportHeader()
     nodes: ReportNodes = ReportNodes()
     workloads: tuple[ReportWorkload, ...] = ()
+    trouble: tuple[ReportNodeTrouble, ...] = ()
     omitted: tuple[ReportOmission, ...] = ()
     gone: tuple[LeftBinding, ...] = ()
 
@@ -120,6 +122,7 @@ def slices_of(seen: Observation, limits: Limits) -> list[CapacityReportSpec]:
     first = msgspec.structs.replace(
         head,
         nodes=seen.nodes,
+        trouble=list(seen.trouble) or None,
         omitted=left_out or None,
         demand=demand,
         left=list(seen.gone[:GONE_LIMIT]) or None,

@@ -3,16 +3,28 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from global_sched.shared.api.federation import ReportNodes, ReportOmission, ReportWorkload
+import msgspec
+
+from global_sched.shared.api.federation import (
+    ReportNodes,
+    ReportNodeTrouble,
+    ReportOmission,
+    ReportWorkload,
+)
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId
-from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.instant import Instant, format_instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import demand_of, histogram
 from member_agent.cache import ClusterCache, ManagedWorkload, Unit, gone, room_of
+from member_agent.recovery.health import NodeHealth
+from member_agent.recovery.trouble import TroubleState
 from member_agent.report.build import AMOUNT_LIMIT, AXIS_LIMIT, Observation, ReportHeader
 
 NOT_MADE = "its pods have not been made yet"
+TROUBLE_LIMIT = 100
+"""Nodes in trouble that a report lists; all are counted."""
+DOMAINS_LIMIT = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +36,8 @@ class Facts:
     label_keys_limit: int = 128
     unwatched: frozenset[tuple[str, str]] = frozenset()
     """(apiVersion, kind) of owners that cannot be watched here."""
+    health: NodeHealth = NodeHealth()
+    trouble: TroubleState = TroubleState()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,19 +59,47 @@ def observe(
 ) -> Observation:
     """Everything that the report of this generation says."""
     kept, dropped = label_keys(cache, facts.label_keys, facts.label_keys_limit)
+    # What is free on these nodes is not counted by the leader: gangs there are the agent's choice.
+    shut = facts.health.closed | facts.health.probation
     return Observation(
         cluster=ClusterName(cache.cluster),
         generation=generation,
         observed=now,
         topology=replace(
-            histogram(room_of(cache, units), kept), demand=demand_of(cache.mix(), kept)
+            histogram(room_of(cache, units, closed=shut), kept),
+            demand=demand_of(cache.mix(), kept),
         ),
         header=facts.header,
-        nodes=_totals(cache),
+        nodes=msgspec.structs.replace(
+            _totals(cache),
+            troubled=len(facts.trouble.standing()),
+            probation=len(facts.health.probation),
+            domains=sorted(facts.health.leaves)[:DOMAINS_LIMIT] or None,
+        ),
+        trouble=tuple(_trouble(facts)),
         workloads=tuple(_workloads(cache, units, placing)),
         omitted=tuple(_omissions(cache, dropped)),
         gone=tuple(gone(cache, facts.unwatched)),
     )
+
+
+def _trouble(facts: Facts) -> Iterable[ReportNodeTrouble]:
+    """Nodes in trouble, then those on probation; those that fell most often first."""
+    nodes = facts.trouble.nodes
+    listed = [n for n, one in nodes.items() if one.standing or n in facts.health.probation]
+    listed.sort(key=lambda name: (not nodes[name].standing, -nodes[name].count, name))
+    for name in listed[:TROUBLE_LIMIT]:
+        one = nodes[name]
+        yield ReportNodeTrouble(
+            node=name,
+            domain=one.leaf,
+            state="trouble" if one.standing else "probation",
+            cause=one.cause.value,
+            detail=one.detail,
+            since=format_instant(one.since),
+            until="" if one.standing else format_instant(one.until),
+            count=one.count,
+        )
 
 
 def label_keys(

@@ -20,6 +20,7 @@ from global_sched.shared.telemetry.metrics import (
 )
 from global_sched.shared.telemetry.registry import Metrics
 from member_agent.cache import ClusterCache, PodUid, Unit, units_of
+from member_agent.recovery.health import NodeHealth
 from member_agent.scheduler.plan.outcome import (
     Placement,
     Reservation,
@@ -87,6 +88,7 @@ class Scheduler:
         schedulers: frozenset[str],
         unwatched: Callable[[], frozenset[tuple[str, str]]],
         label_keys: Callable[[], frozenset[str]],
+        health: Callable[[], NodeHealth],
         view: Callable[[], None],
     ) -> None:
         self._cache = cache
@@ -101,6 +103,7 @@ class Scheduler:
         self._schedulers = schedulers
         self._unwatched = unwatched
         self._label_keys = label_keys
+        self._health = health
         self._view = view
         self._wake = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
@@ -169,7 +172,9 @@ class Scheduler:
         situation = Situation(
             reservations=self._reservations,
             reached=self.reached,
-            closed=frozenset(n for n, pause in self._nodes_paused.items() if pause.until > now),
+            closed=frozenset(n for n, pause in self._nodes_paused.items() if pause.until > now)
+            | self._health().closed,
+            last_resort=self._health().last_resort,
             paused=frozenset(k for k, pause in self._units_paused.items() if pause.until > now)
             | self._rolling,
             refused=self._refused,

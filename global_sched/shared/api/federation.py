@@ -130,6 +130,28 @@ class ReportNodes(Wire, frozen=True):
     """Sum over nodes that are ready and not cordoned."""
     largest: dict[str, Count] | None = None
     """Of each resource the most that any node has, in use or not, ready or not."""
+    troubled: Count = 0
+    """Nodes in trouble: they take no new pods."""
+    probation: Count = 0
+    """Nodes on probation: the leader does not count what is free there."""
+    domains: list[str] | None = None
+    """The smallest HyperNodes of which several nodes fell at once."""
+
+
+class ReportNodeTrouble(Wire, frozen=True):
+    """A node that takes no new pods, or that gangs use only where nothing else holds them."""
+
+    node: str = ""
+    domain: str = ""
+    state: str = ""
+    """`trouble` or `probation`."""
+    cause: str = ""
+    detail: str = ""
+    since: str = ""
+    until: str = ""
+    """When probation ends; empty while it is in trouble."""
+    count: Count = 0
+    """How often it fell within a day."""
 
 
 class ReportOmission(Wire, frozen=True):
@@ -183,6 +205,8 @@ class CapacityReportSpec(Wire, frozen=True):
     demand: list[WantedShape] | None = None
     """What most pods there ask for, in the first slice: by it scarce nodes are left to pods that
     need them."""
+    trouble: list[ReportNodeTrouble] | None = None
+    """In the first slice the nodes in trouble and on probation, at most a hundred."""
     omitted: list[ReportOmission] | None = None
     left: list[LeftBinding] | None = None
     """In the first slice the withdrawals of the Directive of which nothing is left here."""

@@ -150,6 +150,18 @@ GANGS_PLACED: Final = counter(
 GANG_TIER: Final = counter(
     "gang_tier_total", "Gangs placed, by the tier of their domain.", "tier", programs=AGENT
 )
+NODE_TROUBLE: Final = gauge(
+    "node_trouble",
+    "Nodes by state: trouble (they take no new pods), probation (a last resort for gangs).",
+    "state",
+    programs=AGENT,
+)
+NAMES_FREED: Final = counter(
+    "names_freed_total",
+    "Pods deleted without grace, since their machine is off, by cause.",
+    "cause",
+    programs=AGENT,
+)
 PLACEMENTS_UNPROVEN: Final = counter(
     "placements_unproven_total",
     "Answers that the search limit ended before they were certain: closer, or a fit, may exist.",

@@ -115,7 +115,9 @@ class Situation:
     reservations: Reservations = field(default_factory=dict)
     reached: Mapping[BindingId, DecisionId] = field(default_factory=dict)
     closed: frozenset[str] = frozenset()
-    """Nodes that refused a pod a moment ago."""
+    """Nodes that refused a pod a moment ago, or are in trouble."""
+    last_resort: frozenset[str] = frozenset()
+    """Nodes that a gang uses only where nothing else holds it: they are on probation."""
     paused: frozenset[str] = frozenset()
     """Keys of units that are left alone for now."""
     refused: Mapping[str, str] = field(default_factory=dict)

@@ -118,9 +118,11 @@ def home_of(inputs: RoundInputs, unit: Unit) -> DomainId | None:
 
 
 def avoided_nodes(inputs: RoundInputs, units: Iterable[Unit]) -> frozenset[str]:
-    """Nodes that failed under these units a while ago."""
-    now = inputs.situation.now
-    return frozenset(node for unit in units for node in history_of(unit).avoided(now))
+    """Nodes that failed under these units a while ago; for gangs, nodes on probation as well."""
+    now, own = inputs.situation.now, list(units)
+    avoided = frozenset(node for unit in own for node in history_of(unit).avoided(now))
+    gang = any(unit.floor > 1 for unit in own)
+    return avoided | inputs.situation.last_resort if gang else avoided
 
 
 def has_started(inputs: RoundInputs, entry: ManagedWorkload) -> bool:

@@ -1,0 +1,151 @@
+"""The state of the nodes in one ConfigMap of the agent's namespace: text, reading, writing."""
+
+from typing import Final
+
+import msgspec
+
+from global_sched.shared.api.core import ConfigMap
+from global_sched.shared.api.names import NODE_TROUBLE_CLEAR, NODE_TROUBLE_MAP
+from global_sched.shared.api.resource import CONFIGMAPS
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.errors import AlreadyExists, NotFound
+from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.recovery import Cause
+from global_sched.shared.telemetry.logs import get_logger
+from member_agent.recovery.trouble import PROBATION, REPEAT, NodeTrouble, TroubleState
+
+NODES_KEY: Final = "nodes"
+FAILURES_KEY: Final = "failures"
+
+log = get_logger(__name__)
+
+
+class _Node(msgspec.Struct, omit_defaults=True):
+    cause: Cause
+    since: int
+    detail: str = ""
+    leaf: str = ""
+    standing: bool = False
+    until: int = 0
+    count: int = 1
+
+
+def render(state: TroubleState) -> dict[str, str]:
+    """The ConfigMap's data; equal states give equal texts."""
+    nodes = {
+        name: _Node(
+            cause=one.cause,
+            since=int(one.since),
+            detail=one.detail,
+            leaf=one.leaf,
+            standing=one.standing,
+            until=int(one.until),
+            count=one.count,
+        )
+        for name, one in sorted(state.nodes.items())
+    }
+    failures = {
+        node: {space: int(at) for space, at in spaces.items()}
+        for node, spaces in sorted(state.failures.items())
+    }
+    return {
+        NODES_KEY: msgspec.json.encode(nodes).decode(),
+        FAILURES_KEY: msgspec.json.encode(failures).decode(),
+    }
+
+
+def parse(data: dict[str, str], now: Instant) -> TroubleState:
+    """What the data says; what cannot be read says nothing.
+
+    Another replica's clock may be ahead: no time lies later than it could by this one's.
+    """
+    try:
+        nodes = msgspec.json.decode(data.get(NODES_KEY) or "{}", type=dict[str, _Node])
+        failures = msgspec.json.decode(
+            data.get(FAILURES_KEY) or "{}", type=dict[str, dict[str, int]]
+        )
+    except (msgspec.MsgspecError, RecursionError) as error:
+        log.warning("node_trouble_unreadable", error=str(error)[:300])
+        return TroubleState()
+    return TroubleState(
+        nodes={
+            name: NodeTrouble(
+                cause=one.cause,
+                since=_within(one.since, now - REPEAT, now),
+                detail=one.detail,
+                leaf=one.leaf,
+                standing=one.standing,
+                until=_within(one.until, 0, now + PROBATION),
+                count=max(1, one.count),
+            )
+            for name, one in nodes.items()
+        },
+        failures={
+            node: {space: _within(at, 0, now) for space, at in spaces.items()}
+            for node, spaces in failures.items()
+        },
+    )
+
+
+def _within(at: int, least: int, most: int) -> Instant:
+    return Instant(max(least, min(at, most)))
+
+
+class TroubleStore:
+    """Reads and writes the ConfigMap. Only the leading replica writes."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._written: dict[str, str] | None = None
+
+    async def load(self, now: Instant) -> tuple[TroubleState, frozenset[str]]:
+        """The state that was written last, and the nodes to clear. Raises ApiError."""
+        try:
+            found = await self._client.get(
+                CONFIGMAPS, NODE_TROUBLE_MAP, namespace=self._namespace, type=ConfigMap
+            )
+        except NotFound:
+            self._written = None
+            return TroubleState(), frozenset()
+        data = found.data or {}
+        self._written = {key: data[key] for key in (NODES_KEY, FAILURES_KEY) if key in data}
+        return parse(data, now), _names(data)
+
+    async def asked_to_clear(self) -> frozenset[str]:
+        """The nodes that an administrator wants to be cleared. Raises ApiError."""
+        try:
+            found = await self._client.get(
+                CONFIGMAPS, NODE_TROUBLE_MAP, namespace=self._namespace, type=ConfigMap
+            )
+        except NotFound:
+            return frozenset()
+        return _names(found.data or {})
+
+    async def save(self, state: TroubleState, *, cleared: bool = False) -> bool:
+        """Write the state if it says something new; whether it was written. Raises ApiError."""
+        data: dict[str, str | None] = dict(render(state))
+        empty = not state.nodes and not state.failures
+        known = data == self._written or (self._written is None and empty)
+        if known and not cleared:
+            return False
+        body = {"data": data | ({NODE_TROUBLE_CLEAR: None} if cleared else {})}
+        try:
+            await self._client.patch(CONFIGMAPS, NODE_TROUBLE_MAP, body, namespace=self._namespace)
+        except NotFound:
+            try:
+                await self._client.create(
+                    CONFIGMAPS,
+                    {"metadata": {"name": NODE_TROUBLE_MAP}, "data": data},
+                    namespace=self._namespace,
+                )
+            except AlreadyExists:
+                return False  # written with the next change
+        self._written = {key: text for key, text in data.items() if text is not None}
+        return True
+
+
+def _names(data: dict[str, str]) -> frozenset[str]:
+    return frozenset(
+        filter(None, (one.strip() for one in data.get(NODE_TROUBLE_CLEAR, "").split(",")))
+    )

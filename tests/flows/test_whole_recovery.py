@@ -1,0 +1,145 @@
+"""A node dies under a gang: what failed is replaced close to the rest, nothing else is touched."""
+
+import asyncio
+import json
+
+import pytest
+
+from global_sched.cli import nodes
+from global_sched.shared.api import resource as kinds
+from global_sched.shared.api.names import OUT_OF_SERVICE
+from global_sched.shared.kube.errors import NotFound
+from tests.flows.federation import TEAM, gang, member, whole
+from tests.virtual_time import virtual_time
+
+CONFIG_MAP = "member-agent-node-trouble"
+OFF = {"key": OUT_OF_SERVICE, "value": "nodeshutdown", "effect": "NoExecute"}
+
+
+async def uids(world):
+    """The pods of `train` by name, with uid and node."""
+    return {
+        pod["metadata"]["name"]: (pod["metadata"]["uid"], pod["spec"].get("nodeName"))
+        for pod in await world.pods("m1")
+        if pod["metadata"]["name"].startswith("train-")
+    }
+
+
+async def running(world):
+    """How many pods of `train` run and are not asked to go."""
+    return sum(
+        pod["status"]["phase"] == "Running" and "deletionTimestamp" not in pod["metadata"]
+        for pod in await world.pods("m1")
+        if pod["metadata"]["name"].startswith("train-")
+    )
+
+
+async def trouble(world):
+    """What the agent has written of the nodes, None before the first time."""
+    client = world.federation.member_client("m1")
+    try:
+        found = await client.get(kinds.CONFIGMAPS, CONFIG_MAP, namespace="global-sched")
+    except NotFound:
+        return None
+    finally:
+        await client.close()
+    return json.loads(found["data"]["nodes"])
+
+
+async def taint(world, node, taints):
+    """What an administrator does with a node's taints."""
+    client = world.federation.member_client("m1")
+    await client.patch(kinds.NODES, node, {"spec": {"taints": taints}})
+    await client.close()
+
+
+async def kill_under(world):
+    """A running gang of four in a rack of five, and the node of its last pod, silent."""
+    await world.submit(gang("train", pods=4, tier=1, seconds=36_000))
+    await world.until_phase("train", "Running")
+    before = await uids(world)
+    node = before["train-worker-3"][1]
+    await world.federation.running_member("m1").silence_node(node)
+    return before, node
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_dead_machine_and_its_replacement(tmp_path):
+    """With the taint out-of-service the gang is whole in two seconds, three of four undisturbed."""
+    async with whole(tmp_path, member("m1", racks=2, nodes=5)) as world:
+        before, node = await kill_under(world)
+        decision = (await world.decision("train"))["id"]
+        assert await trouble(world) is None
+        await asyncio.sleep(100)
+        standing = await trouble(world)
+        report = await world.report("m1")
+        stuck = await uids(world)
+        await taint(world, node, [OFF])
+        await asyncio.sleep(4)
+        after, alive = await uids(world), await running(world)
+
+        assert standing[node]["standing"] is True
+        assert standing[node]["cause"] == "NodeNotReady"
+        [told] = report["trouble"]
+        assert (told["node"], told["state"], told["cause"]) == (node, "trouble", "NodeNotReady")
+        assert report["nodes"]["troubled"] == 1
+        assert stuck == before
+        assert alive == 4
+        same = [name for name in before if after[name] == before[name]]
+        assert same == ["train-worker-0", "train-worker-1", "train-worker-2"]
+        assert after["train-worker-3"][1] != node
+        assert {on.rpartition("-")[0] for _, on in after.values()} == {node.rpartition("-")[0]}
+        assert (await world.decision("train"))["id"] == decision
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_machine_that_is_back_is_on_probation_across_agents(tmp_path):
+    """The next agent knows it from the ConfigMap, and the report leaves the node out."""
+    async with whole(tmp_path, member("m1", racks=2, nodes=5)) as world:
+        _, node = await kill_under(world)
+        await asyncio.sleep(70)
+        await taint(world, node, [OFF])
+        await asyncio.sleep(10)
+        await world.federation.running_member("m1").recover_node(node)
+        await asyncio.sleep(10)
+        await taint(world, node, None)
+        await asyncio.sleep(20)
+        known = await trouble(world)
+        await world.kill("m1")
+        await world.start_agent("m1")
+        await asyncio.sleep(12)
+        report = await world.report("m1")
+
+        assert (known[node].get("standing", False), known[node]["cause"]) == (False, "OutOfService")
+        [told] = report["trouble"]
+        assert (told["node"], told["state"], report["nodes"]["probation"]) == (node, "probation", 1)
+        assert world.agents["m1"].health().last_resort == {node}
+
+        member_client = world.federation.member_client("m1")
+        await nodes.ask_to_clear(member_client, "global-sched", [node, "no-such-node"])
+        await member_client.close()
+        shown = list(nodes.rows_of(await nodes.first_slice(world.admin, "m1")))
+        await asyncio.sleep(45)
+        after = list(nodes.rows_of(await nodes.first_slice(world.admin, "m1")))
+
+        assert [(row["node"], row["state"]) for row in shown] == [(node, "probation")]
+        assert (after, await trouble(world)) == ([], {})
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_missed_lease_frees_the_name_where_the_admin_says_so(tmp_path):
+    """With `fencing: lease` the gang is whole within 170 s of the death; no eviction is awaited."""
+    async with whole(tmp_path, member("m1", racks=2, nodes=5), start=False) as world:
+        await world.start_agent("m1", fencing="lease")
+        await world.start_scheduler()
+        before, node = await kill_under(world)
+        await asyncio.sleep(170)
+        after, alive = await uids(world), await running(world)
+
+        assert alive == 4
+        assert [name for name in before if after[name] != before[name]] == ["train-worker-3"]
+        assert after["train-worker-3"][1] not in {node, *(on for _, on in before.values())}
+        assert await world.gone(kinds.VOLCANO_JOBS, "train", TEAM) is False
