@@ -41,6 +41,7 @@ from global_sched.shared.model.queue import Usage
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.snapshot import Running, Snapshot
 from global_sched.shared.model.topology import Leaf, NodeClass, Occupant, Topology
+from global_sched.shared.model.usage_sums import summed
 from global_sched.shared.model.workload import Demand, Progress, Workload
 
 _MIB = 2**20
@@ -60,7 +61,7 @@ def busy_world(size: Size, gangs: int = 20_000) -> Snapshot:
     ]
     total = Resources.total(one.cluster.capacity.total for one in members if one.cluster.capacity)
     part = tuple((name, amount // len(world.queues)) for name, amount in total.entries)
-    return replace(
+    busy = replace(
         world,
         clusters=tuple(one.cluster for one in members),
         queues=tuple(replace(queue, deserved=part) for queue in world.queues),
@@ -74,6 +75,7 @@ def busy_world(size: Size, gangs: int = 20_000) -> Snapshot:
             )
         ),
     )
+    return _with_sums(busy)
 
 
 def with_usage(world: Snapshot, entries: int) -> Snapshot:
@@ -89,7 +91,12 @@ def with_usage(world: Snapshot, entries: int) -> Snapshot:
             (queue, tenant, cluster),
             Usage(queue=queue, tenant=tenant, cluster=cluster, amount=crumb),
         )
-    return replace(world, usage=tuple(known[key] for key in sorted(known)))
+    return _with_sums(replace(world, usage=tuple(known[key] for key in sorted(known))))
+
+
+def _with_sums(world: Snapshot) -> Snapshot:
+    """The usage summed up, as the cache keeps it."""
+    return replace(world, usage_sums=summed(world.usage))
 
 
 @dataclass(slots=True)

@@ -305,6 +305,7 @@ class SnapshotBuilder:
             queues=self._queues.values(),
             tenants=self.tenants(),
             usage=self.usage_index.usage(),
+            usage_sums=self.usage_index.sums(),
             leaving=self.usage_index.leaving(),
             pending=self.usage_index.pending(),
             unsettled=self.usage_index.unsettled(),

@@ -12,6 +12,7 @@ from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, Wo
 from global_sched.shared.model.queue import Usage
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Bucket, Running
+from global_sched.shared.model.usage_sums import UsageSums
 from global_sched.shared.model.workload import Workload
 
 BucketKey = tuple[QueueName, TenantName]
@@ -45,6 +46,7 @@ class UsageIndex:
         self._amounts: dict[UsageKey, Counter[str]] = {}
         self._usage: SortedValues[UsageKey, Usage] = SortedValues()
         self._changed_usage: set[UsageKey] = set()
+        self._sums = UsageSums()
         self._left: dict[UsageKey, Counter[str]] = {}
         self._leaving: SortedValues[UsageKey, Usage] = SortedValues()
         self._changed_leaving: set[UsageKey] = set()
@@ -216,7 +218,16 @@ class UsageIndex:
 
     def usage(self) -> tuple[Usage, ...]:
         """What is held, by queue, tenant and cluster."""
-        return _totals(self._amounts, self._usage, self._changed_usage)
+        before = [(key, self._usage.get(key)) for key in self._changed_usage]
+        found = _totals(self._amounts, self._usage, self._changed_usage)
+        changes = [(old, self._usage.get(key)) for key, old in before]
+        if changes:
+            self._sums = self._sums.changed(one for one in changes if one[0] != one[1])
+        return found
+
+    def sums(self) -> UsageSums:
+        """The usage of the last `usage`, summed up."""
+        return self._sums
 
     def leaving(self) -> tuple[Usage, ...]:
         """What was withdrawn and may still run, by queue, tenant and cluster."""

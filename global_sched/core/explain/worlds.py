@@ -80,6 +80,7 @@ def ended(snapshot: Snapshot, gone: Iterable[Workload]) -> Snapshot:
         snapshot,
         clusters=tuple(_vacated(one, gangs) for one in snapshot.clusters),
         usage=usage,
+        usage_sums=None,
         unsettled=tuple(one for one in snapshot.unsettled if one.binding_id not in gangs),
         running=tuple(
             replace(one, workloads=tuple(w for w in one.workloads if w.binding_id not in gangs))

@@ -25,9 +25,10 @@ from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.past import whole
 from global_sched.shared.model.policy import Policy
-from global_sched.shared.model.queue import Queue, Tenant, Usage
+from global_sched.shared.model.queue import Queue, Tenant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.usage_sums import summed
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
 
@@ -57,7 +58,10 @@ class Ledger:
             cluster.capacity.total for cluster in snapshot.clusters if cluster.capacity is not None
         )
         self.tree = Tree(snapshot.queues, dict(totals.entries))
-        self.opened: dict[QueueName, Amount] = {}
+        sums = snapshot.usage_sums
+        self._sums = summed(snapshot.usage) if sums is None else sums
+        held = self._sums.queues
+        self.opened = {name: dict(held[name].amount.entries) for name in sorted(held)}
         """What each queue held itself at the start."""
         self.gates = Gates(snapshot, self.tree, self.policy)
         self.entitlements = Reclaim(snapshot, self.tree, totals, self.opened, self.gates)
@@ -73,7 +77,6 @@ class Ledger:
         self._tenant_aside: dict[TenantName, Amount] = {}
         self._tenant_leaving: dict[TenantName, Amount] = {}
         self._held: dict[TenantName, dict[ClusterName, Amount]] = {}
-        self._inside: dict[TenantName, list[Usage]] = {}
         self._queue_tenant_held: dict[tuple[QueueName, TenantName], Amount] = {}
         self._tenant_shares: dict[TenantName, ShareKey] = {}
         self._queue_tenant_shares: dict[tuple[QueueName, TenantName], ShareKey] = {}
@@ -99,28 +102,10 @@ class Ledger:
         return self.gates.tenant(name)
 
     def _open(self, snapshot: Snapshot) -> None:
-        """What is held at the start: summed by queue and tenant once, then up the tree.
-
-        What a tenant holds by cluster is summed when it is asked for.
-        """
-        held_by, inside = self._queue_tenant_held, self._inside
-        for usage in snapshot.usage:
-            key = (usage.queue, usage.tenant)
-            try:
-                held = held_by[key]
-            except KeyError:
-                held = held_by[key] = {}
-            add(held, usage.amount)
-            try:
-                inside[usage.tenant].append(usage)
-            except KeyError:
-                inside[usage.tenant] = [usage]
-        for (queue, tenant), held in held_by.items():
-            _join(self.opened.setdefault(queue, {}), held)
-            _join(self._tenant_held.setdefault(tenant, {}), held)
+        """What is held at the start, up the tree; a tenant's amounts are copied when asked for."""
         tree = self.tree
-        for queue, held in self.opened.items():
-            tree.charge(tree.node(queue), None, Resources.of(held), 1)
+        for queue in self.opened:
+            tree.charge(tree.node(queue), None, self._sums.queues[queue].amount, 1)
         for usage in snapshot.usage if tree.limited_in else ():
             if usage.cluster in tree.limited_in:
                 tree.charge_in(tree.node(usage.queue), usage.cluster, usage.amount, 1)
@@ -131,9 +116,27 @@ class Ledger:
         """What a tenant holds, by cluster."""
         found = self._held.get(tenant)
         if found is None:
-            found = self._held[tenant] = {}
-            for usage in self._inside.get(tenant, ()):
-                add(found.setdefault(usage.cluster, {}), usage.amount)
+            sums = self._sums.tenants.get(tenant)
+            parts = {} if sums is None else sums.parts
+            found = {cluster: dict(amount.entries) for cluster, amount in parts.items()}
+            self._held[tenant] = found
+        return found
+
+    def _tenant(self, name: TenantName) -> Amount:
+        """What a tenant holds."""
+        found = self._tenant_held.get(name)
+        if found is None:
+            sums = self._sums.tenants.get(name)
+            found = self._tenant_held[name] = {} if sums is None else dict(sums.amount.entries)
+        return found
+
+    def _tenant_in(self, key: tuple[QueueName, TenantName]) -> Amount:
+        """What a tenant holds through a queue."""
+        found = self._queue_tenant_held.get(key)
+        if found is None:
+            sums = self._sums.queues.get(key[0])
+            part = None if sums is None else sums.parts.get(key[1])
+            found = self._queue_tenant_held[key] = {} if part is None else dict(part.entries)
         return found
 
     def charge(self, charge: Charge, times: int = 1) -> None:
@@ -186,16 +189,11 @@ class Ledger:
         self, key: tuple[QueueName, TenantName], cluster: ClusterName
     ) -> tuple[Amount, Amount, Amount]:
         """What a tenant holds through a queue, in all, and in a cluster."""
-        queue_held, tenant_held = self._queue_tenant_held.get(key), self._tenant_held.get(key[1])
-        if queue_held is None:
-            queue_held = self._queue_tenant_held[key] = {}
-        if tenant_held is None:
-            tenant_held = self._tenant_held[key[1]] = {}
         places = self._held.get(key[1]) or self._places(key[1])
         here = places.get(cluster)
         if here is None:
             here = places[cluster] = {}
-        return queue_held, tenant_held, here
+        return self._tenant_in(key), self._tenant(key[1]), here
 
     def bounds(
         self, queue: QueueName, tenant: TenantName, cluster: ClusterName | None = None
@@ -216,7 +214,7 @@ class Ledger:
             found += cluster_limits(node, cluster)
         limits = self.tenant(tenant).limits
         if limits:
-            held = self._tenant_held.setdefault(tenant, {})
+            held = self._tenant(tenant)
             aside = self.tenant_aside(tenant)
             leaving = self._tenant_leaving.setdefault(tenant, {})
             who, named = f"tenant {tenant}", dict(limits)
@@ -262,7 +260,7 @@ class Ledger:
 
     def tenant_held(self, name: TenantName) -> Amount:
         """What the tenant holds; do not change it."""
-        return self._tenant_held.get(name, {})
+        return self._tenant(name)
 
     def held(self, tenant: TenantName, cluster: ClusterName) -> Amount:
         """What the tenant holds in a cluster; do not change it."""
@@ -292,7 +290,7 @@ class Ledger:
         key = (queue, name)
         share = self._queue_tenant_shares.get(key)
         if share is None:
-            held = self._queue_tenant_held.get(key, {})
+            held = self._tenant_in(key)
             if self._past is not None:
                 held = self._past.counted(held, name, queue)
             share = self.scale.key(held, self.tenant(name).weight)
@@ -336,9 +334,3 @@ class Ledger:
             capability=limits,
             past=past,
         )
-
-
-def _join(held: Amount, other: Amount) -> None:
-    """Add another sum."""
-    for name, value in other.items():
-        held[name] = held.get(name, 0) + value

@@ -1,11 +1,12 @@
 """The snapshot that a cycle decides on: frozen, ordered, complete."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.past import Past
 from global_sched.shared.model.queue import Queue, Tenant, Usage
+from global_sched.shared.model.usage_sums import UsageSums
 from global_sched.shared.model.workload import Workload
 
 
@@ -49,6 +50,8 @@ class Snapshot:
     queues: tuple[Queue, ...] = ()
     tenants: tuple[Tenant, ...] = ()
     usage: tuple[Usage, ...] = ()
+    usage_sums: UsageSums | None = field(default=None, compare=False)
+    """`usage` summed up, where that is kept; a snapshot with another `usage` has other sums."""
     leaving: tuple[Usage, ...] = ()
     """What was withdrawn and may still run: it counts against limits, and in no share."""
     pending: tuple[Bucket, ...] = ()

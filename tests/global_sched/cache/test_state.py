@@ -5,6 +5,7 @@ import pytest
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.plan import Admission
+from global_sched.shared.model.usage_sums import summed
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Target
 from tests.builders import decision, grant
@@ -212,12 +213,39 @@ def test_assume_and_forget():
     state.assume(action, NOW)
     assumed = state.snapshot()
     assert assumed.pending == ()
+    assert assumed.usage_sums.queues
+    assert assumed.usage_sums == summed(assumed.usage)
     assert assumed.clusters[0].capacity.topology.leaves[0].free[1] == 0
     assert [w.key for w in assumed.unsettled] == [KEY], "its minimum is not reached yet"
 
     state.forget(KEY)
     assert pending(state) == [KEY]
     assert state.snapshot().usage == ()
+    assert state.snapshot().usage_sums == summed(())
+
+
+def test_usage_is_summed_up_as_it_changes():
+    """By queue and tenant; the same object while nothing changed."""
+    one, two = vcjob("one", gpus=8), vcjob("two", gpus=4)
+    state = state_of(
+        cluster_object("m1"),
+        report("m1"),
+        one,
+        two,
+        binding(one, clusters=["m1"]),
+        binding(two, clusters=["m1"]),
+    )
+    first = state.snapshot()
+    assert state.snapshot().usage_sums is first.usage_sums
+
+    finished = {"clusterName": "m1", "status": {"state": {"phase": "Failed"}}}
+    status = {"aggregatedStatus": [finished]}
+    feed(state, binding(two, clusters=["m1"], status=status, version="9"))
+    second = state.snapshot()
+
+    assert first.usage_sums == summed(first.usage)
+    assert second.usage_sums == summed(second.usage)
+    assert second.usage_sums != first.usage_sums
 
 
 def test_the_echo_of_our_own_write_is_no_news():

@@ -34,7 +34,7 @@ usages = st.builds(
     queue=st.sampled_from(("left", "right", "gone")),
     tenant=st.sampled_from(("t1", "t2")),
     cluster=st.sampled_from(("c1", "c2")),
-    amount=st.fixed_dictionaries({CPU: st.integers(0, 9), GPU: st.integers(0, 3)}).map(
+    amount=st.fixed_dictionaries({CPU: st.integers(1, 9), GPU: st.integers(0, 3)}).map(
         Resources.of
     ),
 )
