@@ -1,4 +1,4 @@
-"""What a division answers for one workload: the room it would take, or why there is none."""
+"""Answers of a division for one workload: the room it would take, or why there is none."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""How workloads leave a cycle."""
+"""Outcomes: the ways in which workloads leave a cycle."""
 
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.plan import Outcome

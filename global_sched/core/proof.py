@@ -1,4 +1,4 @@
-"""Which answers of a cycle are certain: the closest place, or a refusal that stands."""
+"""Certain answers of a cycle: the closest place, or a refusal that stands."""
 
 from collections.abc import Iterable
 

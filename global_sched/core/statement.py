@@ -287,7 +287,7 @@ class Statement:
         change(charge, times)
 
     def make_room(self, at: int, change: Callable[[Space], object], amount: Resources) -> None:
-        """Make room in a cluster, as `Rooms.give` says; whoever was refused is asked again.
+        """Make room in a cluster, as `Rooms.give` says; refused workloads are asked again.
 
         Between `mark` and `rollback` this is a trial, and costs one question per workload that is
         asked in between; who was refused for good before is so again after the rollback.

@@ -1,4 +1,4 @@
-"""What an order, a filter or a score may look at besides its own arguments."""
+"""The view that orders, filters and scores have besides their own arguments."""
 
 from typing import Protocol
 

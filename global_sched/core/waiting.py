@@ -1,4 +1,4 @@
-"""What waits in a snapshot: what equal ones have in common, and all for which room may be kept."""
+"""Waiting workloads of a snapshot: what equal ones share, and all for which room may be kept."""
 
 from collections.abc import Iterator
 

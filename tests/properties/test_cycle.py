@@ -156,7 +156,7 @@ def test_disturbed_world(data):
         note(f"{plan}")
         world = _check(world, plan)
         moves.update(one.workload for one in plan.withdrawals)
-        now = Instant(now + 1)  # no two cycles are of one instant: decisions are told apart by it
+        now = Instant(now + 1)  # no two cycles are of one instant: it tells decisions apart
         if plan.empty():
             break
     assert plan.empty()

@@ -51,7 +51,7 @@ def _check(ledger, workloads, plan):
     """The potentials of every claim of a plan, one after the other; which kinds there were."""
     running = {key: _held(one.decision) for key, one in workloads.items() if one.targets}
     if any(one.makes_room_for is None for one in plan.admissions):
-        return  # who came before a claim and who after it is not told
+        return  # the order of admissions and claims is not known
     for claiming in plan.claims:
         if claiming.decision.claim is None:
             continue

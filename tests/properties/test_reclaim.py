@@ -179,7 +179,7 @@ def shown(plan):
 
 
 def check_victims(snapshot, plan, workloads):
-    """Nobody leaves who may not: by right, by will, by priority."""
+    """Only workloads that may leave do: by right, by will, by priority."""
     for one in (*plan.withdrawals, *plan.admissions):
         if one.makes_room_for is None:
             continue

@@ -55,8 +55,8 @@ def _rest(town):
 def test_surplus_that_is_deserved(town):
     """At rest no queue lacks surplus that it deserves while another holds surplus over its own.
 
-    Whoever waited when others left for a claimant leaves it alone for `hold_seconds`, so the rest
-    is looked at when these are over.
+    A workload that waited when others left for a claimant leaves it alone for `hold_seconds`, so
+    the rest is looked at when these are over.
     """
     for looks in range(10):
         plans = _rest(town)

@@ -12,13 +12,11 @@ ALLOWED = {
     "docs": 3,
     "docs/design": 6,
     "global_sched/cli": 1,
-    "global_sched/core": 90,
+    "global_sched/core": 25,
     "global_sched/embedded/apiserver": 1,
     "global_sched/shared/kinds": 8,
     "global_sched/shared/model": 1,
     "tests/e2e": 1,
-    "tests/global_sched": 68,
-    "tests/properties": 4,
     "tests/repo": 1,
 }
 """Lines that are still to be reworded, by folder. A number may fall and never rises: write the new
@@ -29,7 +27,7 @@ SLACK = 5
 
 ASKING = {
     "global_sched/cli": 2,
-    "global_sched/core": 48,
+    "global_sched/core": 9,
     "global_sched/shared": 11,
 }
 """Module docstrings that still begin with a question word, by folder. A number never rises."""

@@ -1,4 +1,4 @@
-"""Why a workload goes to one of the clusters that have room: what parts each of them from the best.
+"""The choice between clusters that have room: what parts each of them from the best.
 
 A gang goes to the best one: of each cluster the one score in which it is furthest ahead of the next
 or behind the best is said. Of what several clusters share it is said what each of them gets.

@@ -1,4 +1,4 @@
-"""What would let a group of bindings run: changes, each tried with all members of it together.
+"""Changes that would let a group of bindings run, each tried with all its members together.
 
 The first member that has no place says what is lacking. What helps it alone is said as not enough
 where other members come after it.

@@ -1,4 +1,4 @@
-"""Which gangs hold the room that a workload waits for: since when, and until when where known.
+"""Gangs that hold the room that a workload waits for: since when, until when where known.
 
 Of the clusters that it may use those gangs whose pods use what it asks for, the ones that end first
 before the others. A job is named only to its own namespace.

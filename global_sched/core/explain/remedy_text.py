@@ -1,4 +1,4 @@
-"""How changes that would let a workload run are said."""
+"""Sentences about changes that would let a workload run."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What becomes of a workload in a world that differs in one thing: its turn there, in full.
+"""Trials: a workload's turn in a world that differs in one thing, in full.
 
 A cycle of its own runs up to the workload's turn. What is free then is offered as in that cycle; a
 refusal is decided there like any other, so that others may leave for the workload, or what is kept

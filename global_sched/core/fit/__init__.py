@@ -1,5 +1,5 @@
-"""Which clusters could hold a workload, and which of these is the best one.
+"""Clusters for a workload: filters, the room that placement sees, and scores.
 
-Filters, the room that placement sees, scores. Nothing here changes what anybody holds: room is
-counted and taken, and the ledger is charged by the statement. Start reading at `plugins`.
+Nothing here charges a queue or a tenant: room is counted and taken, and the statement charges the
+ledger. Start reading at `plugins`.
 """

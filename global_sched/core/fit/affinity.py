@@ -1,4 +1,4 @@
-"""Which clusters a policy selects, and in which order it tries its groups of clusters.
+"""The clusters that a policy selects, in the order in which it tries its groups of clusters.
 
 A policy has one affinity or several ordered ones. The group that was used last comes first, then
 those behind it, and at the end those before it: a group further back is a failover, and going

@@ -1,4 +1,4 @@
-"""What the clusters have free and what filling them is measured by: vectors over all clusters."""
+"""Free amounts of the clusters and the measures of filling them: vectors over all clusters."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -117,7 +117,7 @@ def _summary(demand: Demand, cluster: Cluster, view: View) -> Verdict:
 
 
 def binder(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
-    """Someone in the cluster will bind the pods."""
+    """A scheduler in the cluster will bind the pods."""
     name = workload.demand.scheduler_in(cluster.name)
     if name is None:
         return _wait(
@@ -152,7 +152,7 @@ def _by_the_agent(capacity: Capacity) -> str:
 
 
 def honoured(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
-    """Whoever binds the pods keeps to a hard topology constraint."""
+    """The scheduler that binds the pods keeps to a hard topology constraint."""
     gang, capacity = workload.demand.gang, cluster.capacity
     if gang is None or capacity is None or not constrained(gang, Mode.HARD):
         return PASS

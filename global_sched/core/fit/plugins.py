@@ -38,7 +38,7 @@ COPY_FILTERS: Mapping[str, Filter] = {
     name: DEMAND_FILTERS[name]
     for name in ("affinity", "terminating", "ready", "taints", "spread", "kind")
 }
-"""For objects without demand: no report and nobody to bind anything."""
+"""For objects without demand: neither a report nor a scheduler is needed."""
 
 WORKLOAD_FILTERS: Mapping[str, Filter] = {
     "leaving": filters.leaving,

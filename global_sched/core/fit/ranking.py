@@ -1,4 +1,4 @@
-"""Which of the clusters that fit is the best for a workload: the weighted sums of all scores."""
+"""The best of the clusters that fit a workload, by the weighted sums of all scores."""
 
 from collections.abc import Iterable
 

@@ -215,7 +215,7 @@ class Rooms:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Whatever is asked meanwhile is not remembered, and trials make nobody forget anything.
+        """Answers given meanwhile are not remembered, and trials make no answer be forgotten.
 
         Everything that is changed meanwhile is to be undone by then.
         """

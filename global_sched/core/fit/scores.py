@@ -24,7 +24,7 @@ Numbers = Ints | int
 
 BEST = 100
 _TIERS = 9
-"""Tiers that are told apart; the ninth and all above it score alike."""
+"""Tiers with a score of their own; the ninth and all above it score alike."""
 _STEP = 11
 """Between two tiers."""
 _ALIKE = 80
@@ -55,7 +55,7 @@ class Subject(NamedTuple):
     `tier` is the lowest with a domain that holds it, `holds` how many of its `pods` fit in the
     tightest one. `free` is what the cluster has left of the resource that `fill` names.
 
-    tier:  `NO_TIER` where only the whole cluster holds it; None where nobody cares.
+    tier:  `NO_TIER` where only the whole cluster holds it; None where the gang has no constraint.
     """
 
     tier: Numbers | None

@@ -1,4 +1,4 @@
-"""What no change of room mends: pods larger than any node, gangs larger than any cluster.
+"""Requests that no change of room mends: pods larger than any node, gangs than any cluster.
 
 Judged over the whole federation, and only while every cluster says how large its nodes are: one
 that does not may have anything. A bound from above: nodes that are cordoned or not ready count as

@@ -1,4 +1,4 @@
-"""Where equal demands stand with every cluster before room is counted.
+"""Equal demands and every cluster, before room is counted.
 
 A cycle asks the demand filters once per kind of question and cluster; workloads with the same
 demand share the answer, and share the whole refusal once no cluster has room.
@@ -36,7 +36,7 @@ class Static:
     allowed: Mask
     tries: dict[str, tuple[tuple[AffinityTerm, Mask], ...]] = field(default_factory=dict)
     usual: dict[str, tuple[tuple[AffinityTerm, Mask], ...]] = field(default_factory=dict)
-    """The same with the allowed clusters only; not to be changed by those who get them."""
+    """The same with the allowed clusters only; the caller does not change them."""
 
 
 class Standing:
@@ -185,7 +185,7 @@ class Standings:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Whoever is refused for good meanwhile is not so afterwards (`Rooms.aside`)."""
+        """A demand refused for good meanwhile is not so afterwards (`Rooms.aside`)."""
         before = {one: (one.dead, one.ask) for one in self._by_demand.values()}
         for one in before:
             one.ask = None

@@ -112,7 +112,7 @@ class AllRows:
         """Gangs that fell below their minimum: they do no work."""
         self.may_leave: Mask = leaves.astype(np.bool_)
         self.ends: Mask = ends.astype(np.bool_)
-        """Gangs end; what is divided or duplicated over clusters runs until somebody stops it."""
+        """Gangs end; what is divided or duplicated over clusters runs until it is stopped."""
         totals = Resources.total(
             cluster.capacity.total for cluster in snapshot.clusters if cluster.capacity is not None
         )

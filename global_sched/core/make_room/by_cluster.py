@@ -1,4 +1,4 @@
-"""What is read of the workloads of each cluster, kept while they are the same objects."""
+"""Readings of the workloads of each cluster, kept while they are the same objects."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar

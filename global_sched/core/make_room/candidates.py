@@ -1,4 +1,4 @@
-"""Who might leave for a claimant, in the order in which they are asked."""
+"""Candidates for eviction for a claimant, in the order in which they are asked."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 

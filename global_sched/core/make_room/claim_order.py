@@ -1,4 +1,4 @@
-"""In which order the claims of a cycle hold their room."""
+"""The order in which the claims of a cycle hold their room."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -13,7 +13,7 @@ from global_sched.shared.placement import NO_TIER, scarcity_key
 def in_order(found: Iterable[tuple[Workload, Claim]]) -> Iterator[tuple[Workload, Claim]]:
     """In the order of the decisions; of waves in a row those first that fewest places can serve.
 
-    What victims have left is anybody's in a wider domain: it would take what others need. And where
+    What victims have left is free to all in a wider domain, and others need it there. And where
     smaller pods go there may be no node that is whole. A reservation has what was left when it was
     made; without a domain what comes free, but not for a claim.
     """

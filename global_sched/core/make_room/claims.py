@@ -68,7 +68,7 @@ class Claims:
             self._held[one.key] = hold(one, claim, self._statement)
 
     def _go_on(self, claimant: Workload, claim: Claim) -> None:
-        """Let those leave that an earlier cycle chose and nobody told, perhaps for a crash."""
+        """Evict victims that an earlier cycle chose and that were not written, after a crash."""
         if not claim.victims:
             return
         victims: dict[BindingId, list[Leaver]] = {}
@@ -137,7 +137,7 @@ class Claims:
         return isinstance(found, Offer) or (held is None and self._may_search(workload, found))
 
     def _past_others(self, workload: Workload, refusal: Refusal) -> Offer | Refusal:
-        """The same without what is kept for those who give way to it; others may leave for it."""
+        """The same without what is kept for gangs that give way to it; victims may leave for it."""
         statement, patience = self._statement, self._patience
         kept = patience.giving_way(workload, refusal)
         if not kept:
@@ -158,7 +158,7 @@ class Claims:
         return instead if instead is not None and put_off else refusal
 
     def tries(self) -> tuple[int, int]:
-        """Changes whenever somebody had a search or a try at a reservation, which are limited."""
+        """Changes with every search and every try at a reservation, which are limited."""
         return len(self._searched), self._patience.attempts
 
     def _continue(self, held: Held, position: int, level: int) -> int:
@@ -196,7 +196,7 @@ class Claims:
         return level
 
     def _instead_of_room(self, held: Held, refusal: Refusal) -> Refusal | None:
-        """A domain that drains helps nobody whom a limit keeps out: that is kept instead."""
+        """A domain that drains does not help against a limit: its quota is set aside instead."""
         if held.waves or not is_kept_out(refusal):
             return None
         del self._held[held.workload.key]
@@ -215,7 +215,7 @@ class Claims:
     # --- new claims -----------------------------------------------------------------------
 
     def _instead(self, workload: Workload, refusal: Refusal) -> Refusal | None:
-        """What the workload is told instead of the refusal, when others leave or may leave."""
+        """The refusal in place of the first one, when victims leave or may leave for it."""
         if not self._may_search(workload, refusal):
             return None
         shape = alike(workload)
@@ -246,7 +246,7 @@ class Claims:
         return self._statement.standings.of(workload).minimum_requests
 
     def may_leave_for(self, workload: Workload, asked: Resources) -> bool:
-        """Whether anybody might have to leave when it asks for that: a quick look."""
+        """Whether any gang might have to leave when it asks for that: a quick look."""
         statement = self._statement
         if not statement.snapshot.running:
             return False

@@ -1,4 +1,4 @@
-"""What is written when a claim is made: the victims' leaving, and the claim itself."""
+"""Writes of a claim: the evictions of its victims, and the claim itself."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -81,7 +81,7 @@ def leavers_of(units: Iterable[Unit], home: ClusterName) -> tuple[Leaver, ...]:
 def let_leave(
     victim: Workload, leavers: Sequence[Leaver], claimant: Workload, statement: Statement
 ) -> bool:
-    """Plan again what an earlier cycle planned and nobody wrote; whether it was open still.
+    """Plan again an eviction that an earlier cycle did not write; whether it was open still.
 
     `leavers` are all that the claim says of this victim. One that was admitted anew since the claim
     is left alone.

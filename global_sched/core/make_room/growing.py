@@ -69,7 +69,7 @@ def _continue(
 
 
 def _claim(keeping: Keeping, why: Verdict, claims: Claims, statement: Statement) -> Verdict | None:
-    """What it waits for when others leave for it; None when nobody does."""
+    """What it waits for when victims leave for it; None when there are none."""
     workload, decision = keeping.now, keeping.now.decision
     assert decision is not None
     if why.code != Code.NO_FIT or why.reason not in ENDED_BY_LEAVING:

@@ -1,4 +1,4 @@
-"""How often a place changes hands: a workload that left claims nothing for its hold.
+"""The hold: a workload that was evicted claims nothing for so long.
 
 The hold is `Policy.hold_seconds`, doubled with each eviction of the workload (`Decision.hold`). For
 as long, one that came by a claim or came back is no victim of reclaim (`rights`). So two workloads

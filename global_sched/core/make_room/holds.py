@@ -1,4 +1,4 @@
-"""Room kept for a workload that waits: taken from everybody else, given back in its turn."""
+"""Room kept for a workload that waits: taken from all others, given back in its turn."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -189,7 +189,7 @@ def leavers(
 
 
 def _came_back(victim: Workload, claim: Claim, cluster: ClusterName) -> bool:
-    """Whether it was admitted anew to the cluster since it was told to leave."""
+    """Whether it was admitted anew to the cluster since its eviction."""
     decision = victim.decision
     if decision is None or decision.at <= claim.since:
         return False

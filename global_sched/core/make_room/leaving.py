@@ -1,4 +1,4 @@
-"""What leaves together when room is made, and how it is told apart."""
+"""Units of eviction: the pods that leave together when room is made."""
 
 from dataclasses import dataclass
 

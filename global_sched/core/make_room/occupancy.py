@@ -1,4 +1,4 @@
-"""Who sits where in one cluster: rows of nodes in the order of the tree, and the gangs on them.
+"""Occupancy of one cluster: rows of nodes in the order of the tree, and the gangs on them.
 
 Made once for a report and the gangs that run there, and kept while both are the same objects.
 """
@@ -209,7 +209,7 @@ def _facts(holder: Holder) -> tuple[int, ...]:
 
 
 def may_ever_leave(workload: Workload) -> bool:
-    """Whether it may leave for anybody at all."""
+    """Whether it may be a victim at all."""
     critical = workload.priority >= CRITICAL or workload.priority_class in _CRITICAL_CLASSES
     return workload.preemptable and not critical
 
@@ -301,7 +301,7 @@ def _holder(
     if not progress.bound.covers(counted):
         return None
     if decision.give_up and not grant.amounts.covers(counted):
-        return None  # pods of it leave for somebody: their room is not to be given twice
+        return None  # pods of it are being evicted: their room is not to be given twice
     if not set(seen) <= {pod_set.name for pod_set in gang.pod_sets}:
         return None
     rows = tuple(sorted({row for row, _ in found}))
@@ -315,7 +315,7 @@ def _surplus(
 ) -> tuple[tuple[PodSetName, tuple[int, ...]], ...]:
     """The rows of the pods that may leave without breaking the gang, in the order of their turns.
 
-    Nothing of a pod set whose turns are not all told.
+    Nothing of a pod set whose turns are not all known.
     """
     minimum = gang.minimum_amounts()
     turns: dict[PodSetName, dict[int, int]] = {}

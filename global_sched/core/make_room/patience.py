@@ -1,9 +1,9 @@
-"""What is kept for gangs that waited longer than their patience, and who may pass it by.
+"""Room and quota kept for gangs that waited longer than their patience, and what passes them.
 
 Where room is lacking, a domain drains for such a gang (a reservation); where a limit is in the way,
 what comes free of that is set aside. Smaller workloads go into a domain that drains only when they
-end before it is needed. Both give way to whoever could take the room or the quota from the gang as
-soon as it ran: another queue that has the right to it, or a higher priority in its own.
+end before it is needed. Both give way to a workload that could take the room or the quota from the
+gang as soon as it ran: of another queue with a right to it, or of higher priority in its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -140,7 +140,7 @@ class Patience:
         return refusal
 
     def giving_way(self, workload: Workload, refusal: Refusal) -> Sequence[Kept]:
-        """What is kept for those who would have to give it up to this one at once."""
+        """What is kept for gangs that would have to give it up to this one at once."""
         gang, verdict = workload.demand.gang, refusal.verdict
         if verdict.code == Code.NEVER or verdict.reason not in _ENDS or gang is None:
             return ()

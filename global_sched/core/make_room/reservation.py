@@ -1,6 +1,6 @@
 """No starvation: a gang that waited long enough gets a domain that drains for it.
 
-Nobody is evicted. The domain is the one where the gang can start first by the run-time limits of
+Nothing is evicted. The domain is the one where the gang can start first by the run-time limits of
 what runs there, or else the one that lacks least. While it drains, another workload goes there only
 when its own limit says that it ends before that start; without limits nothing goes there. A
 domain that drains for another one already is chosen only where there is no other.
@@ -75,7 +75,7 @@ def reserve(
 
 
 def _drains(place: DomainRows, others: Iterable[Held], statement: Statement) -> bool:
-    """Whether the domain, a part of it or one around it drains for somebody already."""
+    """Whether the domain, a part of it or one around it drains for another gang already."""
     cluster = place.occupancy.cluster
     domains = [
         part.domain for held in others for part in held.claim.parts if part.cluster == cluster

@@ -1,4 +1,4 @@
-"""Who may be taken from for whom: preemption in a queue, reclaim between queues."""
+"""Rights of a claimant over victims: preemption in a queue, reclaim between queues."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

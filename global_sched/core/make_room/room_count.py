@@ -1,4 +1,4 @@
-"""How many pods of each shape a domain holds while units leave it, by count."""
+"""Counts of the pods of each shape that a domain holds while units leave it."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What quick looks need to know of what runs, read once for each cluster's workloads."""
+"""Facts of running workloads for quick looks, read once for each cluster."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator

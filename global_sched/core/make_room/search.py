@@ -59,7 +59,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Why nobody leaves, as a sentence; `none` when nobody may leave for it at all."""
+    """Why there are no victims, as a sentence; `none` when nothing may be evicted for it at all."""
 
     why: str
     none: bool = False

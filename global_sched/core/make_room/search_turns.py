@@ -1,10 +1,10 @@
-"""Who may search for victims in a cycle: so many searches, in the order of the line, and in turns.
+"""Searches for victims in a cycle: a limited number, in the queue order, and in turns.
 
-Who found nothing finds nothing in the next cycle either, as a rule. So that the first in line do
-not use up the searches of every cycle, who was put off goes before who has been looked at: while
-anybody waits who was told so, those who were refused with a reason have half of the searches at
-most. They are not put off for that, so that the others get fewer with every cycle. What was told is
-read from the objects: a new leader goes on with the turns.
+A workload without victims has none in the next cycle either, as a rule. So that the first of the
+order do not use up the searches of every cycle, workloads that were put off come first: while any
+waits with that reason, those that were refused after a search have half of the searches at most.
+They are not put off for that, so the others get fewer with every cycle. The reasons are read from
+the objects: a new leader goes on with the turns.
 """
 
 from enum import Enum, auto
@@ -19,9 +19,9 @@ class Turn(Enum):
 
     SEARCH = auto()
     LATER = auto()
-    """It is put off, and is told so."""
+    """It is put off, with that reason."""
     NOT_AGAIN = auto()
-    """It was looked at, and those who were put off come first."""
+    """It had a search, and workloads that were put off come first."""
 
 
 class SearchTurns:

@@ -2,7 +2,7 @@
 
 A gang that a limit keeps out (the capability of its queue or of one above, its tenant's, or what is
 guaranteed to others) waits until so much of that is free at once. After its patience it is set
-aside in the gang's turn of each cycle: nobody behind it in the order takes any, so that it adds up.
+aside in the gang's turn of each cycle: nothing behind it in the order takes any, so it adds up.
 Room is not kept meanwhile, since others use it. Nothing is written: the next cycle finds the same.
 """
 
@@ -174,7 +174,7 @@ def _within(
 
 
 def _ending(running: Running) -> dict[_Whose, Resources]:
-    """What gangs hold in one cluster; other workloads run until somebody stops them."""
+    """What gangs hold in one cluster; other workloads run until they are stopped."""
     found: dict[_Whose, Amount] = {}
     for one in running.workloads:
         gang, decision = one.demand.gang, one.decision

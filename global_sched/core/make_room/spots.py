@@ -1,4 +1,4 @@
-"""Where victims are looked for, and what a set of them costs."""
+"""Domains in which victims are looked for, and the cost of a set of victims."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

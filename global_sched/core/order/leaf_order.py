@@ -133,7 +133,7 @@ class LeafOrder:
         return bool(waiting) and waiting[-1][1].demand is last.demand
 
     def take_while(self, wanted: Callable[[Workload], bool]) -> list[tuple[int, Workload]]:
-        """The next ones of the same tenant while they are wanted and nobody goes before them."""
+        """The next ones of the same tenant while they are wanted and no other goes before them."""
         if self._last is None:
             return []
         lane, heap = self._last[0], self._heap

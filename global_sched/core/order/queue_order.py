@@ -93,7 +93,7 @@ class QueueOrder:
         self._turn.again()
 
     def waits(self) -> bool:
-        """Whether anybody is behind the one whose turn it is."""
+        """Whether any workload is behind the one whose turn it is."""
         return any(self._lines.values())
 
     def _stand(self, name: QueueName, *, shares: bool) -> None:
@@ -168,7 +168,7 @@ class QueueOrder:
             above.push(spot)
 
     def _wants(self, spot: "_Level") -> tuple[str, ...] | None:
-        """What the first below it asks for; None where nobody below it lacks anything."""
+        """What the first below it asks for; None where no queue below it lacks anything."""
         if spot.line is not None:
             return spot.line.wants(self._moves)
         first = spot.first()

@@ -1,4 +1,4 @@
-"""What every queue asks for: what its workloads hold and what they wait for."""
+"""Demand of every queue: what its workloads hold and what they wait for."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ def asked_by_queue(
 ) -> dict[QueueName, Amount]:
     """By queue, with everything below it. What a workload may never get is not asked for.
 
-    `opened` is the sum of the snapshot's usage by queue, where somebody has it.
+    `opened` is the sum of the snapshot's usage by queue, where it is known already.
     """
     found: dict[QueueName, Amount] = {}
     if opened is None:

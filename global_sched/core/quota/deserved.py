@@ -1,4 +1,4 @@
-"""What every queue deserves: the federation's amounts divided down the tree, in whole numbers."""
+"""The deserved of every queue: the federation's amounts divided down the tree, in whole numbers."""
 
 from collections.abc import Iterable, Mapping
 from math import gcd
@@ -32,8 +32,8 @@ class Deserved:
     `shares` are the fractions that a share is taken of. For a queue that says its amount: that
     times its weight. For any other its weight's part of what there is to divide among those that
     hold or ask for anything, however much that is: of what its parent deserves and others do not
-    say, or of its parent's own part where nobody beside it says anything. So parts of different
-    resources stay in the proportion of the whole (HDRF, SoCC'13), whoever asks for which.
+    say, or of its parent's own part where no sibling says anything. So parts of different
+    resources stay in the proportion of the whole (HDRF, SoCC'13), whichever each queue asks for.
     """
 
     def __init__(

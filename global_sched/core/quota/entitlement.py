@@ -1,4 +1,4 @@
-"""What every queue is entitled to, and how far it is over or under that.
+"""Entitlements of queues, and how far each is over or under its own.
 
 *Deserved.* A queue deserves what its `deserved` says, and at least its guarantee; resources that
 neither names it does not deserve at all. Without one, what its parent deserves and its brothers'

@@ -1,4 +1,4 @@
-"""What stands against a workload before room or amounts are looked at: its queue and its tenant."""
+"""Gates before room and amounts are looked at: the workload's queue and its tenant."""
 
 from dataclasses import replace
 
@@ -76,7 +76,7 @@ class Gates:
         return self._shut[key]
 
     def within(self, queue: QueueName, tenant: TenantName, demand: Demand) -> bool:
-        """Whether the minimum is within the limits of queues and tenant, were nobody else there.
+        """Whether the minimum is within the limits of queues and tenant, were they empty.
 
         Where queues have limits in clusters, there has to be a cluster that all of them let it in.
         """
@@ -231,6 +231,6 @@ def _beyond(snapshot: Snapshot) -> dict[WorkloadKey, int]:
 
 
 def _made_room(workload: Workload) -> bool:
-    """Whether others were told to leave for it."""
+    """Whether victims were evicted for it."""
     decision = workload.decision
     return decision is not None and decision.claim is not None and bool(decision.claim.victims)

@@ -1,4 +1,4 @@
-"""What queues and tenants hold at this moment of the cycle, and their shares."""
+"""Amounts held by queues and tenants at this moment of the cycle, and their shares."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
@@ -86,7 +86,7 @@ class Ledger:
         """How many there were: what was worked out at the same number still holds."""
         self._refused: dict[tuple[int, QueueName, TenantName], tuple[int, Refusal | None]] = {}
         self.reserves = self.tree.guaranteed and not self.policy.lend_guarantees
-        """Whether guarantees of others are in anybody's way."""
+        """Whether guarantees of others limit any queue."""
         self._open(snapshot)
 
     def node(self, name: QueueName) -> Node:

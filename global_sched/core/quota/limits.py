@@ -1,4 +1,4 @@
-"""What the limits of queues and tenants, and the guarantees of others, still let in.
+"""Limits of queues and tenants, and guarantees of others: the amounts that they still let in.
 
 A limit names resources; others are unlimited, and an amount of 0 allows none. The minimum of a gang
 must fit whole; surplus beyond it is cut to what fits, in the template's order and never inside a
@@ -70,8 +70,8 @@ class QuotaLimit:
     def refusal(self, name: str, amount: int) -> Verdict:
         """Why it is too much. What even an empty holder could not take is `NEVER`.
 
-        While something is set aside it is `WAIT`: nobody leaves for what another one is to have.
-        Nor for what comes free by itself, when the pods that are leaving have ended.
+        While something is set aside it is `WAIT`: nothing is evicted for what another gang is to
+        have, nor for what comes free by itself, when the pods that are leaving have ended.
         """
         limit, has, aside = self._limits[name], self._held.get(name, 0), self._aside.get(name, 0)
         leaving = self._leaving.get(name, 0)
@@ -105,12 +105,12 @@ class Reserve:
     def room(self, name: str) -> int | None:
         """How much more fits beside the guarantees of the others, its own unused part included.
 
-        Where nobody else has an unused part, its own limits and the clusters' room say it all.
+        Where no other queue has an unused part, its own limits and the clusters' room say it all.
         """
         return self._beside(name, now=True)
 
     def _beside(self, name: str, *, now: bool) -> int | None:
-        """The same with what is held `now`, or else as if nobody held anything."""
+        """The same with what is held `now`, or else as if nothing were held."""
         if name not in self._root.guarantee:
             return None
         least: int | None = None
@@ -129,7 +129,7 @@ class Reserve:
         return least
 
     def refusal(self, name: str, amount: int) -> Verdict:
-        """Why it is too much. What would be if nobody held anything is `NEVER`.
+        """Why it is too much. What would be if nothing were held is `NEVER`.
 
         While something is set aside it is `WAIT`, as for a limit.
         """

@@ -1,4 +1,4 @@
-"""How many of the pods that a workload asks for its queue is owed."""
+"""Pods of a request that the queue is owed."""
 
 from collections.abc import Iterable
 

@@ -107,7 +107,7 @@ def _record(
     held: Mapping[TenantName, Resources],
     when: tuple[int, Instant],
 ) -> tuple[Past, ...]:
-    """Everybody's average until now, and what is held from now on; nobody without either."""
+    """Each tenant's average until now, and what it holds from now on; none without either."""
     half_life, now = when
     found = []
     for tenant in sorted(old.keys() | held.keys()):

@@ -1,12 +1,12 @@
-"""Who may take back from whom: rights between queues over what they are entitled to.
+"""Reclaim: rights between queues over what they are entitled to.
 
 *Reclaim.* Claimant and victim are compared where their paths part: two brothers, one above each.
 Let `top` be the claimant's largest excess among the resources that it asks for, with its request
 counted. A victim gives when in some resource that both have, its excess before it goes is more
 than `top`, and so up to its own queue every queue on its path is over its deserved in such a
 resource. A workload with nothing in common with its queue's deserved goes at once. A claimant
-within its deserved has `top` 0, so it takes from whoever is over; one that is over takes only
-from those who are further over, and only as long as they do not fall below their deserved.
+within its deserved has `top` 0, so it takes from any that is over; one that is over takes only from
+those further over, and only as long as they do not fall below their deserved.
 Guarantees are never touched, nor what a queue on that path says is not reclaimable.
 
 *Why it ends.* Sort the excess of all brothers where two queues part, largest first
@@ -229,7 +229,7 @@ class Reclaim(Entitlements):
         )
 
     def _above_guarantee(self, giver: Node, other: Node, amount: Resources) -> bool:
-        """Whether everybody up to the fork keeps all of its guarantee without that amount."""
+        """Whether every queue up to the fork keeps all of its guarantee without that amount."""
         if not self._tree.guaranteed:
             return True
         node = giver

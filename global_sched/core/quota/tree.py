@@ -1,4 +1,4 @@
-"""The tree of queues: who is above whom, what is wrong with it, and what everybody holds.
+"""The tree of queues: parents and children, what is wrong with it, and what each holds.
 
 Built once per cycle without recursion, so that any depth will do. A part of the tree that cannot
 be right (a cycle, a parent that is not there, a guarantee that is more than its parent has) is
@@ -70,7 +70,7 @@ class Node:
         """What is wrong with it and freezes nothing."""
         self.held: Amount = {}
         self.cluster_held: dict[ClusterName, Amount] = {}
-        """By cluster, kept only where it or somebody above or below has a limit there."""
+        """By cluster, kept only where it or a queue above or below has a limit there."""
         self.aside: Amount = {}
         """What is kept for gangs below it that wait: it counts in no share (`set_aside`)."""
         self.cluster_aside: dict[ClusterName, Amount] = {}
@@ -83,7 +83,7 @@ class Node:
         """What its children occupy, what it holds itself, what is set aside and what is leaving,
         kept while guarantees count."""
         self.promised: Amount = {}
-        """What of that is kept for its children while nobody holds anything."""
+        """What of that is kept for its children while nothing is held."""
         self.occupied: Amount = {}
         """The larger of `inner` and what is kept for it."""
 
@@ -113,7 +113,7 @@ class Node:
 class Tree:
     """All queues by name; `root` is above them, with an object or without.
 
-    `totals` is what all clusters have together; where a resource is not in it, nobody knows.
+    `totals` is what all clusters have together; where a resource is not in it, it is not known.
     """
 
     def __init__(self, queues: Iterable[Queue], totals: Mapping[str, int] | None = None) -> None:
@@ -130,7 +130,7 @@ class Tree:
         self._name()
         self._freeze()
         self.guaranteed = any(node.guarantee for node in self.order)
-        """Whether anybody has a guarantee."""
+        """Whether any queue has a guarantee."""
         self.limited_in: frozenset[ClusterName] = frozenset(
             name for node in self.order for name in node.cluster_capability
         )
@@ -157,7 +157,7 @@ class Tree:
     ) -> None:
         """The queue holds `times` that amount more, and so do all above it.
 
-        Without a cluster it is in those where nobody has a limit of its own.
+        Without a cluster it is in those where no queue has a limit of its own.
         """
         for one in node.path:
             add(one.held, amount, times)
@@ -214,7 +214,7 @@ class Tree:
                 node.parent.children.append(node)
 
     def _in_cycles(self) -> list[Node]:
-        """The nodes of every cycle, each told so."""
+        """The nodes of every cycle, each with that problem."""
         sure: set[int] = {id(self.root)}
         found: list[Node] = []
         for _, start in sorted(self.nodes.items()):
@@ -243,7 +243,7 @@ class Tree:
         return order
 
     def _name(self) -> None:
-        """Which resources each is entitled to: what is guaranteed is deserved, named or not."""
+        """The resources that each is entitled to: what is guaranteed is deserved, named or not."""
         for node in self.order:
             if node.queue.deserved:
                 node.named = frozenset(name for name, _ in node.queue.deserved)
@@ -299,7 +299,7 @@ class Tree:
     def _keep(node: Node, totals: Mapping[str, int]) -> None:
         """Keep its guarantee free, if that can be done at all.
 
-        One mistaken amount would keep everything there is from everybody else.
+        One mistaken amount would keep all that there is from all others.
         """
         for name, amount in node.queue.guarantee:
             total = totals.get(name, amount)
@@ -315,7 +315,7 @@ class Tree:
 
     @staticmethod
     def _occupy(node: Node) -> None:
-        """What is kept for a node while nobody holds anything."""
+        """What is kept for a node while nothing is held."""
         for child in node.children:
             for name, amount in child.occupied.items():
                 node.inner[name] = node.inner.get(name, 0) + amount

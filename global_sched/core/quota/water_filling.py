@@ -1,6 +1,6 @@
 """Dividing an amount between weights, exactly: water-filling with floors and ceilings.
 
-Whole numbers in, whole numbers out. Everybody's part rises with the same level times its weight,
+Whole numbers in, whole numbers out. Each part rises with the same level times its weight,
 starts at its floor and stops at its ceiling; the level is where all is given. What does not divide
 goes by the largest remainder, then by place.
 """
@@ -130,7 +130,7 @@ def _pour(
     level: tuple[int, int],
     rising: list[int],
 ) -> list[int]:
-    """Everybody's part at that level, in whole numbers that add up."""
+    """The parts at that level, in whole numbers that add up."""
     over, under = level
     standing = set(rising)
     for at, part in enumerate(parts):

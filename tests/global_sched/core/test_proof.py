@@ -78,7 +78,7 @@ def world(needs, *trees):
     ],
 )
 def test_a_refusal_that_is_not_proven_is_no_refusal(trees):
-    """It waits whatever other clusters say, evicts nobody, and is counted by name."""
+    """It waits whatever other clusters say, evicts nothing, and is counted by name."""
     plan = run_cycle(world(three(), *(tree() for tree in trees)), SHORT, NOW)
 
     [outcome] = plan.outcomes
@@ -91,7 +91,7 @@ def test_a_refusal_that_is_not_proven_is_no_refusal(trees):
 
 
 def test_a_place_that_may_not_be_the_closest_is_used_and_counted():
-    """What was found is used; that it is not proven to be the closest is told."""
+    """What was found is used; that it is not proven to be the closest is said."""
     plan = run_cycle(world(two(), spread()), SHORT, NOW)
 
     assert [one.workload for one in plan.admissions] == ["jobs/job"]

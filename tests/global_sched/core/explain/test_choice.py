@@ -1,4 +1,4 @@
-"""What is told of why a job goes to one of the clusters that have room."""
+"""The reason why a job goes to one of the clusters that have room."""
 
 import pytest
 
@@ -105,7 +105,7 @@ PAIR = workload("web", pods=2, gpus=1, constraint=soft())
     ],
 )
 def test_why_one_of_the_clusters_is_chosen(clusters, running, job, want):
-    """Each cluster that fits is told in what it is ahead of the others, or behind the best."""
+    """Each cluster that fits says in what it is ahead of the others, or behind the best."""
     found = explain_workload(
         snapshot(clusters, running=running, pending=[job]), POLICY, NOW, "jobs/web"
     )

@@ -110,7 +110,7 @@ def test_others_take_the_room_of_a_cluster_that_is_in_order_again():
 
 
 def test_the_only_cluster_has_no_room_either():
-    """One of the clusters has to let it in, so it is told, with what then still is lacking."""
+    """One of the clusters has to let it in, so it is said, with what then still is lacking."""
     assert told([cluster("n", cpu=1, taints=[TAINT])], job()) == [
         (f"it may use cluster n: {TAINTED}; {FULL}", False)
     ]
@@ -122,7 +122,7 @@ def test_full_clusters_that_are_left_out_beside_one_that_is_not():
 
 
 def test_a_cluster_that_is_removed():
-    """Nobody is told to go there."""
+    """It is no advice."""
     assert told([cluster("n", cpu=4, terminating=True, taints=[TAINT])], job()) == []
 
 

@@ -1,4 +1,4 @@
-"""Room that is kept from a job: it is told how much, for whom, and why it may not pass by."""
+"""Room that is kept from a job: how much, for which gang, and why it may not pass by."""
 
 import pytest
 
@@ -78,7 +78,7 @@ def test_nothing_is_kept_from_the_gang_itself():
 
 
 def test_room_for_which_others_had_to_leave():
-    """The room of a claim is told as such."""
+    """The room of a claim is named as such."""
     town = Town([Member("m", (1,))], [queue("a")])
     town.run(workload("low", cpu=1, queue="a"), policy=POLICY)
     town.add(workload("high", cpu=1, queue="a", priority=5))

@@ -63,7 +63,7 @@ def test_classes_that_all_help():
 
 
 def test_a_class_that_does_not_exist():
-    """It is told that the class has to be there, and how that was tried."""
+    """Advice says that the class has to be there, and how that was tried."""
     text = f"""\
 world:
   clusters: {ONE_NODE}

@@ -1,4 +1,4 @@
-"""Gangs that nothing may send away, and that jobs are told so."""
+"""Gangs that may never be victims, and the reason that names them."""
 
 from dataclasses import replace
 
@@ -108,7 +108,7 @@ def test_nobody_is_protected():
 
 
 def test_pods_that_no_report_locates():
-    """They leave for nobody until it is known where they are."""
+    """They are no victims until it is known where they are."""
     town = Town([Member("m", (2,))], [queue("q")])
     town.run(workload("low", cpu=1, pods=2, queue="q"), policy=replace(POLICY, patience_seconds=0))
     town.add(workload("j", cpu=1, pods=2, queue="q", priority=5))
@@ -136,12 +136,12 @@ steps:
 
 
 def test_those_that_came_lately_to_one_that_has_no_right_to_them():
-    """The victim of a reclaim is not told that it may take from the claimant."""
+    """The victim of a reclaim is not said to have a right against the claimant."""
     assert explained(LENT, "r").no_victims == NO_VICTIMS
 
 
 def test_what_is_kept_for_a_patient_gang():
-    """Nobody leaves for it, and that is what a job behind it is told."""
+    """It has no victims, and a job behind it says so."""
     text = behind_patience("tasks: [{requests: {cpu: 1}}]")
 
     assert explained(text, "j").no_victims == (

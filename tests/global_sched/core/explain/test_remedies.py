@@ -208,7 +208,7 @@ def test_those_who_have_to_leave():
 
 
 def test_those_who_would_have_to_end():
-    """Where nobody has to leave: whose ending would do, and until when where limits say so."""
+    """Without victims: the gangs whose end is enough, and until when where limits say so."""
     town = full_town(("b", {}))
     town.add(workload("j", cpu=1, pods=3, queue="b", tenant="own", created=9))
 

@@ -137,7 +137,7 @@ def test_a_group_that_is_not_complete():
 
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_a_group_that_comes_too_late(name):
-    """Every member is told that all of them fit when nobody is before them."""
+    """Every member says that all of them fit when no job is ahead of them."""
     before = [workload(f"x{i}", gpus=2, created=-10) for i in range(2)]
     world = snapshot(TWO, pending=[*before, member("a", 4), member("b", 4)])
 
@@ -207,7 +207,7 @@ def test_explaining_a_group_changes_nothing():
 
 
 def test_a_copy_in_a_group():
-    """An object without demand waits for nobody, whatever its group says."""
+    """An object without demand waits for no other, whatever its group says."""
     copy = workload("c", division=Division.COPIED, group="g", group_size=2)
 
     shown = explain_workload(snapshot(TWO, pending=[copy]), QUIET, NOW, "jobs/c")

@@ -1,4 +1,4 @@
-"""Every change that a job is told is tried in the line as it is: with it alone the job runs."""
+"""Each advised change is tried in the order as it is: with it alone the job runs."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def test_others_before_it_would_take_what_comes_free():
 
 
 def test_room_that_is_kept_for_another():
-    """Free room that is kept for somebody else is named as what it is."""
+    """Free room that is kept for another job is named as what it is."""
     found = town(workload("low", cpu=1, pods=2, queue="q"), waiting=[BIG])
     found.execute(run_cycle(found.snapshot(), PATIENT, found.now))
     found.add(SMALL)
@@ -86,7 +86,7 @@ def test_its_own_room_is_not_kept_from_it():
 
 
 def test_its_own_ending_is_no_help():
-    """A gang that runs and waits for more is not told to end."""
+    """The end of a gang is no advice for its own growth."""
     found = town(workload("j", cpu=1, pods=6, minimum=2, queue="q"))
 
     assert told(found.snapshot(), "j", now=found.now) == []

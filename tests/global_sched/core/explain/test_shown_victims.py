@@ -1,4 +1,4 @@
-"""Who leaves for a job that waits, as people are told, or why nobody: for every kind of job."""
+"""The victims of a job that waits, or why there are none: for every kind of job."""
 
 from dataclasses import replace
 from functools import partial
@@ -40,14 +40,14 @@ def settle(found, policy=QUIET, *, linger=False):
 
 
 def shown(found, name, policy=QUIET):
-    """Those who leave (pods, whole, who, whether they were told), and why nobody does."""
+    """The victims (pods, whole, name, whether they leave already), and why there are none."""
     told = explain_workload(found.snapshot(), policy, found.now, f"jobs/{name}")
     victims = [(one.pods, one.whole, one.workload, one.leaves) for one in told.victims]
     return victims, told.no_victims
 
 
 def test_those_who_were_told_to_leave():
-    """While room is being made, those who leave for it are named, and nobody else is looked for."""
+    """While room is being made, its victims are named, and no others are searched."""
     found = town(workload("low", cpu=1, pods=4, queue="q"))
     found.add(workload("high", cpu=1, pods=4, queue="q", priority=5))
     assert shown(found, "high") == ([(4, True, "jobs/low", False)], "")
@@ -61,7 +61,7 @@ def test_those_who_were_told_to_leave():
 
 
 def test_a_victim_that_is_gone():
-    """Whoever ended meanwhile is not named any more."""
+    """A victim that ended meanwhile is not named any more."""
     found = town(workload("low", cpu=1, pods=4, queue="q"))
     found.add(workload("high", cpu=1, pods=4, queue="q", priority=5))
     settle(found, linger=True)
@@ -71,7 +71,7 @@ def test_a_victim_that_is_gone():
 
 
 def test_one_that_had_to_leave_itself():
-    """It is told whom it would need, and until when nobody leaves for it."""
+    """Its victims are named, and until when they stay."""
     found = town(
         workload("lowest", cpu=1, pods=2, queue="q", priority=-5, clusters=["n"]),
         workload("low", cpu=1, pods=2, queue="q"),
@@ -156,7 +156,7 @@ def test_nobody_leaves_for_what_several_clusters_share(runs):
     ],
 )
 def test_nobody_leaves_for_it(job, queues, want):
-    """Every job that waits is told why nobody leaves for it."""
+    """Every job that waits says why it has no victims."""
     found = town(workload("low", cpu=1, pods=4, queue="q"), **queues)
     found.add(job)
 
@@ -235,7 +235,7 @@ def groups(count):
     ],
 )
 def test_nobody_leaves_for_growth(job, needs, want):
-    """Whoever runs and waits for more is told the same, and what of it waits."""
+    """A job that runs and waits for more says the same, and what of it waits."""
     found = town(workload("low", cpu=1, pods=2, queue="q"), job)
     grown(found, "j", needs)
 
@@ -246,7 +246,7 @@ def test_nobody_leaves_for_growth(job, needs, want):
 
 
 def test_growth_for_which_others_were_told_to_leave():
-    """Those who leave are named while the claim is open."""
+    """Victims are named while the claim is open."""
     found = town(
         workload("high", cpu=1, pods=2, queue="q", priority=9),
         workload("low", cpu=1, pods=2, queue="q"),
@@ -258,7 +258,7 @@ def test_growth_for_which_others_were_told_to_leave():
 
 
 def test_growth_that_waits_for_its_own_pods():
-    """As long as pods that were admitted before are not bound, nobody's leaving would help."""
+    """As long as pods that were admitted before are not bound, no eviction would help."""
     found = town(workload("j", cpu=1, pods=2, queue="q"), workload("low", cpu=1, pods=2, queue="q"))
     grown(found, "j", gang(pod_set(pods=4, cpu=1)))
     found.members["m"].lose("id-j")
@@ -281,7 +281,7 @@ def test_surplus_pods_are_told_together():
 
 
 def test_growth_where_the_policy_allows_no_search():
-    """Nobody leaves for it in any cycle, and who could is named all the same."""
+    """No cycle evicts for it, and the gangs that could leave are named all the same."""
     found = town(
         workload("high", cpu=1, pods=2, queue="q", priority=9),
         workload("low", cpu=1, pods=2, queue="q"),

@@ -47,7 +47,7 @@ def test_others_leave_with_the_change(field, want):
 
 
 def test_a_cluster_that_may_be_used():
-    """The taint of a full cluster is told, and that others leave it."""
+    """The taint of a full cluster is named, and the victims there."""
     text = (TWO % "").replace("{name: m,", '{name: m, taints: ["k=v:NoSchedule"],')
     text = text.replace("queue: b,", 'queue: b, clusterTolerations: ["k=v:NoSchedule"],')
 
@@ -60,7 +60,7 @@ def test_a_cluster_that_may_be_used():
 
 
 def test_where_the_policy_allows_no_search():
-    """Nobody ever leaves then: those who could do are named, and their ending is what helps."""
+    """Nothing is ever evicted then: the gangs are named, and their end is what helps."""
     text = (TWO % "").replace("world:", "world:\n  policy: {searches_per_cycle: 0}")
 
     told = explained(text, "j")

@@ -46,7 +46,7 @@ def test_amounts_may_outgrow_their_numbers():
 
 
 def test_room_that_is_taken_before_anybody_asks_is_taken_once():
-    """A claim holds its room before anybody asks: what is left after that is what is free."""
+    """A claim holds its room before any request: what is left after that is what is free."""
     one = workload("a", cpu=4)
     statement = Statement(snapshot([cluster("c", cpu=16)], pending=[one]), POLICY, NOW)
     room = statement.rooms.rooms[0]

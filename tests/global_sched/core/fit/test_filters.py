@@ -301,7 +301,7 @@ def test_reported(one, member, policy, want):
     ],
 )
 def test_binder(asks, member, want):
-    """Somebody in the cluster has to bind the pods."""
+    """A scheduler in the cluster has to bind the pods."""
     assert ask("binder", workload("a", asks=asks), member) == want
 
 
@@ -368,7 +368,7 @@ def test_binder(asks, member, want):
     ],
 )
 def test_honoured(asks, member, want):
-    """A hard topology constraint needs somebody in the cluster who keeps to it."""
+    """A hard topology constraint needs a scheduler in the cluster that keeps to it."""
     assert ask("honoured", workload("a", asks=asks), member) == want
 
 

@@ -26,7 +26,7 @@ VIEW = Statement(snapshot(), POLICY, NOW)
 
 
 def subject(*, requests=None, total=None, free=None, **fields):
-    """A subject of 8 GPUs in all, of which all are free, unless told otherwise."""
+    """A subject of 8 GPUs in all, of which all are free unless given otherwise."""
     asked = resources(gpus=4) if requests is None else requests
     fill = fill_of(asked, resources(gpus=8) if total is None else total)
     left = {GPU: 8} if free is None else free

@@ -93,7 +93,7 @@ def test_no_wave_lasts_longer_than_the_policy_lets_one_last(more, want):
 
 
 def test_a_claim_that_is_not_met_in_time_ends():
-    """Then the cluster is left out for a while, and nobody else has left."""
+    """Then the cluster is left out for a while, and there were no other victims."""
     town = town_of(job("low", 4))
     town.add(job("high", 2, priority=10))
     town.execute(cycle(town), linger=True)
@@ -292,7 +292,7 @@ def test_room_that_surplus_leaves_is_not_given_twice():
 
 
 def _tell(town, plan):
-    """What everybody was told stands in their conditions, as after the writes."""
+    """Every reason stands in the conditions, as after the writes."""
     for one in plan.outcomes:
         job = town.workloads[one.workload]
         told = Reported(code=one.verdict.code, reason=one.verdict.reason)
@@ -301,7 +301,7 @@ def _tell(town, plan):
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_who_was_put_off_has_its_turn(most):
-    """However many before it search in vain: after one round everybody was looked at."""
+    """However many before it search in vain: after one round each had its search."""
     policy = replace(POLICY, searches_per_cycle=most)
     town = town_of(job("stays", 3, preemptable=False), job("low"))
     in_vain = [job(f"vain{at}", 2, priority=20, created=at) for at in range(7)]
@@ -322,7 +322,7 @@ def test_who_was_put_off_has_its_turn(most):
 
 
 def test_who_was_looked_at_is_looked_at_again():
-    """When nobody is put off any more, the next round begins with the first in line."""
+    """When none is put off any more, the next round begins with the first of the order."""
     policy = replace(POLICY, searches_per_cycle=2)
     town = town_of(job("stays", 3, preemptable=False), job("low", preemptable=False))
     town.add(*[job(f"j{at}", 1, priority=20, created=at) for at in range(3)])

@@ -62,7 +62,7 @@ def recorded(found):
 
 
 def test_growth_that_gets_less_while_others_leave_for_it_is_one_wave():
-    """What leaves already is enough: nobody else has to."""
+    """What leaves already is enough: there are no more victims."""
     found = town(
         workload("high", cpu=1, pods=2, queue="a", priority=10),
         workload("l1", cpu=1, pods=2, queue="a"),

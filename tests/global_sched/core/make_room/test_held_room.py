@@ -1,4 +1,4 @@
-"""Room that is held for a claim goes to nobody else."""
+"""Room that is held for a claim goes to no other workload."""
 
 from dataclasses import replace
 
@@ -93,7 +93,7 @@ def test_a_victim_that_came_back_leaves_no_more():
 
 
 def test_the_narrower_domain_is_held_first():
-    """What the victims left is anybody's in a wider one: it could take the only node of another."""
+    """What the victims left is free to all in a wider one, also to a gang with another node."""
     queues = [Queue(name=QueueName(name), priority=2 - at) for at, name in enumerate("za")]
     town = town_of(
         workload("whole", cpu=3, priority=5, queue="a"),
@@ -147,7 +147,7 @@ def test_larger_pods_are_held_first():
 
 
 def test_a_domain_that_drains_has_what_an_earlier_claim_leaves():
-    """Nobody left for it, however few places it may have its room in."""
+    """It has no victims, however few places it may have its room in."""
     policy = Policy(patience_seconds=1)
     town = town_of(job("low0"), job("low1"), racks=(1, 1, 2), cpu=2)
     town.add(job("first", 5, priority=10), job("next", 3, priority=10, created=1))
@@ -200,7 +200,7 @@ def test_what_a_reservation_leaves_of_its_domain_is_for_a_claim_there():
 
 
 def test_nothing_is_held_outside_of_the_claims_domain():
-    """Where its room is gone, it does not hold what others left for somebody else."""
+    """Where its room is gone, it does not hold what victims left for another."""
     town = town_of(job("low0"), job("low1"), racks=(1, 1))
     town.add(job("first", priority=9))
     town.execute(cycle(town), linger=True)

@@ -56,7 +56,7 @@ def deserves(cpus):
 
 
 def test_a_late_gang_gets_what_its_queue_deserves():
-    """The first took everything as surplus; the late one ends with half, and nobody is evicted."""
+    """The first took everything as surplus; the late one ends with half, and no gang is evicted."""
     found = town(elastic("early", "b"))
     assert pods(found) == {"early": 8}
     found.add(elastic("late", "a"))

@@ -159,7 +159,7 @@ def test_a_quota_in_two_clusters():
 
 
 def test_a_new_leader_goes_on():
-    """A service that nobody told leaves exactly the clusters of the claim in the next cycle."""
+    """A service whose eviction was not written leaves the clusters of the claim a cycle later."""
     town = town_of(service("web", 8), clusters=(("m", 4), ("n", 4)))
     town.add(job("gang", 3, clusters=["n"]))
     plan = run_cycle(town.snapshot(), POLICY, town.now)
@@ -172,7 +172,7 @@ def test_a_new_leader_goes_on():
 
 
 def test_a_service_never_ends():
-    """No reservation waits for one, and nobody is told that it only has to end."""
+    """No reservation waits for one, and its end is no advice."""
     town = town_of(service("web", 4, preemptable=False))
     town.add(job("gang", 4))
     patient = Policy(patience_seconds=1)

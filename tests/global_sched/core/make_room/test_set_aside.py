@@ -141,7 +141,7 @@ def test_other_queues_use_the_room_meanwhile():
 
 
 def test_what_both_are_told_would_help():
-    """The gang is not told to wait for itself, and who is behind it that it would be its turn."""
+    """The gang does not wait for itself, and a job behind it is not said to be next."""
     town = town_of(job("a", 2))
     town.add(job("big", 2, created=1), job("small", created=town.now // SECOND))
 

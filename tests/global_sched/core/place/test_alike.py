@@ -79,7 +79,7 @@ def test_copies_are_refused_together():
     ],
 )
 def test_who_is_asked_alone(fields):
-    """A copy that is told something of its own, and those behind a first one of that kind."""
+    """A copy with a reason of its own, and those behind a first one of that kind."""
     assert together(job("w0"), job("w1", **fields)) == 0
     if "priority" not in fields:
         assert together(job("w0", **fields), job("w1")) == 0
@@ -97,7 +97,7 @@ def test_those_beyond_the_limit_of_what_may_wait_are_told_so():
 
 
 def test_full_clusters_are_said_once():
-    """Demands of one size are told the same of the same cluster: it is one object."""
+    """Demands of one size get the same answer of the same cluster: it is one object."""
     world = snapshot(
         [cluster("c1", cpu=1), cluster("c2", cpu=1)],
         pending=[workload("j1", cpu=64), workload("j2", cpu=65)],

@@ -30,7 +30,7 @@ def member(name, gpus, size=2, **fields):
 
 
 def test_surplus_of_one_is_not_in_the_way_of_another():
-    """First everybody's minimum, then what is left over, in the same cycle."""
+    """First all minimums, then what is left over, in the same cycle."""
     group = {"group": "g", "group_size": 2}
     world = snapshot(
         [cluster("c1", gpus=4)],

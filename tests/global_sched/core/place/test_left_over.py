@@ -161,7 +161,7 @@ def test_all_is_within_the_limits(capability):
 
 
 def test_deciding_again_where_room_is_kept(runs):
-    """Beside a reservation nobody gets more afterwards: its room is kept from the beginning."""
+    """Beside a reservation no gang gets more afterwards: its room is kept from the beginning."""
     claim = Claim(
         parts=(
             ClaimPart(
@@ -194,7 +194,7 @@ def test_deciding_again_where_room_is_kept(runs):
 
 
 def test_a_trial_that_was_undone_holds_nobody_back():
-    """What counts is what the workload was told last."""
+    """The last reason of the workload counts."""
     one = elastic("a", 10, "q0")
     world = snapshot(
         [cluster("c", racks=1, nodes=1, gpus=10)], QUEUES, pending=[one, elastic("b", 10, "q1")]

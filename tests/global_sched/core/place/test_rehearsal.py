@@ -40,7 +40,7 @@ def shares(*waiting, gpus=10, growing=()):
     ],
 )
 def test_nothing_is_worked_out_where(waiting, gpus):
-    """Whoever is not told a share may have all that there is."""
+    """A workload without a share may have all that there is."""
     assert shares(*waiting, gpus=gpus) == {}
 
 
@@ -79,7 +79,7 @@ def test_a_part_is_what_grows_together():
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_without_a_minimum_one_pod_is_enough(turned):
-    """Whoever comes first in the input."""
+    """In any order of the input."""
     waiting = [
         workload("none", needs=gang(pod_set(pods=2, minimum=0, gpus=1), minimum=0), queue="q"),
         elastic("b", 4, created=1, tenant="t2"),

@@ -118,7 +118,7 @@ def test_drf_nsdi():
 
 
 def test_drf_order_from_equal_shares():
-    """Equal shares go by creation; after that whoever holds less is next: A B A B A."""
+    """Equal shares go by creation; after that the one that holds less is next: A B A B A."""
     world = snapshot(
         clusters=[_node(cpu=9, memory=18)],
         pending=_tasks("a", 9, cpu=1, memory=4) + _tasks("b", 9, cpu=3, memory=1),
@@ -158,7 +158,7 @@ def test_drf_weights():
 
 
 def test_sharing_incentive():
-    """<30, 30>; <1, 3> and <1, 1>: nobody gets less than with half of everything."""
+    """<30, 30>; <1, 3> and <1, 1>: neither gets less than with half of everything."""
     world = snapshot(
         clusters=[_node(cpu=30, memory=30)],
         pending=_tasks("a", 30, cpu=1, memory=3) + _tasks("b", 30, cpu=1, memory=1),

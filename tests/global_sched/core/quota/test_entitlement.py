@@ -46,7 +46,7 @@ class World:
         self.tree.charge(self.tree.node(name), "m", size, times)
 
     def free(self):
-        """What nobody holds."""
+        """What is not held."""
         return self.view.totals[CPU] - self.tree.root.held.get(CPU, 0)
 
 
@@ -279,7 +279,7 @@ def worlds(draw):
 @settings(max_examples=300, deadline=None)
 @given(worlds(), names, sizes, st.randoms(use_true_random=False))
 def test_no_flap_and_a_potential_that_falls(made, claimant, asked, order):
-    """On trees: whoever had to go takes nothing back at once, and the potential falls."""
+    """On trees: a victim takes nothing back at once, and the potential falls."""
     queues, held, running = made
     world = World(queues, held, total=(12, 12))
     before = {name: world.view.potential(claimant, name) for name, _ in running}

@@ -49,7 +49,7 @@ def ten_gpus(pending):
     ],
 )
 def test_shares_of_surplus(pending, want):
-    """Surplus is fair between queues, and what nobody else can use is given in the same cycle."""
+    """Surplus is fair between queues, and what no other can use is given in the same cycle."""
     world = ten_gpus(pending)
 
     plan = run_cycle(world, POLICY, NOW)

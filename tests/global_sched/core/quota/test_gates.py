@@ -114,7 +114,7 @@ def test_who_is_refused_before_any_cluster_is_asked(queues, tenants, one, want):
     ],
 )
 def test_whose_minimum_is_within_the_limits(queues, tenants, pods, want):
-    """Were nobody else there. Surplus may be cut, and so does not count."""
+    """In empty queues. Surplus may be cut, and so does not count."""
     one = workload("j", queue="q", tenant="t", gpus=1, pods=pods)
 
     assert gates(queues, tenants).within(QueueName("q"), TenantName("t"), one.demand) is want

@@ -111,7 +111,7 @@ def test_explained():
 
 
 def test_first_record():
-    """What is held is noted with no past yet; queues without anybody are not."""
+    """What is held is noted with no past yet; queues without usage are not."""
     found = world(running=[workload("r", tenant="a", gpus=2, on="c1")])
     held = next(one.amount for one in found.usage)
 
@@ -149,7 +149,7 @@ def test_change():
 
 
 def test_forgotten():
-    """Who holds nothing and whose average is gone is left out; with nobody left, the record."""
+    """A tenant without usage and average is left out; without any tenant, the record."""
     old = [past("gone", 8, hours=60), past("a", 0, held=1, hours=60)]
 
     (record,) = renewed(world(*old), FORGETS, NOW)[QueueName("default")]

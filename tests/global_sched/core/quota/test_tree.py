@@ -1,4 +1,4 @@
-"""The tree of queues: what is wrong with it, and what everybody holds."""
+"""The tree of queues: what is wrong with it, and what each queue holds."""
 
 import pytest
 

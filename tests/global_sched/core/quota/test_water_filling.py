@@ -65,7 +65,7 @@ def test_water_fill(total, parts, want):
     ),
 )
 def test_water_fill_is_fair(total, parts):
-    """All is given, and nobody who lacks something has a unit less than another has over."""
+    """All is given, and no part that lacks anything is a unit smaller than another is over."""
     given_ = water_fill(total, parts)
     tops = [max(one.floor, one.ceiling) for one in parts]
     most = sum(top if one.weight else one.floor for one, top in zip(parts, tops, strict=True))

@@ -302,7 +302,7 @@ def test_a_shrunk_decision_is_written_though_its_amounts_are_cut_already():
 
 
 def test_problem_of_an_admitted_one():
-    """A template that became unreadable changes nothing for what runs, and is told."""
+    """A template that became unreadable changes nothing for what runs, and is named."""
     plan = cycle(late(reached=True, generation=2, problem=BROKEN))
 
     assert plan.empty()
@@ -399,7 +399,7 @@ def test_usage_is_what_was_granted():
 
 
 def test_growth_waits_for_what_is_not_bound():
-    """More is admitted once all that was admitted before is bound: nobody loses its room."""
+    """More is admitted once all that was admitted before is bound: no pod loses its room."""
     world = snapshot(
         [C1], running=[workload("j", pods=4, minimum=1, gpus=1, on="c1", admitted=2, bound=1)]
     )
