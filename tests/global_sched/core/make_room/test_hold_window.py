@@ -104,6 +104,26 @@ def test_no_victim_of_reclaim_within_its_hold(evictions, seconds, want, created)
     assert step(found) == want
 
 
+@pytest.mark.parametrize(
+    ("evictions", "seconds", "want"),
+    [
+        pytest.param(1, 2 * HOLD - 1, [], id="until twice the hold has passed"),
+        pytest.param(1, 2 * HOLD, ["jobs/old"], id="after one eviction"),
+        pytest.param(3, 8 * HOLD - 1, [], id="until eight times the hold has passed"),
+        pytest.param(3, 8 * HOLD, ["jobs/old"], id="after three"),
+    ],
+)
+def test_an_evicted_workload_claims_nothing_for_its_hold(evictions, seconds, want):
+    """No victim leaves for it before, and one does at once when the hold is over."""
+    found = town(2)
+    found.run(job("old", 2, "b"), policy=POLICY)
+    evicted = Decision(id="d", epoch=1, at=NOW, order=0, evicted=NOW, evictions=evictions)
+    found.add(job("new", 2, "a", decision=evicted))
+    found.now = Instant(NOW + seconds * SECOND)
+
+    assert step(found) == want
+
+
 def test_preemption_is_not_bound():
     """Inside one queue the higher priority has the place, also within the hold."""
     found = town(2)
