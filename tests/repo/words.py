@@ -18,9 +18,10 @@ ROOMS = ("global_sched/shared", "global_sched/embedded")
 
 
 def lines_found() -> dict[str, list[str]]:
-    """By room the lines with such a word, as `path:line`, in docstrings, comments and pages."""
+    """By room the lines with such a word, as `path:line`: comments, docstrings, pages, cases."""
     found: dict[str, list[str]] = {}
     pages = [*ROOT.glob("*.md"), *(p for f in FOLDERS for p in (ROOT / f).rglob("*.md"))]
+    pages += (ROOT / "tests/scenarios").rglob("*.yaml")
     sources = [p for f in FOLDERS for p in (ROOT / f).rglob("*.py")]
     for path in sorted({*pages, *sources}):
         lines = _in_source(path) if path.suffix == ".py" else _in_page(path)
