@@ -12,7 +12,7 @@ ALLOWED = {
     "docs": 3,
     "docs/design": 6,
     "global_sched/cli": 1,
-    "global_sched/core": 25,
+    "global_sched/core": 24,
     "global_sched/embedded/apiserver": 1,
     "global_sched/shared/kinds": 8,
     "global_sched/shared/model": 1,

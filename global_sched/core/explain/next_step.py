@@ -1,4 +1,4 @@
-"""What would let a waiting job run, from its verdict alone: no trial, for lists of many jobs.
+"""The next step for a waiting job, from its verdict alone: no trial, for lists of many jobs.
 
 `explain_workload` tries changes and says which are enough; that costs a cycle each. This says what
 the reason lacks, in constant time. It is needed, not always enough: room that comes free may go to

@@ -1,4 +1,4 @@
-"""Which of those that may leave a domain do leave: enough, the cheapest, and none for nothing."""
+"""Victims in a domain: enough of the candidates, the cheapest, and none for nothing."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -130,7 +130,7 @@ class VictimChoice:
         return None
 
     def _look_again(self) -> None:
-        """Go back to those who were passed over and would give something by now.
+        """Go back to candidates that were passed over and would give something by now.
 
         Only what changes the claimant's own standing gives it a right to them: else all others have
         less to give than before. They come before dearer ones: one of its own that left where
