@@ -269,6 +269,60 @@ def whatif(where: Where, files: tuple[Path, ...], output: str) -> None:
 
 
 @cli.command()
+@click.argument("experiment", required=False, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--from",
+    "history",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Jobs of your own: a CSV file (docs/simulator.md has its columns; `gsched record` writes"
+    " one). Default for EXPERIMENT: own-history.yaml, which comes with gsched.",
+)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for results.")
+@click.option(
+    "--policy",
+    "arms",
+    multiple=True,
+    help="An arm of EXPERIMENT, a baseline, or a file with fields of a Policy, which then is an arm"
+    " beside those of EXPERIMENT. Repeatable.",
+)
+@click.option("--seeds", type=click.IntRange(1, 1000), help="So many runs with moved arrivals.")
+@click.option("--check", is_flag=True, help="First hold the simulator against known results.")
+@click.option("--no-plots", is_flag=True, help="Write no plots, which need the extra `sim`.")
+@output_option
+def simulate(
+    experiment: Path | None,
+    history: Path | None,
+    out: Path | None,
+    arms: tuple[str, ...],
+    seeds: int | None,
+    output: str,
+    *,
+    check: bool,
+    no_plots: bool,
+) -> None:
+    """Run the jobs of EXPERIMENT in virtual time, under this scheduler and models of others.
+
+    The decisions are those that the leader would make. With --out FOLDER all figures are written
+    as result.json, runs.csv and tenants.csv, and plots as SVG and PNG.
+    """
+    from global_sched.cli.simulate import Options, run  # noqa: PLC0415 - as above
+
+    if experiment is None and history is None and not check:
+        raise click.UsageError("give an EXPERIMENT, --from FILE, or --check")
+    options = Options(
+        file=experiment,
+        history=history,
+        out=out,
+        arms=arms,
+        seeds=seeds,
+        check=check,
+        plots=not no_plots,
+        output=output,
+    )
+    run(options)
+
+
+@cli.command()
 @click.option("--keep", is_flag=True, help="Stay up after the jobs are placed, until Ctrl-C.")
 @click.option(
     "--examples",

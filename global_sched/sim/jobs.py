@@ -1,0 +1,115 @@
+"""One job of a trace, and its gang."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from global_sched.shared.model.gang import Gang, Mode, PodSet, TopologyConstraint
+from global_sched.shared.model.ids import MAIN
+from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.resources import PODS, Resources
+
+GPU: Final = "nvidia.com/gpu"
+BIG: Final = 8
+"""A gang of more GPUs is a big one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A gang of equal pods that runs for a known time once all of them run.
+
+    Units:  `submit` (since the begin of the trace) and `duration` are microseconds, `cpu` milli-CPU
+            and `memory` bytes of one pod.
+    """
+
+    number: int
+    """Its place in the trace, which breaks ties."""
+    name: str
+    submit: int
+    duration: int
+    pods: int
+    gpus: int
+    """Of one pod."""
+    cpu: int = 0
+    memory: int = 0
+    tenant: str = "all"
+    queue: str = ""
+    """Empty: that of its tenant, or the default one."""
+    priority: int = 0
+    minimum: int = 0
+    """Pods that must run; 0: all. With more, it does more of its work at a time."""
+    tier: int | None = None
+    """The highest tier of the HyperNode around it."""
+    mode: Mode = Mode.HARD
+
+    @property
+    def width(self) -> int:
+        """The GPUs of all its pods."""
+        return self.pods * self.gpus
+
+    @property
+    def least(self) -> int:
+        """The pods that must run."""
+        return self.minimum or self.pods
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A job that no arm gets, and why."""
+
+    name: str
+    reason: str
+
+
+class Gangs:
+    """One gang for all jobs that ask for the same: equal shapes are found by identity."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[object, ...], Gang] = {}
+
+    def of(self, job: Job) -> Gang:
+        """The job's gang."""
+        key = (job.pods, job.gpus, job.cpu, job.memory, job.least, job.tier, job.mode)
+        gang = self._made.get(key)
+        if gang is None:
+            gang = self._made[key] = _gang(job)
+        return gang
+
+
+def _gang(job: Job) -> Gang:
+    requests = Resources.of({GPU: job.gpus, "cpu": job.cpu, "memory": job.memory, PODS: 1})
+    pods = PodSet(name=MAIN, count=job.pods, minimum=job.least, shape=PodShape(requests=requests))
+    limit = None
+    if job.tier is not None:
+        limit = TopologyConstraint(mode=job.mode, highest_tier=job.tier)
+    elif job.mode == Mode.SOFT:
+        limit = TopologyConstraint(mode=Mode.SOFT)
+    return Gang(pod_sets=(pods,), minimum=job.least, constraint=limit)
+
+
+def pods_of(gpus: int, per_node: int) -> tuple[int, int]:
+    """Pods and GPUs of each for a job that only says how many GPUs it has.
+
+    As few pods as there are nodes to fill, all equal: 12 GPUs on nodes of 8 are two pods of 6.
+    """
+    pods = -(-gpus // per_node)
+    while gpus % pods:
+        pods += 1
+    return pods, gpus // pods
+
+
+def window(jobs: Iterable[Job], begin: float, end: float) -> list[Job]:
+    """The jobs that come in [begin, end) days, with times from the window's begin."""
+    day = 24 * 3600 * SECOND
+    first = round(begin * day)
+    return [
+        replace(one, submit=one.submit - first)
+        for one in jobs
+        if first <= one.submit < round(end * day)
+    ]
+
+
+def loaded(jobs: Iterable[Job], load: float) -> list[Job]:
+    """The same jobs, coming `load` times as fast."""
+    return [replace(one, submit=round(one.submit / load)) for one in jobs]

@@ -1,0 +1,104 @@
+"""A member binds as the agents do, and reports what is left with occupants."""
+
+from global_sched.shared.model.ids import MAIN, BindingId
+from global_sched.sim.gates import nodes
+from global_sched.sim.jobs import Gangs, Job
+from global_sched.sim.member import Member
+
+GANGS = Gangs()
+ONE, TWO = BindingId("one"), BindingId("two")
+
+
+def gang(pods, gpus, minimum=0):
+    """A gang of equal pods."""
+    job = Job(number=0, name="j", submit=0, duration=1, pods=pods, gpus=gpus, minimum=minimum)
+    return GANGS.of(job)
+
+
+def leaves(member):
+    """(free GPUs, nodes, occupants) of each row of the report."""
+    return [
+        (leaf.free[0], leaf.count, [(one.binding, one.pods, one.surplus) for one in leaf.occupants])
+        for leaf in member.report().leaves
+    ]
+
+
+def test_a_small_gang_goes_to_the_fullest_node_that_holds_it():
+    """So that whole nodes stay free."""
+    member = Member("east", nodes(3, 8))
+    member.bind(ONE, gang(1, 6))
+
+    member.bind(TWO, gang(1, 2))
+
+    assert member.free_of_node == [0, 8, 8]
+    assert leaves(member) == [(0, 1, [(ONE, 1, ()), (TWO, 1, ())]), (8, 2, [])]
+
+
+def test_a_gang_is_bound_whole_or_not_at_all():
+    """Two nodes of eight hold no gang of three."""
+    member = Member("east", nodes(2, 8))
+
+    assert not member.fits(gang(3, 8))
+    assert not member.bind(ONE, gang(3, 8))
+    assert member.free == 16
+
+
+def test_what_did_not_fit_fits_once_something_ended():
+    """A refusal is remembered only until then."""
+    member = Member("east", nodes(1, 8))
+    member.bind(ONE, gang(1, 8))
+    assert not member.fits(gang(1, 4))
+
+    member.release(ONE)
+
+    assert member.fits(gang(1, 4))
+    assert leaves(member) == [(8, 1, [])]
+
+
+def test_the_last_pods_of_an_elastic_gang_leave_first():
+    """The report says in which turn; shrinking follows it."""
+    member = Member("east", nodes(3, 8))
+    member.bind(ONE, gang(3, 8, minimum=1))
+    assert leaves(member) == [
+        (0, 1, [(ONE, 1, ())]),
+        (0, 1, [(ONE, 1, (1,))]),
+        (0, 1, [(ONE, 1, (2,))]),
+    ]
+
+    member.shrink(ONE, 2)
+
+    assert member.pods(ONE) == 2
+    assert member.free_of_node == [0, 0, 8]
+
+
+def test_an_elastic_gang_grows_by_more_pods():
+    """They go where room is, beside those that run."""
+    member = Member("east", nodes(2, 8))
+    member.bind(ONE, gang(4, 4, minimum=1), pods=1)
+
+    member.bind(ONE, gang(4, 4, minimum=1), pods=2)
+
+    assert member.pods(ONE) == 3
+    assert member.free == 4
+
+
+def test_free_gpus_that_no_pod_can_use_are_counted():
+    """Of pods of 1 and 8 GPUs, half each, the half cannot use what is left of a node."""
+    member = Member("east", nodes(2, 8), ((1, 0.5), (8, 0.5)))
+    assert member.useless == 0
+
+    member.bind(ONE, gang(1, 1))
+
+    assert member.useless == 7 * 0.5
+
+
+def test_the_room_is_the_same_after_its_history_is_dropped():
+    """A member that runs for a year does not remember each pod of it."""
+    member = Member("east", nodes(2, 8))
+    member.bind(TWO, gang(1, 3))
+    for _ in range(10_001):
+        member.bind(ONE, gang(1, 2))
+        member.release(ONE)
+
+    assert member.free_of_node == [5, 8]
+    assert member.report().leaves[0].occupants[0].pod_set == MAIN
