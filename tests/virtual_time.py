@@ -38,9 +38,10 @@ class _JumpingSelector(selectors.DefaultSelector):
         ready = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
             return ready
-        ready = super().select(SETTLE)
-        if ready:
-            return ready
+        if len(self.get_map()) > 1:  # the loop's own end of a pair is always there
+            ready = super().select(SETTLE)
+            if ready:
+                return ready
         if self.threads or timeout is None:
             # Only a thread or a peer outside this process can wake us: wait for it in real time.
             return super().select(1.0)

@@ -17,6 +17,7 @@ from global_sched.embedded.access import DEPLOY, ensure, grant, manifests
 from global_sched.embedded.apiserver.http.tls import loopback_tls
 from global_sched.embedded.apiserver.server import ApiServer
 from global_sched.embedded.credentials import Kubeconfigs, Tokens, write_kubeconfigs
+from global_sched.embedded.in_process import InProcessTransport
 from global_sched.embedded.karmada import Karmada, KarmadaOptions
 from global_sched.embedded.members import Member, MemberOptions, NodePlan
 from global_sched.shared.api.crd_kind import CrdKind
@@ -37,11 +38,13 @@ from global_sched.shared.api.schema import crd
 from global_sched.shared.clock import Clock
 from global_sched.shared.kinds.crds import CRD_KINDS, WORKLOADS
 from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.connect import find_source, open_connection
 from global_sched.shared.kube.connection import Connection
-from global_sched.shared.kube.transport import AiohttpTransport
+from global_sched.shared.kube.transport import AiohttpTransport, Transport
 
 Obj = dict[str, Any]
 CONTROL_PLANE: Final = "control-plane"
+FREE_PORTS: Final[Mapping[str, int]] = {}
 _MEMBER_KINDS: Final = (
     POD_GROUPS,
     QUEUES,
@@ -84,7 +87,8 @@ class Federation:
     everything survives a restart. Without a folder there are no kubeconfigs, only `client`.
     tls: the servers speak HTTPS, so that kubectl sends the tokens of the kubeconfigs.
     tenants: namespaces whose users get a kubeconfig with the rights of `deploy/tenants`.
-    ports: by server name (`control-plane`, the members); a free one otherwise.
+    ports: by server name (`control-plane`, the members); a free one otherwise. None: the servers
+        do not listen, and only this process reaches them (`transport`).
     """
 
     def __init__(
@@ -97,7 +101,7 @@ class Federation:
         tls: bool = False,
         tenants: Sequence[str] = (),
         karmada: KarmadaOptions | None = None,
-        ports: Mapping[str, int] | None = None,
+        ports: Mapping[str, int] | None = FREE_PORTS,
     ) -> None:
         if not DEPLOY.is_dir():
             raise FederationError(
@@ -109,6 +113,7 @@ class Federation:
         self._tenants = tuple(tenants)
         self._options = karmada
         self._ports = ports or {}
+        self._listen = ports is not None
         self._tokens = Tokens(state)
         names = [spec.name for spec in members]
         data = state / "data" if state is not None and persist else None
@@ -158,19 +163,31 @@ class Federation:
             tls = ssl.create_default_context(cadata=self._tls.authority)
         token = self._tokens.of(who)
         connection = Connection.to(server.url, clock=self._clock, token=token, tls=tls)
-        client = Client(
-            AiohttpTransport(connection), clock=self._clock, user_agent=agent.partition("/")[0]
-        )
+        transport = self._carrier(connection)
+        client = Client(transport, clock=self._clock, user_agent=agent.partition("/")[0])
         self._clients.append(client)
         return client
+
+    async def transport(self, kubeconfig: Path) -> Transport:
+        """A program's way to the server that its kubeconfig names."""
+        source = find_source(
+            kubeconfig=kubeconfig, context=None, in_cluster=False, clock=self._clock
+        )
+        return self._carrier(await open_connection(source, clock=self._clock))
+
+    def _carrier(self, connection: Connection) -> Transport:
+        if self._listen:
+            return AiohttpTransport(connection)
+        servers = (self.control, *self.members.values())
+        return InProcessTransport(connection, {server.url: server for server in servers})
 
     # --- life -----------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Start the servers, fill them, register the members, and run all controllers."""
-        await self.control.start(port=self._ports.get(CONTROL_PLANE, 0))
+        await self.control.start(port=self._ports.get(CONTROL_PLANE, 0), listen=self._listen)
         for name, server in self.members.items():
-            await server.start(port=self._ports.get(name, 0))
+            await server.start(port=self._ports.get(name, 0), listen=self._listen)
         self._install()
         self._tokens.save()
         if self._state is not None:

@@ -13,8 +13,6 @@ import json
 import sys
 from pathlib import Path
 
-from aiohttp import web
-
 from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.server import ApiServer
 from global_sched.embedded.apiserver.storage.store import Record
@@ -82,15 +80,11 @@ async def _commands():
 
 async def _silence(server: ApiServer) -> None:
     """It does not answer any more; its controllers and pods go on."""
-    assert server._runner is not None
-    await server._runner.cleanup()
+    await server.close()
 
 
 async def _answer(server: ApiServer) -> None:
-    handler = web.Server(server._serve, handler_cancellation=True, access_log=None)
-    server._runner = web.ServerRunner(handler, shutdown_timeout=2.0)
-    await server._runner.setup()
-    await web.TCPSite(server._runner, server.host, server.port).start()
+    await server.open()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from global_sched.embedded.apiserver import ApiServer
+from global_sched.embedded.in_process import InProcessTransport
 from global_sched.shared.api.federation import CapacityReport
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import (
@@ -25,9 +26,8 @@ from global_sched.shared.api.resource import (
 )
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client, PatchKind
-from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.faults import FaultPlan, FaultyTransport
-from global_sched.shared.kube.transport import AiohttpTransport
+from global_sched.shared.kube.transport import Transport
 from member_agent.app import Agent
 from member_agent.settings import Settings
 from tests.definitions import crds
@@ -62,8 +62,7 @@ class World:
 
     def client(self, server: str, faults: FaultPlan | None = None) -> Client:
         """A client; with faults between it and the server when a plan is given."""
-        connection = Connection.to(self.servers[server].url, clock=self.clock)
-        transport: Any = AiohttpTransport(connection)
+        transport: Transport = InProcessTransport.to(self.servers[server], clock=self.clock)
         if faults is not None:
             transport = FaultyTransport(transport, faults, clock=self.clock)
         return Client(transport, clock=self.clock)
@@ -165,13 +164,16 @@ class World:
 
 @asynccontextmanager
 async def agent_world(
-    objects: Iterable[Object] = (), directive: Object | None = None
+    objects: Iterable[Object] = (), directive: Object | None = None, *, sockets: bool = False
 ) -> AsyncIterator[World]:
-    """A member with these objects, and a control plane with its execution namespace."""
+    """A member with these objects, and a control plane with its execution namespace.
+
+    sockets: both servers listen, for programs that run as processes.
+    """
     clock = LoopClock()
     member, control = ApiServer(clock=clock, seed=1), ApiServer(clock=clock, seed=2)
-    await member.start()
-    await control.start()
+    await member.start(listen=sockets)
+    await control.start(listen=sockets)
     world = World(member, control, clock)
     try:
         world.install("member")

@@ -9,6 +9,7 @@ from typing import Any
 
 from global_sched.app import GlobalSched, assembled
 from global_sched.embedded.apiserver import ApiServer, RequestRecord
+from global_sched.embedded.in_process import InProcessTransport
 from global_sched.settings import Settings
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api import yaml_text
@@ -16,7 +17,7 @@ from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client, PatchKind
-from global_sched.shared.kube.connect import connect
+from global_sched.shared.kube.connect import find_source, open_connection
 from global_sched.shared.kube.errors import AlreadyExists
 from global_sched.shared.kube.faults import FaultPlan, FaultyTransport
 from global_sched.shared.kube.transport import Transport
@@ -109,7 +110,7 @@ async def control_plane(tmp_path: Path) -> AsyncIterator[ControlPlane]:
     """A server with the CRDs and the queue of the tests."""
     clock = LoopClock()
     server = ApiServer(name="control", clock=clock, seed=1)
-    await server.start()
+    await server.start(listen=False)
     try:
         for crd in CRDS:
             server.install_crd(crd)
@@ -128,7 +129,9 @@ async def transport_to(server: ApiServer, tmp_path: Path, clock: LoopClock) -> T
     """A transport as every program opens it."""
     kubeconfig = tmp_path / "kubeconfig"
     server.write_kubeconfig(kubeconfig)
-    return await connect(kubeconfig=kubeconfig, clock=clock)
+    source = find_source(kubeconfig=kubeconfig, context=None, in_cluster=False, clock=clock)
+    connection = await open_connection(source, clock=clock)
+    return InProcessTransport(connection, {server.url: server})
 
 
 @asynccontextmanager

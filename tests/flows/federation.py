@@ -11,10 +11,8 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
-
 from global_sched.cli.apply import apply_manifest
-from global_sched.embedded.federation import Federation, MemberSpec
+from global_sched.embedded.federation import FREE_PORTS, Federation, MemberSpec
 from global_sched.embedded.members.racks import rack_plan
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import DECISION, execution_namespace
@@ -160,17 +158,11 @@ class Whole(Programs):
 
     async def silence(self, cluster: str) -> None:
         """The member's API server does not answer from now on; its nodes and pods go on."""
-        server = self.federation.members[cluster]
-        assert server._runner is not None
-        await server._runner.cleanup()
+        await self.federation.members[cluster].close()
 
     async def answer(self, cluster: str) -> None:
         """It answers again, at the same address."""
-        server = self.federation.members[cluster]
-        handler = web.Server(server._serve, handler_cancellation=True, access_log=None)
-        server._runner = web.ServerRunner(handler, shutdown_timeout=2.0)
-        await server._runner.setup()
-        await web.TCPSite(server._runner, server.host, server.port).start()
+        await self.federation.members[cluster].open()
 
     async def cordon(self, cluster: str, names: Iterable[str], *, on: bool = True) -> None:
         """What `kubectl cordon` does."""
@@ -217,14 +209,19 @@ async def whole(
     tenants: Sequence[str] = (),
     lease_seconds: float = 15.0,
     period: int = 10,
+    sockets: bool = False,
 ) -> AsyncIterator[Whole]:
     """A federation with its programs; at the end nothing of theirs may have been denied.
 
     period: seconds between two reports of an agent.
+    sockets: requests go over HTTP, as outside of tests; else they stay in this process, which costs
+        a third of the time.
     """
     clock = LoopClock()
     specs = members or (member("m1"),)
-    federation = Federation(specs, clock=clock, state=tmp_path, tenants=tenants)
+    federation = Federation(
+        specs, clock=clock, state=tmp_path, tenants=tenants, ports=FREE_PORTS if sockets else None
+    )
     await federation.start()
     world = Whole(federation, clock)
     world.lease_seconds, world.period = lease_seconds, period

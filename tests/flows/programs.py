@@ -18,7 +18,6 @@ from global_sched.embedded.federation import Federation
 from global_sched.settings import Settings
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.connect import connect
 from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan, FaultyTransport
 from global_sched.shared.kube.transport import Transport
 from member_agent.app import Agent
@@ -103,7 +102,7 @@ class Programs:
         return self.faults.setdefault(program, FaultPlan())
 
     async def _transport(self, program: str, kubeconfig: Path) -> Transport:
-        inner = await connect(kubeconfig=kubeconfig, clock=self.clock)
+        inner = await self.federation.transport(kubeconfig)
         faulty = FaultyTransport(inner, self.plan(program), clock=self.clock)
         return FaultyTransport(faulty, self._deaths[program], clock=self.clock)
 

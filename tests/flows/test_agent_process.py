@@ -35,7 +35,7 @@ async def process(*args):
 @pytest.mark.slow
 async def test_run_until_sigterm(tmp_path):
     """The process reports over HTTP, answers its probes, and leaves cleanly on SIGTERM."""
-    async with agent_world(racks(1, 1)) as world:
+    async with agent_world(racks(1, 1), sockets=True) as world:
         written = asyncio.Event()
         world.servers["control"].on_request(
             lambda r: written.set() if r.resource == "capacityreports" and r.code == 201 else None

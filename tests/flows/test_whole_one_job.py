@@ -31,7 +31,7 @@ async def allocated(world):
 @virtual_time
 async def test_a_job_from_its_template_to_its_end(tmp_path):
     """Claimed, admitted, directed, bound where directed, running, finished, deleted."""
-    async with whole(tmp_path, member("m1", racks=2, nodes=4)) as world:
+    async with whole(tmp_path, member("m1", racks=2, nodes=4), sockets=True) as world:
         await world.submit(gang("train", pods=4, seconds=30))
         await world.until_phase("train", "Running")
 

@@ -84,7 +84,7 @@ def test_global_sched_dies(tmp_path, moment):
 @virtual_time
 async def test_global_sched_dies_before_it_writes(tmp_path):
     """A decision whose write never left is made again, once."""
-    async with whole(tmp_path, member("m1"), member("m2")) as world:
+    async with whole(tmp_path, member("m1"), member("m2"), sockets=True) as world:
         world.hold("global-sched", "patch", "resourcebindings.work.karmada.io")
         await world.submit(gang("a"), gang("b"))
         await world.until(lambda: world.plan("global-sched").held, "a placement is under way")
@@ -98,7 +98,7 @@ async def test_global_sched_dies_before_it_writes(tmp_path):
 @virtual_time
 async def test_an_answer_is_lost(tmp_path):
     """A placement that was written without its answer is not written elsewhere."""
-    async with whole(tmp_path, member("m1"), member("m2")) as world:
+    async with whole(tmp_path, member("m1"), member("m2"), sockets=True) as world:
         world.lose_answers("global-sched", "patch", "resourcebindings.work.karmada.io*", times=3)
         await world.submit(gang("a"), gang("b"))
         await settled(world, "a", "b")

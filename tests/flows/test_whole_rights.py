@@ -101,7 +101,7 @@ async def test_every_right_is_used(tmp_path):
     `get` goes with `list`: who may list everything learns nothing more by it.
     """
     members = (member("m1", racks=2), member("m2"))
-    async with whole(tmp_path, *members, tenants=(TEAM,)) as world:
+    async with whole(tmp_path, *members, tenants=(TEAM,), sockets=True) as world:
         await _work_of_all_kinds(world)
         await _cluster_wide_objects(world)
         await _work_without_karmada(world)

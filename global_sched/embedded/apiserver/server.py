@@ -1,8 +1,8 @@
-"""The server itself: sockets, start and stop, one handler for every request."""
+"""The server itself: start and stop, sockets, one handler for every request."""
 
 import asyncio
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ from global_sched.embedded.apiserver.http.answers import (
 )
 from global_sched.embedded.apiserver.http.bodies import BODY_LIMIT, too_large
 from global_sched.embedded.apiserver.http.identity import ADMIN, User
+from global_sched.embedded.apiserver.http.incoming import Incoming
 from global_sched.embedded.apiserver.http.request_info import RequestInfo
 from global_sched.embedded.apiserver.http.routing import parse_target, verb_of
 from global_sched.embedded.apiserver.http.tls import Tls
@@ -52,13 +53,22 @@ class RequestRecord:
     code: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenWatch:
+    """The answer to a watch: its frames as they come, in batches."""
+
+    content_type: str
+    frames: AsyncGenerator[bytes]
+
+
 class ApiServer:
     """A Kubernetes API server in this process.
 
     Without `tokens` every client is a cluster administrator; with them, a request needs one of the
     tokens, and RBAC objects in the server decide what its user may do. With `data_dir` the state
     survives a restart. Without `tls` it speaks plain HTTP, over which kubectl sends no token.
-    Several servers may run in one event loop.
+    Several servers may run in one event loop. Clients of the same loop need no socket: `respond`
+    answers them too, and with `listen=False` there is none.
     """
 
     def __init__(
@@ -86,6 +96,9 @@ class ApiServer:
         self._log: list[Callable[[RequestRecord], None]] = []
         self._runner: web.ServerRunner | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._listens = True
+        self.answers = False
+        """Whether requests are answered now."""
         self.host = ""
         self.port = 0
 
@@ -105,31 +118,55 @@ class ApiServer:
         """
         self.backend.on_commit.append(callback)
 
-    async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Load the state and listen; port 0 takes a free one."""
+    async def start(self, host: str = "127.0.0.1", port: int = 0, *, listen: bool = True) -> None:
+        """Load the state and listen; port 0 takes a free one.
+
+        listen: without, only this process reaches it (`in_process.InProcessTransport`).
+        """
         if self._persistence is not None:
             self._persistence.load()
         bootstrap(self.backend)
         self._definitions.load()
         if self._persistence is not None:
             self._persistence.flush()
+        if listen:
+            self.host, self.port = host, port
+        else:
+            self.host, self.port = f"{self.name}.in-process", 80
+        self._listens = listen
+        await self.open()
+        self._collector.start()
+
+    async def open(self) -> None:
+        """Answer, at the address that the server has or had."""
+        self.answers = True
+        if not self._listens:
+            return
         server = web.Server(self._serve, handler_cancellation=True, access_log=None)
         self._runner = web.ServerRunner(server, shutdown_timeout=2.0)
         await self._runner.setup()
         context = None if self.tls is None else self.tls.server
-        site = web.TCPSite(self._runner, host, port, ssl_context=context)
+        site = web.TCPSite(self._runner, self.host, self.port, ssl_context=context)
         await site.start()
         address = self._runner.addresses[0]
         self.host, self.port = address[0], address[1]
-        self._collector.start()
+
+    async def close(self) -> None:
+        """Answer no request and break every watch, until `open`; the state stays as it is."""
+        await self._shut()
+        self._handler.watcher.hang_up()
+
+    async def _shut(self) -> None:
+        self.answers = False
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
 
     async def stop(self) -> None:
         """End every watch, answer what is in flight, write what is unwritten."""
         await self._collector.stop()
         self._handler.watcher.stop()
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        await self._shut()
         if self._persistence is not None:
             self._persistence.close()
 
@@ -164,7 +201,10 @@ class ApiServer:
 
     # ---- requests --------------------------------------------------------------------------
 
-    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def respond(
+        self, request: Incoming, read: Callable[[], Awaitable[bytes]]
+    ) -> web.Response | OpenWatch:
+        """The answer to a request; its body is read only for a sender with the right to ask."""
         path, _, query = request.raw_path.partition("?")
         code = 500
         call: RequestInfo | None = None
@@ -178,9 +218,10 @@ class ApiServer:
             self._handler.authorize(call)
             if call.verb == "watch":
                 code = 200
-                return await self._watch(request, call)
-            body = await self._read(request)
-            response = self._handler.answer(call, body)
+                watch, content_type = self._handler.open_watch(call)
+                frames = self._handler.watcher.stream(watch)
+                return OpenWatch(content_type=content_type, frames=frames)
+            response = self._handler.answer(call, await read())
             if self._persistence is not None:
                 await self._persistence.written()
             code = response.status
@@ -198,8 +239,14 @@ class ApiServer:
                 self._tell(call, code)
         return response
 
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        answer = await self.respond(request, lambda: self._read(request))
+        if isinstance(answer, OpenWatch):
+            return await self._watch(request, answer)
+        return answer
+
     def _call(
-        self, request: web.BaseRequest, path: str, user: User, query: Mapping[str, str]
+        self, request: Incoming, path: str, user: User, query: Mapping[str, str]
     ) -> RequestInfo:
         target = parse_target(path, self.backend.registry)
         watching = query.get("watch", "").lower() in {"true", "1"} if query else False
@@ -239,17 +286,17 @@ class ApiServer:
             chunks.append(chunk)
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
-    async def _watch(self, request: web.BaseRequest, call: RequestInfo) -> web.StreamResponse:
-        watch, content_type = self._handler.open_watch(call)
-        response = web.StreamResponse(headers={"Content-Type": content_type})
+    @staticmethod
+    async def _watch(request: web.BaseRequest, watch: OpenWatch) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": watch.content_type})
         response.enable_chunked_encoding()
         try:
             await response.prepare(request)
-            async for batch in self._handler.watcher.stream(watch):
+            async for batch in watch.frames:
                 if batch:
                     await response.write(batch)
             await response.write_eof()
-        except (ConnectionResetError, ConnectionError):
+        except ConnectionError:
             pass
         return response
 

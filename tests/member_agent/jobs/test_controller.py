@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from global_sched.embedded.apiserver import ApiServer
+from global_sched.embedded.in_process import InProcessTransport
 from global_sched.shared.api.names import FAIL_ONCE, RUN_SECONDS
 from global_sched.shared.api.resource import (
     CONFIGMAPS,
@@ -18,10 +19,9 @@ from global_sched.shared.api.resource import (
 )
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.events import EventRecorder
 from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan, FaultyTransport
-from global_sched.shared.kube.transport import AiohttpTransport
+from global_sched.shared.kube.transport import Transport
 from global_sched.shared.model.instant import SECOND, Instant, format_micro
 from member_agent.jobs import JobController, VolcanoRunsError, volcano_controller_lease
 from tests.global_sched.embedded.members.member_world import TEAM, member
@@ -33,7 +33,7 @@ from tests.virtual_time import virtual_time
 async def controlled(one, *, plan=None):
     """Our Job controller in a member; pods go to the member's own scheduler."""
     clock = LoopClock()
-    transport = AiohttpTransport(Connection.to(one.server.url, clock=clock))
+    transport: Transport = InProcessTransport.to(one.server, clock=clock)
     if plan is not None:
         transport = FaultyTransport(transport, plan, clock=clock)
     client = Client(transport, clock=clock)
@@ -293,8 +293,8 @@ async def test_volcanos_own_controller(namespace, holder, age, want):
     """Where Volcano's controller holds its Lease, ours refuses to start, in one clear line."""
     clock = LoopClock()
     server = ApiServer(clock=clock, seed=1)
-    await server.start()
-    client = Client(AiohttpTransport(Connection.to(server.url, clock=clock)), clock=clock)
+    await server.start(listen=False)
+    client = Client(InProcessTransport.to(server, clock=clock), clock=clock)
     try:
         if namespace != "kube-system":
             await client.create(NAMESPACES, {"metadata": {"name": namespace}})

@@ -8,6 +8,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from global_sched.embedded.apiserver.http.answers import json_response, raw_response
+from global_sched.embedded.apiserver.http.incoming import Incoming
 from global_sched.embedded.apiserver.kubectl.openapi import OpenApi
 from global_sched.embedded.apiserver.kubectl.table_answers import rendering_of
 from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
@@ -130,7 +131,7 @@ class Discovery:
                 found += [f"/apis/{group}", *(f"/apis/{group}/{v}" for v in sorted(versions))]
         return [*found, "/readyz", "/version"]
 
-    def answer(self, request: web.BaseRequest) -> web.Response:
+    def answer(self, request: Incoming) -> web.Response:
         """The answer for a path below /api or /apis.
 
         Raises:  NoSuchPath for a group or version that is not served; StatusError (406) where the
@@ -217,6 +218,6 @@ class Discovery:
         kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
         return raw_response(encode(body), content_type=kind)
 
-    def openapi(self, request: web.BaseRequest) -> web.Response:
+    def openapi(self, request: Incoming) -> web.Response:
         """The OpenAPI document at a path."""
         return self.openapi_documents.answer(request)

@@ -4,6 +4,7 @@ from aiohttp import web
 
 from global_sched.embedded.apiserver.endpoints.discovery import Discovery
 from global_sched.embedded.apiserver.http.answers import json_response, text_response
+from global_sched.embedded.apiserver.http.incoming import Incoming
 from global_sched.embedded.apiserver.status_error import NoSuchPath
 from global_sched.embedded.apiserver.storage.backend import Backend
 
@@ -38,7 +39,7 @@ class Paths:
             return self.discovery.known(path)
         return path in {"/", "/version", "/version/"} or path.startswith((*_HEALTH, "/openapi/"))
 
-    def answer(self, request: web.BaseRequest) -> web.Response:
+    def answer(self, request: Incoming) -> web.Response:
         """The answer for a path.
 
         Raises:  NoSuchPath for one below a known prefix that leads nowhere.

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from global_sched.embedded.apiserver.codec.go_types import GoField, struct_of
 from global_sched.embedded.apiserver.http.answers import json_response, raw_response
+from global_sched.embedded.apiserver.http.incoming import Incoming
 from global_sched.embedded.apiserver.kubectl.table_answers import rendering_of
 from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.status_error import NoSuchPath
@@ -274,7 +275,7 @@ class OpenApi:
             )
         return self._documents["v2"]
 
-    def answer(self, request: web.BaseRequest) -> web.Response:
+    def answer(self, request: Incoming) -> web.Response:
         """The document at a path.
 
         Raises:  NoSuchPath for a group or version that is not served.

@@ -5,7 +5,7 @@ that the events carry, and wakes when the collection has more.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -60,6 +60,8 @@ class Watcher:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.closing = asyncio.Event()
+        self.broken = 0
+        """How often the server hung up."""
 
     def open(self, call: RequestInfo, render: Render | None) -> Watch:
         """Check a request and find where it starts.
@@ -111,7 +113,7 @@ class Watcher:
         inner = test
         return lambda record: record.namespace == namespace and inner(record)
 
-    async def stream(self, watch: Watch) -> AsyncIterator[bytes]:
+    async def stream(self, watch: Watch) -> AsyncGenerator[bytes]:
         """The frames of a watch, in batches, until it times out or the server stops."""
         clock = self.backend.clock
         seconds = watch.call.integer("timeoutSeconds")
@@ -130,9 +132,12 @@ class Watcher:
     async def _live(
         self, watch: Watch, alarm: "_Alarm", end: float, mark: float
     ) -> AsyncIterator[bytes]:
-        """What happens from now on."""
+        """What happens from now on. Raises ConnectionResetError when the server hangs up."""
         clock = self.backend.clock
+        broken = self.broken
         while True:
+            if self.broken != broken:
+                raise ConnectionResetError("the server is gone")
             batch = self._batch(watch)
             if batch is None:
                 yield expired_event(watch.version, watch.collection.floor)
@@ -149,9 +154,17 @@ class Watcher:
                 continue
             await alarm.more(watch.collection, min(end, mark) if watch.bookmarks else end, now)
 
+    def hang_up(self) -> None:
+        """Break every watch, as a server that is gone does; new ones may come."""
+        self.broken += 1
+        self._wake()
+
     def stop(self) -> None:
         """End every watch."""
         self.closing.set()
+        self._wake()
+
+    def _wake(self) -> None:
         for collection in self.backend.store.collections.values():
             collection.wake()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from global_sched.embedded.apiserver.server import ApiServer
+from global_sched.embedded.in_process import InProcessTransport
 from global_sched.embedded.karmada import Karmada, KarmadaOptions
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api import yaml_text
@@ -15,9 +16,7 @@ from global_sched.shared.api.schema import crd
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kinds.crds import CRD_KINDS
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.errors import NotFound
-from global_sched.shared.kube.transport import AiohttpTransport
 
 Obj = dict[str, Any]
 DATA = Path(__file__).parents[3] / "data" / "karmada-1.18.2"
@@ -74,7 +73,7 @@ class KarmadaWorld:
     async def open(self) -> None:
         """Start the servers, with all kinds."""
         for server in (self.server, *self.servers.values()):
-            await server.start()
+            await server.start(listen=False)
             for kind in CRD_KINDS:
                 server.install_crd(crd(kind))
         self.control = self._client(self.server)
@@ -82,9 +81,7 @@ class KarmadaWorld:
         await self.control.create(NAMESPACES, {"metadata": {"name": "karmada-cluster"}})
 
     def _client(self, server: ApiServer) -> Client:
-        client = Client(
-            AiohttpTransport(Connection.to(server.url, clock=self.clock)), clock=self.clock
-        )
+        client = Client(InProcessTransport.to(server, clock=self.clock), clock=self.clock)
         self._clients.append(client)
         return client
 

@@ -124,7 +124,6 @@ async def test_a_member_that_is_away_is_tainted_after_a_while_and_recovers_after
     """Both changes count after they have lasted for the threshold."""
     async with karmada_world("m1") as world:
         server = world.servers["m1"]
-        port = server.port
         await server.stop()
         await world.settle(20)
         assert condition(await world.get(CLUSTERS, "m1"), "Ready")[0] == "True"
@@ -133,7 +132,7 @@ async def test_a_member_that_is_away_is_tainted_after_a_while_and_recovers_after
         assert condition(away, "Ready") == ("False", "ClusterNotReachable")
         assert [one["key"] for one in away["spec"]["taints"]] == ["cluster.karmada.io/not-ready"]
 
-        await server.start(port=port)
+        await server.start(listen=False)
         await world.settle(20)
         assert condition(await world.get(CLUSTERS, "m1"), "Ready")[0] == "False"
         await world.settle(40)

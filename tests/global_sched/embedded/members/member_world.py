@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from global_sched.embedded.apiserver import ApiServer
+from global_sched.embedded.in_process import InProcessTransport
 from global_sched.embedded.members import Member, MemberOptions, NodePlan, rack_plan
 from global_sched.shared.api.resource import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.errors import Unreachable
 from global_sched.shared.kube.transport import (
-    AiohttpTransport,
     Request,
     Response,
     StreamResponse,
@@ -94,15 +93,19 @@ async def member(
     plan: NodePlan = PLAN,
     crds: str = "*.yaml",
     loses: Callable[[Request], bool] = lambda _: False,
+    sockets: bool = False,
     **options: Any,
 ) -> AsyncIterator[Looker]:
-    """A member with two racks of two nodes of 64 CPUs and 8 GPUs; `loses` some of its requests."""
+    """A member with two racks of two nodes of 64 CPUs and 8 GPUs; `loses` some of its requests.
+
+    sockets: its server listens, for programs that run as processes.
+    """
     clock = LoopClock()
     server = ApiServer(clock=clock, seed=1)
-    await server.start()
+    await server.start(listen=sockets)
     for crd in definitions.crds(crds):
         server.install_crd(crd)
-    transport = AiohttpTransport(Connection.to(server.url, clock=clock))
+    transport = InProcessTransport.to(server, clock=clock)
     client = Client(LosingTransport(transport, loses), clock=clock)
     await client.create(NAMESPACES, {"metadata": {"name": TEAM}})
     await client.create(PRIORITY_CLASSES, {"metadata": {"name": "train-high"}, "value": 1000})
