@@ -8,7 +8,9 @@ import sys
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from global_sched.__main__ import main
 from global_sched.embedded.apiserver import ApiServer
 from tests.definitions import crds
 
@@ -48,11 +50,25 @@ def kubeconfig(path, server):
         pytest.param(["--config", "gone.yaml"], "gone.yaml cannot be read", id="no such file"),
         pytest.param(["--set", "policy.x=1"], "policy.x is no setting", id="an unknown setting"),
         pytest.param(["--log-level", "loud"], "use debug, info, warning or error", id="a level"),
+    ],
+)
+def test_wrong_arguments_are_one_line(arguments, want):
+    """No traceback; the exit code is not 0."""
+    done = CliRunner().invoke(main, ["run", *arguments])
+
+    assert done.exit_code != 0
+    assert isinstance(done.exception, SystemExit)
+    assert want in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
         pytest.param(["--kubeconfig", "gone"], "gone", id="no such kubeconfig"),
         pytest.param([], "no credentials for an API server found", id="no credentials"),
     ],
 )
-def test_wrong_arguments_are_one_line(arguments, want):
+def test_no_credentials_are_one_line(arguments, want):
     """No traceback; the exit code is not 0."""
     done = run(*arguments)
 

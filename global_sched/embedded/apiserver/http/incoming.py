@@ -1,4 +1,4 @@
-"""What the server looks at of a request, carried by a socket or by a call in this process."""
+"""A request as the server looks at it, carried by a socket or by a call in this process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
