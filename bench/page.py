@@ -92,7 +92,7 @@ reservations, all of it on. A figure that misses its target is listed as a miss;
 ## How to read them
 
 - **A search for victims.** 100 clusters of 5,000 nodes in which 20,000 gangs run, as agents report
-  them: from the refusal to the claim or to the reason why nobody leaves. One cycle makes
+  them: from the refusal to the claim or to the reason why no workload leaves. One cycle makes
   `searches_per_cycle` at most.
 - **A cycle.** 10,000 jobs wait for 100 clusters of 96 nodes in which 20,000 gangs run; 200 queues
   of 100 tenants, each of which deserves an equal part, and half of them hold everything. "Full" has

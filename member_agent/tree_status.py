@@ -57,11 +57,11 @@ class TreeStatus:
         problems = self._cache.tree().problems
         due: list[tuple[HyperNode, str]] = []
         for name, hyper_node in sorted(self._cache.hyper_nodes.items()):
-            told = condition(hyper_node.status.conditions, ConditionType.TREE_VALID)
+            now = condition(hyper_node.status.conditions, ConditionType.TREE_VALID)
             message = printable(problems.get(name, ""))[:MESSAGE_LIMIT]
-            if message and (told is None or told.status != "False" or told.message != message):
+            if message and (now is None or now.status != "False" or now.message != message):
                 due.append((hyper_node, message))
-            elif not message and told is not None and told.status == "False":
+            elif not message and now is not None and now.status == "False":
                 due.append((hyper_node, ""))
         return due
 

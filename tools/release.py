@@ -129,7 +129,7 @@ def _git(root: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def told(root: Path, version: str, parts: Sequence[Part]) -> Iterator[str]:
+def summary(root: Path, version: str, parts: Sequence[Part]) -> Iterator[str]:
     """What was made, and what would be published where."""
     commit, changed = _git(root, "rev-parse", "--short", "HEAD"), _git(root, "status", "--short")
     yield f"global-sched {version}, from commit {commit or 'unknown'}"
@@ -160,7 +160,7 @@ def main() -> int:
     except subprocess.CalledProcessError as error:
         print(f"no release: {error.stderr.decode().strip()}", file=sys.stderr)
         return 1
-    print("\n".join(told(ROOT, version, parts)))
+    print("\n".join(summary(ROOT, version, parts)))
     return 0
 
 

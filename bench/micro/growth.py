@@ -145,7 +145,7 @@ def figures() -> list[Figure]:
     found = []
     for what, curves in (("nodes", nodes), ("pods", pods)):
         for name, curve in curves.items():
-            told = ", ".join(f"{at:,}: {value:.3f} ms" for at, value in curve.items())
+            points = ", ".join(f"{at:,}: {value:.3f} ms" for at, value in curve.items())
             title = f"growth of the time for one gang with {what}, {name}: slope"
-            found.append(shown("growth", title, slope(curve), "", told))
+            found.append(shown("growth", title, slope(curve), "", points))
     return found

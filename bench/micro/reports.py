@@ -132,5 +132,5 @@ def _occupants(held: dict[str, int]) -> tuple[Occupant, ...]:
 
 def _counted(domains: list[Domain], leaves: list[Leaf]) -> Topology:
     assert AXIS[2] == GPU
-    told = Topology(axis=AXIS, domains=tuple(domains), leaves=tuple(leaves), label_keys=())
-    return histogram(told, ())
+    tree = Topology(axis=AXIS, domains=tuple(domains), leaves=tuple(leaves), label_keys=())
+    return histogram(tree, ())

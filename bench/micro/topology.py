@@ -57,8 +57,8 @@ def _latencies(nodes: int, tries: int, limit: float) -> list[Figure]:
             space.place(wanted)  # the tables of a shape are made once
             found[name] = percentile(times_of(space, wanted, tries), 0.99)
     worst = max(found, key=lambda name: found[name])
-    told = "; ".join(f"{name} {value:.2f}" for name, value in found.items())
-    note = f"worst of {len(found)} kinds ({worst}), {tries} tries each, CPU time; {told}"
+    ratios = "; ".join(f"{name} {value:.2f}" for name, value in found.items())
+    note = f"worst of {len(found)} kinds ({worst}), {tries} tries each, CPU time; {ratios}"
     title = f"one gang of 64, any constraint, {nodes:,} nodes: p99"
     return [at_most("topology", title, found[worst], "ms", limit, note)]
 

@@ -31,7 +31,7 @@ _TAIL: Final = """
 
 - **Bindings.** Deployments of one replica of two CPUs and their bindings of about 2 KB, as Karmada's detector makes them, stored
   while no scheduler runs. The rate is bindings over the time from the first write to the last answer, by the API
-  server's audit log, so that nobody watches along; reading the list and deciding before the first write is not in it
+  server's audit log, so that no watcher is needed; reading the list and deciding before the first write is not in it
   for any system, but its CPU is. A system that is not done after 260 s is rated by what it has done.
 - **W** is a bare asyncio loop with 64 bindings in flight that sends the very bodies which global-sched has just
   sent, spec first, then status, and decides nothing. It runs after each run of global-sched; the better one counts.
@@ -48,7 +48,7 @@ _TAIL: Final = """
   them: there the first ones start while the last ones wait. The target is set against the first.
 - **Placements.** Jobs and policies go through Karmada's detector; every policy asks for one of two clusters, and
   dispatching is suspended. `narrow` has nine nodes in racks of three, `wide` four in one rack. karmada-scheduler
-  sees sums per cluster (no estimator: its default), and says nothing of racks because nobody tells it of them.
+  sees sums per cluster (no estimator: its default), and says nothing of racks because nothing reports them to it.
 - **Processes** are all that ran, at the last look before each one's end.
 """  # noqa: E501 - lines of a page
 

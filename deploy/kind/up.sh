@@ -32,7 +32,7 @@ need karmadactl "https://github.com/karmada-io/karmada/releases/tag/v$version"
 mkdir -p "$state"
 chmod 700 "$state"
 
-# Names of kind clusters begin with gs-, so that no cluster of somebody else is taken for ours.
+# Names of kind clusters begin with gs-, so that no other cluster is taken for ours.
 # A cluster and its kubeconfig with the address of its container, which pods of the others reach, too.
 cluster() {
   local name=gs-$1 file=$state/$1.kubeconfig address

@@ -62,8 +62,8 @@ def directive_specs(
         ),
         key=lambda one: (one.binding, one.at),
     )
-    parts, told = 1, encode_demand(demand)
-    said = len(msgspec.json.encode(told)) + len(msgspec.json.encode(left))
+    parts, encoded = 1, encode_demand(demand)
+    said = len(msgspec.json.encode(encoded)) + len(msgspec.json.encode(left))
     limit = max(SLICE_LIMIT - said, SLICE_LIMIT // 2)
     while parts < SLICES_LIMIT and _largest(entries, sizes, parts) > limit:
         parts *= 2
@@ -77,7 +77,7 @@ def directive_specs(
             slice=number,
             slices=parts,
             label_keys=list(label_keys) or None,
-            demand=None if number else told,
+            demand=None if number else encoded,
             size=len(part),
             entries=part or None,
             left=None if number else left or None,
@@ -166,8 +166,8 @@ def _entry(workload: Workload, decision: Decision, grant: Grant) -> DirectiveEnt
 @lru_cache(maxsize=4096)
 def _written(gang: Gang) -> dict[str, Any]:
     """A gang as JSON, without what its readers assume anyway. Shared: never change it."""
-    told: dict[str, Any] = _lean(gang)
-    return told
+    fields: dict[str, Any] = _lean(gang)
+    return fields
 
 
 def _lean(value: Any) -> Any:

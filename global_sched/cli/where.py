@@ -1,4 +1,4 @@
-"""Which federation a command looks at, and as whom."""
+"""The federation that a command reads: kubeconfig, context, namespaces and acting user."""
 
 from dataclasses import dataclass
 from pathlib import Path

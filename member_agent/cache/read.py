@@ -81,7 +81,7 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
         ),
         labels=tuple(sorted((meta.labels or {}).items())) if keeps_labels else (),
         refused="" if spec.node_name else _refused(pod, shape),
-        told=_told(pod),
+        pending_message=_pending_message(pod),
         ended_at=_ended_at(pod) if status.phase == "Failed" else Instant(0),
         tolerates_loss=bool(spec.node_name) and _tolerates_loss(spec),
     )
@@ -145,13 +145,13 @@ def _wants(spec: PodSpec, shape: PodShape) -> PodShape | None:
 
 
 def _index_of(meta: Meta) -> int:
-    if (told := index_of(meta)) is not None:
-        return told
+    if (declared := index_of(meta)) is not None:
+        return declared
     match = _TRAILING_INDEX.search(meta.name)
     return int(match[1]) if match else 0
 
 
-def _told(pod: Pod) -> str:
+def _pending_message(pod: Pod) -> str:
     for condition in pod.status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False":
             return condition.message

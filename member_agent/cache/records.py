@@ -73,7 +73,7 @@ class PodRecord:
     """All labels while it waits or belongs to a group (subgroups go by them), else none."""
     refused: str
     """Why it may not be bound here, whatever room there is; empty when it may."""
-    told: str
+    pending_message: str
     """The message of its condition PodScheduled=False, empty without one."""
     ended_at: Instant = Instant(0)
     """When the last container of a pod that failed ended, as its kubelet says; 0 otherwise."""

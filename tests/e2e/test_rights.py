@@ -40,7 +40,7 @@ IDLE = {
         "Volcano's Lease is looked at where Volcano runs; its own by the Role"
     ),
     ("member-agent", MEMBER, "patch", "leaderworkersets.leaderworkerset.x-k8s.io"): (
-        "when it binds a group's pods: nobody makes pods of a LeaderWorkerSet in these members"
+        "when it binds a group's pods: no controller makes LeaderWorkerSet pods in these members"
     ),
     ("member-agent", MEMBER, "update", "jobs.batch.volcano.sh/finalizers"): (
         "asked for by the admission plugin OwnerReferencesPermissionEnforcement, not by a request"

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from tools.generate import ROOT
 
+# In parts, so that this file is not found itself.
 PATTERN = re.compile(
-    r"\b(?:whoever|whomever|somebody|someone|nobody|anybody|everybody|those who|told)\b",
+    r"\b(?:who(?:m)?ever|(?:some|any|every)body|no(?:body)|some(?:one)|those (?:who)|t(?:old))\b",
     re.IGNORECASE,
 )
 FOLDERS = ("global_sched", "member_agent", "tests", "bench", "tools", "deploy", "docs")
-ROOMS = ("global_sched/shared", "global_sched/embedded")
+ROOMS = ("global_sched/shared", "global_sched/embedded", "tests/global_sched")
 """Folders that are counted by the folders in them."""
 
 

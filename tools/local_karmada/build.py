@@ -78,7 +78,7 @@ def tells(upstream: Upstream, name: str, program: Path) -> bool:
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return upstream.told_by(answer.stdout + answer.stderr)
+    return upstream.names_itself_in(answer.stdout + answer.stderr)
 
 
 def _built(upstream: Upstream, name: str, cache: Path, say: Say) -> Path:

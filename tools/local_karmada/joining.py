@@ -107,8 +107,8 @@ async def until_ready(site: Site, names: list[str], clock: Clock) -> None:
             except ApiError:
                 await clock.sleep(0.2)  # the aggregated API comes a moment later
                 continue
-            told = {one["metadata"]["name"]: _ready(one) for one in listing.items}
-            left = {one: told.get(one, "it is not there") for one in names if told.get(one) != ""}
+            ready = {one["metadata"]["name"]: _ready(one) for one in listing.items}
+            left = {one: ready.get(one, "it is not there") for one in names if ready.get(one) != ""}
             if left:
                 await clock.sleep(0.2)
     finally:

@@ -42,7 +42,7 @@ class Upstream:
         tags = (f"-tags={','.join(self.tags)}",) if self.tags else ()
         return ("-trimpath", *tags, f"-ldflags=-s -w {stamps}".rstrip())
 
-    def told_by(self, output: str) -> bool:
+    def names_itself_in(self, output: str) -> bool:
         """Whether a program's answer names this version."""
         return re.search(rf"(?<![\d.]){re.escape(self.version)}(?![\d.]*\d)", output) is not None
 

@@ -256,8 +256,8 @@ async def _lies(live: Whole, world: World, read: Read, view: View, job: Workload
     pods = job.demand.gang.pods() if job.demand.gang is not None else 0
     reason = outcome.verdict.detail if outcome is not None else ""
     if not job.targets:
-        told = await _told(live, job)
-        return PodLocations(waiting=pods, reason=reason if told else "")
+        written = await _condition_written(live, job)
+        return PodLocations(waiting=pods, reason=reason if written else "")
     cluster = next(one for one in world.clusters if one.name == job.targets[0].cluster)
     found = [
         one
@@ -279,7 +279,7 @@ async def _lies(live: Whole, world: World, read: Read, view: View, job: Workload
     )
 
 
-async def _told(live: Whole, job: Workload) -> bool:
+async def _condition_written(live: Whole, job: Workload) -> bool:
     """Whether the owner can see it: the binding's Scheduled condition is False, with a message."""
     binding = await live.binding(job.name, job.namespace)
     conditions = (binding.get("status") or {}).get("conditions") or ()

@@ -32,8 +32,8 @@ def spell(value: Any) -> str:
 
 def invalid(field: str, value: Any, why: str) -> Cause:
     """The value breaks a rule."""
-    told = f"Invalid value: {spell(value)}"
-    return Cause("FieldValueInvalid", f"{told}: {why}" if why else told, field)
+    detail = f"Invalid value: {spell(value)}"
+    return Cause("FieldValueInvalid", f"{detail}: {why}" if why else detail, field)
 
 
 def wrong_type(field: str, value: Any, why: str) -> Cause:
@@ -43,8 +43,8 @@ def wrong_type(field: str, value: Any, why: str) -> Cause:
 
 def required(field: str, why: str = "") -> Cause:
     """The field has no value."""
-    told = f"Required value: {why}" if why else "Required value"
-    return Cause("FieldValueRequired", told, field)
+    detail = f"Required value: {why}" if why else "Required value"
+    return Cause("FieldValueRequired", detail, field)
 
 
 def not_supported(field: str, value: Any, values: Sequence[Any]) -> Cause:

@@ -107,7 +107,7 @@ def modified(plural: str, group: str, name: str) -> StatusError:
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> StatusError:
     """422: the object breaks these rules."""
     texts = [cause.text() for cause in causes]
-    told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    detail = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     details: dict[str, Any] = {}
     if name:
         details["name"] = name
@@ -117,7 +117,7 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Status
     details["causes"] = [
         {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
     ]
-    message = f'{qualified(kind, group)} "{name}" is invalid: {told}'
+    message = f'{qualified(kind, group)} "{name}" is invalid: {detail}'
     return StatusError(422, "Invalid", message, details=details)
 
 

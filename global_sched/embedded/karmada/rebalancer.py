@@ -71,8 +71,8 @@ class RebalancerController:
         binding = self._world.binding(key)
         if binding is None:
             return result | {"result": FAILED, "reason": MISSING}
-        told = get(binding, "spec", "rescheduleTriggeredAt")
-        if told is None or parse_instant(told) < parse_instant(at):
+        triggered = get(binding, "spec", "rescheduleTriggeredAt")
+        if triggered is None or parse_instant(triggered) < parse_instant(at):
             await self._world.patch_binding(binding, {"spec": {"rescheduleTriggeredAt": at}})
         return result
 

@@ -139,12 +139,12 @@ class LeaderWorkerSets(WorkloadController):
     def _conditions(self, obj: Obj, *, complete: bool) -> list[Obj]:
         """Available once all groups are ready, Progressing before."""
         old = {one["type"]: one for one in get(obj, "status", "conditions") or ()}
-        told = {
+        wanted = {
             "Available": (complete, "AllGroupsReady", "All replicas are ready"),
             "Progressing": (not complete, "GroupsProgressing", "Replicas are progressing"),
         }
         found: list[Obj] = []
-        for kind, (holds, reason, message) in told.items():
+        for kind, (holds, reason, message) in wanted.items():
             status = "True" if holds else "False"
             before = old.get(kind)
             same = before is not None and before["status"] == status

@@ -85,25 +85,25 @@ class MPIJobs(WorkloadController):
         workers = self.cluster.owned(PODS, obj)
         launched = [] if launcher is None else self.cluster.owned(PODS, launcher)
         conditions = old.get("conditions")
-        told = [("Created", True, "MPIJobCreated", f"MPIJob {where} is created.")]
+        wanted = [("Created", True, "MPIJobCreated", f"MPIJob {where} is created.")]
         if suspended or any(one["type"] == "Suspended" for one in conditions or ()):
             reason = "MPIJobSuspended" if suspended else "MPIJobResumed"
             words = "suspended" if suspended else "resumed"
-            told.append(("Suspended", suspended, reason, f"MPIJob {words}"))
+            wanted.append(("Suspended", suspended, reason, f"MPIJob {words}"))
         phases = [get(pod, "status", "phase") for pod in workers]
         runs = phases.count("Running") == replicas_of(obj, WORKER, 0)
         if any(get(pod, "status", "phase") == "Running" for pod in launched) and runs:
-            told.append(("Running", True, "MPIJobRunning", f"MPIJob {where} is running."))
+            wanted.append(("Running", True, "MPIJobRunning", f"MPIJob {where} is running."))
         elif suspended and any(one["type"] == "Running" for one in conditions or ()):
-            told.append(("Running", False, "MPIJobSuspended", f"MPIJob {where} is suspended."))
+            wanted.append(("Running", False, "MPIJobSuspended", f"MPIJob {where} is suspended."))
         succeeded = has_condition(_status(launcher), "Complete")
         failed = has_condition(_status(launcher), "Failed")
         if succeeded:
             text = f"MPIJob {where} successfully completed."
-            told.append(("Succeeded", True, "MPIJobSucceeded", text))
+            wanted.append(("Succeeded", True, "MPIJobSucceeded", text))
         if failed:
-            told.append(("Failed", True, "MPIJobFailed", f"MPIJob {where} has failed"))
-        for one in told:
+            wanted.append(("Failed", True, "MPIJobFailed", f"MPIJob {where} has failed"))
+        for one in wanted:
             conditions = set_condition(conditions, self._condition(*one))
         status: Obj = {
             "conditions": conditions,

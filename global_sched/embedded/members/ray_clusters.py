@@ -101,7 +101,7 @@ class RayClusters(WorkloadController):
         elif whole or old.get("state") == "ready":
             status["state"] = "ready"
         provisioned = whole or has_condition(old, "RayClusterProvisioned")
-        told = [
+        wanted = [
             ("HeadPodReady", head_ready, "HeadPodRunningAndReady", "HeadPodNotFound"),
             (
                 "RayClusterProvisioned",
@@ -113,8 +113,8 @@ class RayClusters(WorkloadController):
         conditions = old.get("conditions")
         if suspended or any(one["type"] == "RayClusterSuspended" for one in conditions or ()):
             kind = "RayClusterSuspended"
-            told.append((kind, suspended, kind, kind))
-        for kind, holds, yes, no in told:
+            wanted.append((kind, suspended, kind, kind))
+        for kind, holds, yes, no in wanted:
             conditions = set_condition(conditions, self._condition(kind, holds, yes, no))
         return status | {"conditions": conditions}
 

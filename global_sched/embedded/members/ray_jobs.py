@@ -79,16 +79,16 @@ class RayJobs(WorkloadController):
     async def _look(self, obj: Obj, name: str) -> None:
         """The job does what its submitter does."""
         job = next(iter(self.cluster.owned(BATCH_JOBS, obj)), None)
-        told = (job or {}).get("status")
+        job_status = (job or {}).get("status")
         there = {name_of(one): one for one in self.cluster.owned(RAY_CLUSTERS, obj)}
         more: Obj = {"rayClusterStatus": (there.get(name) or {}).get("status") or {}}
-        if has_condition(told, "Complete"):
+        if has_condition(job_status, "Complete"):
             more |= {"endTime": self.cluster.now(), "succeeded": 1}
             await self._write(obj, more, "Complete", jobStatus="SUCCEEDED")
-        elif has_condition(told, "Failed"):
+        elif has_condition(job_status, "Failed"):
             more |= {"endTime": self.cluster.now(), "failed": 1, "reason": "AppFailed"}
             await self._write(obj, more, "Failed", jobStatus="FAILED")
-        elif get(told, "active"):
+        elif get(job_status, "active"):
             await self._write(obj, more, "Running", jobStatus="RUNNING")
 
     async def _suspend(self, obj: Obj) -> None:

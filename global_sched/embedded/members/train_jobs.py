@@ -78,12 +78,12 @@ class TrainJobs(WorkloadController):
         if suspended or has_condition(status, "Suspended"):
             reason, message = _SUSPENDED if suspended else _RESUMED
             status = self._with(status, "Suspended", reason, message, holds=suspended)
-        told = made.get("status") or {}
-        for one in told.get("conditions") or ():
+        job_set_status = made.get("status") or {}
+        for one in job_set_status.get("conditions") or ():
             kind = _ENDS.get(str(one.get("type")))
             if kind is not None and one.get("status") == "True":
                 status = self._with(status, kind, one.get("reason"), one.get("message"))
-        if counts := told.get("replicatedJobsStatus"):
+        if counts := job_set_status.get("replicatedJobsStatus"):
             status["jobsStatus"] = [{name: one[name] for name in _COUNTS} for one in counts]
         return status
 

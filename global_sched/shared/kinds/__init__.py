@@ -1,4 +1,4 @@
-"""Workload kinds, one file each: everything that anybody asks of a kind, answered once.
+"""Workload kinds, one file each: every question that a program asks of a kind, answered once.
 
 The cache asks what a template needs, the agent what its pods belong to, the binding's builder how
 many replicas it has, the embedded federation how Karmada interprets it. All of them get the answer

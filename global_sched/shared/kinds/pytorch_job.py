@@ -201,14 +201,14 @@ def _pods(template: Obj) -> list[Obj]:
 
 def _health(obj: Obj) -> bool:
     """Whether it has conditions, and none says that it failed."""
-    told = get(obj, "status", "conditions") is not None
-    return told and not has_condition(get(obj, "status"), "Failed")
+    reported = get(obj, "status", "conditions") is not None
+    return reported and not has_condition(get(obj, "status"), "Failed")
 
 
 def _aggregate(template: Obj, items: Items, _now: str) -> Obj:
     """Replica counts add up; Succeeded when every member's is, Failed when any is.
 
-    Conditions are in the order of a job's life, with times that the members told: Created and
+    Conditions are in the order of a job's life, with times that the members reported: Created and
     Running stay beside the one that ends it, and Running is then False.
     """
     old: Obj = dict(old_status(template))
@@ -240,19 +240,19 @@ def _aggregate(template: Obj, items: Items, _now: str) -> Obj:
 
 
 def _begun(parts: list[Obj], started: str | None, *, over: bool) -> list[Obj]:
-    """The conditions Created and Running, as far as any member told them."""
+    """The conditions Created and Running, as far as any member reported them."""
     found: list[Obj] = []
     if any(has_condition(part, "Created") for part in parts):
         text = "PyTorchJob is created."
         found.append(_condition("Created", "PyTorchJobCreated", text, started, started))
-    told = [
+    reported = [
         one
         for part in parts
         for one in get(part, "conditions") or []
         if one.get("type") == "Running"
     ]
-    if told:
-        text, last = "PyTorchJob is running.", told[-1]
+    if reported:
+        text, last = "PyTorchJob is running.", reported[-1]
         times = last.get("lastUpdateTime"), last.get("lastTransitionTime")
         running = _condition("Running", "PyTorchJobRunning", text, *times)
         found.append(running | ({"status": "False"} if over else {}))

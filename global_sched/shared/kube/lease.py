@@ -179,8 +179,8 @@ class LeaderElection:
         if seconds < self._lease:
             log.warning("lease_unavailable", lease=self._name, error=cause)
             return
-        told, self.blocked = self.blocked, f"the Lease {self._namespace}/{self._name}: {cause}"
-        if told != self.blocked:
+        before, self.blocked = self.blocked, f"the Lease {self._namespace}/{self._name}: {cause}"
+        if before != self.blocked:
             log.error(
                 "cannot_be_elected", lease=self._name, seconds=round(seconds), error=self.blocked
             )

@@ -1,8 +1,8 @@
-"""Whose "no" counts: an API server that has just been started refuses every request.
+"""Readiness of API servers: one that has just been started refuses every request.
 
 Until it has read its Roles, every request is denied with the same 403 that a missing right has. Its
-page `/readyz` tells the two apart. Loops that try again anyway need not ask; who would conclude
-something lasting from a refusal does.
+page `/readyz` tells the two apart. Loops that try again need not ask; a caller that
+concludes something lasting from a refusal does.
 """
 
 from collections.abc import Awaitable, Callable

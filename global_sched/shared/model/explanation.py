@@ -1,4 +1,4 @@
-"""Why one workload is where it is: everything that people may ask, as values."""
+"""The explanation of one workload: its place, its wait and its remedies, as values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -48,7 +48,7 @@ class Holding:
     share: Share
     capability: tuple[tuple[str, int], ...] = ()
     kept: Resources = Resources()
-    """What of `held` nobody uses yet: room that is kept for those who wait with a claim."""
+    """The part of `held` that is not used yet: room kept for workloads that wait with a claim."""
     aside: Resources = Resources()
     """What is kept beside it for gangs that waited longer than their patience."""
     leaving: Resources = Resources()

@@ -231,8 +231,8 @@ class Workload:
     def giving_up(self, grant: Grant) -> Amounts:
         """The surplus pods that it had to give up in that cluster and that run there still."""
         progress = self.progress_in(grant.cluster)
-        told = () if self.decision is None else self.decision.give_up
-        leaves = next((amounts for at, amounts in told if at == grant.cluster), None)
+        give_up = () if self.decision is None else self.decision.give_up
+        leaves = next((amounts for at, amounts in give_up if at == grant.cluster), None)
         if progress is None or leaves is None:
             return Amounts()
         return progress.bound.minus(grant.amounts).within(leaves)

@@ -267,26 +267,26 @@ def _counted(parts: Iterable[ShapeDemand]) -> Amounts:
     return Amounts.of(counts)
 
 
-def _with_coming(own: list[ShapeDemand], told: PodSet | None, coming: int) -> list[ShapeDemand]:
+def _with_coming(own: list[ShapeDemand], declared: PodSet | None, coming: int) -> list[ShapeDemand]:
     """The parts of one pod set, with the pods that are still to come in the part they belong to."""
     if coming <= 0:
         return own
-    if told is None:
+    if declared is None:
         # Their requests are unknown: assumed equal to those of pods that are here.
         at = next((at for at, part in enumerate(own) if not part.mates), None)
         return own if at is None else [*own[:at], _grown(own[at], coming), *own[at + 1 :]]
     for at, part in enumerate(own):
-        if part.shape == told.shape and not part.mates:
+        if part.shape == declared.shape and not part.mates:
             return [*own[:at], _grown(part, coming), *own[at + 1 :]]
-    name = told.name if not own else PodSetName(f"{told.name}~{len(own) + 1}")
+    name = declared.name if not own else PodSetName(f"{declared.name}~{len(own) + 1}")
     return [
         *own,
         ShapeDemand(
             name=name,
-            pod_set=told.name,
-            shape=told.shape,
+            pod_set=declared.name,
+            shape=declared.shape,
             coming=coming,
-            partition=told.partition,
+            partition=declared.partition,
         ),
     ]
 

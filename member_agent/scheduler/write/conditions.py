@@ -89,7 +89,7 @@ class ConditionWriter:
         pause: float | None = None
         for uid, message in list(self._wanted.items()):
             pod = self._cache.pods.get(uid)
-            if pod is None or pod.told == message or self._cache.node_of(pod):
+            if pod is None or pod.pending_message == message or self._cache.node_of(pod):
                 continue
             now = self._clock.monotonic()
             due = self._written.get(uid, now - self._interval) + self._interval - now

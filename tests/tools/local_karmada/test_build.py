@@ -28,7 +28,7 @@ def script(path, text):
 )
 def test_versions(said, want):
     """A program's answer names the version, as a whole."""
-    assert KUBERNETES.told_by(said) is want
+    assert KUBERNETES.names_itself_in(said) is want
 
 
 @pytest.mark.parametrize(

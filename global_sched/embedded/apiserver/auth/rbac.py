@@ -147,7 +147,7 @@ def denial(user: User, wanted: Attributes) -> str:
     if wanted.path:
         return f'User "{name}" cannot {wanted.verb} path "{wanted.path}"'
     resource = wanted.resource + (f"/{wanted.subresource}" if wanted.subresource else "")
-    told = f'User "{name}" cannot {wanted.verb} resource "{resource}" in API group "{wanted.group}"'
+    text = f'User "{name}" cannot {wanted.verb} resource "{resource}" in API group "{wanted.group}"'
     if wanted.namespace:
-        return f'{told} in the namespace "{wanted.namespace}"'
-    return f"{told} at the cluster scope"
+        return f'{text} in the namespace "{wanted.namespace}"'
+    return f"{text} at the cluster scope"

@@ -159,11 +159,11 @@ class Handler:
             return
         twice = duplicate_fields(body)
         if twice:
-            told = ", ".join(f'duplicate field "{key}"' for key in twice)
+            listed = ", ".join(f'duplicate field "{key}"' for key in twice)
             kind = call.served.kind
             raise status_error.bad_request(
                 f'{kind} in version "{call.served.version}" cannot be handled as a {kind}:'
-                f" strict decoding error: {told}"
+                f" strict decoding error: {listed}"
             )
 
     def _update(self, call: RequestInfo, body: bytes) -> web.Response:

@@ -61,8 +61,8 @@ def _row_conditions(served: ResourceInfo, obj: Obj) -> list[Obj]:
     reason = {"Succeeded": "Succeeded", "Failed": "Failed"}.get(phase or "")
     if reason is None:
         return []
-    told = f"The pod has {'completed successfully' if reason == 'Succeeded' else 'failed'}."
-    return [{"type": "Completed", "status": "True", "reason": reason, "message": told}]
+    message = f"The pod has {'completed successfully' if reason == 'Succeeded' else 'failed'}."
+    return [{"type": "Completed", "status": "True", "reason": reason, "message": message}]
 
 
 class Rendering(StrEnum):

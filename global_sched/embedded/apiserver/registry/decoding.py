@@ -55,13 +55,13 @@ def _unhandled(call: RequestInfo, body: Obj, why: str) -> StatusError:
     )
 
 
-def _tell_unknown(call: RequestInfo, body: Obj, unknown: list[str]) -> None:
+def _report_unknown(call: RequestInfo, body: Obj, unknown: list[str]) -> None:
     if not unknown:
         return
     match call.field_validation:
         case "Strict":
-            told = ", ".join(f'unknown field "{path}"' for path in sorted(unknown))
-            raise _unhandled(call, body, f"strict decoding error: {told}")
+            lines = ", ".join(f'unknown field "{path}"' for path in sorted(unknown))
+            raise _unhandled(call, body, f"strict decoding error: {lines}")
         case "Warn":
             call.warnings += [f'unknown field "{path}"' for path in sorted(unknown)]
         case _:
@@ -82,7 +82,7 @@ def decode_object(call: RequestInfo, body: Obj, *, old: Obj | None = None) -> Ob
         obj, unknown = _custom(served, body, old) if served.custom else _builtin(served, body)
     except DecodeError as error:
         raise _unhandled(call, body, str(error)) from error
-    _tell_unknown(call, body, unknown)
+    _report_unknown(call, body, unknown)
     return obj
 
 
@@ -156,8 +156,8 @@ def _refuse_undeclared(call: RequestInfo, unknown: list[str]) -> None:
         return
     served = call.served
     group = f"{served.group}/" if served.group else "/"
-    told = [f".{path}: field not declared in schema" for path in sorted(unknown)]
-    listed = told[0] if len(told) == 1 else "errors:\n  " + "\n  ".join(told)
+    lines = [f".{path}: field not declared in schema" for path in sorted(unknown)]
+    listed = lines[0] if len(lines) == 1 else "errors:\n  " + "\n  ".join(lines)
     raise StatusError(
         500,
         "",

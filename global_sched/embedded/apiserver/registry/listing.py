@@ -76,8 +76,8 @@ def _parse_token(text: str) -> tuple[int, str]:
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
-        told = f"{bad}: illegal base64 data at input byte {_first_bad(text)}"
-        raise status_error.bad_request(told) from error
+        message = f"{bad}: illegal base64 data at input byte {_first_bad(text)}"
+        raise status_error.bad_request(message) from error
     try:
         body = msgspec.json.decode(raw)
         version, start, form = int(body["rv"]), str(body["start"]), body["v"]

@@ -103,7 +103,7 @@ def _owner_text(entry: Obj) -> str:
 def conflict_failure(clashes: list[tuple[Obj, Trie]]) -> StatusError:
     """409 that names every field and its owner."""
     causes = []
-    told: list[str] = []
+    owners: list[str] = []
     lines = sorted((_owner_text(entry), paths(trie)) for entry, trie in clashes)
     total = sum(len(fields) for _, fields in lines)
     for owner, fields in lines:
@@ -116,12 +116,12 @@ def conflict_failure(clashes: list[tuple[Obj, Trie]]) -> StatusError:
             for field in fields
         ]
         listed = "\n".join(f"- {field}" for field in fields)
-        told.append(f"conflicts with {owner}:\n{listed}")
+        owners.append(f"conflicts with {owner}:\n{listed}")
     if total == 1:
         owner, fields = lines[0]
         message = f"Apply failed with 1 conflict: conflict with {owner}: {fields[0]}"
     else:
-        message = f"Apply failed with {total} conflicts: " + "\n".join(told)
+        message = f"Apply failed with {total} conflicts: " + "\n".join(owners)
     return StatusError(409, "Conflict", message, details={"causes": causes})
 
 

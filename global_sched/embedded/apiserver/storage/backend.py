@@ -105,8 +105,8 @@ class Backend:
         obj["metadata"]["resourceVersion"] = str(version)
         record = Record(key, obj, version, fields_of(served, obj))
         self.collection(served).put(record)
-        for told in self.on_commit:
-            told(served, record, False)
+        for callback in self.on_commit:
+            callback(served, record, False)
         return record
 
     def remove(self, served: ResourceInfo, key: str, obj: Obj) -> Record:
@@ -115,8 +115,8 @@ class Backend:
         obj["metadata"]["resourceVersion"] = str(version)
         record = Record(key, obj, version, fields_of(served, obj))
         self.collection(served).drop(key, record)
-        for told in self.on_commit:
-            told(served, record, True)
+        for callback in self.on_commit:
+            callback(served, record, True)
         return record
 
 

@@ -57,10 +57,10 @@ def _resource_causes(resources: Obj, field: str) -> list[Cause]:
         limit = limits.get(name)
         if limit is None:
             if "/" in name and "kubernetes.io/" not in name:
-                told = f"{field}.limits"
+                limits_field = f"{field}.limits"
                 found.append(
                     field_errors.required(
-                        told, "Limit must be set for non overcommitable resources"
+                        limits_field, "Limit must be set for non overcommitable resources"
                     )
                 )
             continue

@@ -155,8 +155,8 @@ def _run(schema: Schema, new: Json, old: Json, path: str) -> Iterator[Cause]:
         try:
             held = compiled.program.execute(context)
         except (TypeError, KeyError, ValueError, RuntimeError, IndexError) as error:
-            told = f"{_told(error)} evaluating rule: {_rule_text(rule)}"
-            yield field_errors.invalid(where, kind, told)
+            why = f"{_reason(error)} evaluating rule: {_rule_text(rule)}"
+            yield field_errors.invalid(where, kind, why)
             continue
         if held is not True:
             yield _refusal(rule, where, new, _detail(rule, context))
@@ -172,7 +172,7 @@ def _context(schema: Schema, new: Json, old: Json) -> cel.Context:
     return context
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"no such key: {error.args[0] if error.args else ''}"
     return str(error)

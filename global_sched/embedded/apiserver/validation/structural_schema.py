@@ -119,8 +119,8 @@ def validate(
     kind = _type_name(value)
     if not _fits(schema, kind):
         wanted = "integer,string" if schema.int_or_string else schema.type
-        told = f"{path} in body must be of type {wanted}: {field_errors.spell(kind)}"
-        return [field_errors.wrong_type(path or "<nil>", kind, told)]
+        why = f"{path} in body must be of type {wanted}: {field_errors.spell(kind)}"
+        return [field_errors.wrong_type(path or "<nil>", kind, why)]
     found: list[Cause] = []
     enum = schema.raw.get("enum")
     if enum is not None and not any(equal(value, item) for item in enum):
@@ -162,8 +162,8 @@ def _validate_object(schema: Schema, value: Obj, old: Obj, path: str, *, top: bo
     if most is not None and len(value) > most:
         found.append(field_errors.too_many(path, len(value), most))
     if least is not None and len(value) < least:
-        told = f"{path} in body should have at least {least} properties"
-        found.append(field_errors.invalid(path, value, told))
+        why = f"{path} in body should have at least {least} properties"
+        found.append(field_errors.invalid(path, value, why))
     if schema.embedded and not top:
         found += [
             field_errors.required(f"{path}.{key}", "must not be empty")
@@ -180,8 +180,8 @@ def _validate_list(schema: Schema, value: list[Json], path: str) -> list[Cause]:
     if most is not None and len(value) > most:
         found.append(field_errors.too_many(path, len(value), most))
     if least is not None and len(value) < least:
-        told = f"{path} in body should have at least {least} items"
-        found.append(field_errors.invalid(path, len(value), told))
+        why = f"{path} in body should have at least {least} items"
+        found.append(field_errors.invalid(path, len(value), why))
     items = schema.items
     if items is not None:
         known = items.accepted if len(value) >= _LONG else None
@@ -234,15 +234,15 @@ def _validate_text(schema: Schema, value: str, path: str) -> list[Cause]:
     if most is not None and len(value) > most:
         found.append(field_errors.too_long(path, most))
     if least is not None and len(value) < least:
-        told = f"{path} in body should be at least {least} chars long"
-        found.append(field_errors.invalid(path, value, told))
+        why = f"{path} in body should be at least {least} chars long"
+        found.append(field_errors.invalid(path, value, why))
     if schema.pattern is not None and not schema.pattern.search(value):
-        told = f"{path} in body should match '{raw['pattern']}'"
-        found.append(field_errors.invalid(path, value, told))
+        why = f"{path} in body should match '{raw['pattern']}'"
+        found.append(field_errors.invalid(path, value, why))
     wanted = str(raw.get("format"))
     if wanted in FORMATS and not FORMATS[wanted](value):
-        told = f"{path} in body must be of type {wanted}: {field_errors.spell(value)}"
-        found.append(field_errors.invalid(path, value, told))
+        why = f"{path} in body must be of type {wanted}: {field_errors.spell(value)}"
+        found.append(field_errors.invalid(path, value, why))
     return found
 
 
@@ -251,24 +251,24 @@ def _validate_number(schema: Schema, value: float, path: str) -> list[Cause]:
     raw = schema.raw
     most, least, step = raw.get("maximum"), raw.get("minimum"), raw.get("multipleOf")
     if step is not None and value % step != 0:
-        told = f"{path} in body should be a multiple of {field_errors.spell(step)}"
-        found.append(field_errors.invalid(path, value, told))
+        why = f"{path} in body should be a multiple of {field_errors.spell(step)}"
+        found.append(field_errors.invalid(path, value, why))
     if most is not None:
         strict = bool(raw.get("exclusiveMaximum"))
         if value > most or (strict and value == most):
             word = "less than" if strict else "less than or equal to"
-            told = f"{path} in body should be {word} {field_errors.spell(most)}"
-            found.append(field_errors.invalid(path, value, told))
+            why = f"{path} in body should be {word} {field_errors.spell(most)}"
+            found.append(field_errors.invalid(path, value, why))
     if least is not None:
         strict = bool(raw.get("exclusiveMinimum"))
         if value < least or (strict and value == least):
             word = "greater than" if strict else "greater than or equal to"
-            told = f"{path} in body should be {word} {field_errors.spell(least)}"
-            found.append(field_errors.invalid(path, value, told))
+            why = f"{path} in body should be {word} {field_errors.spell(least)}"
+            found.append(field_errors.invalid(path, value, why))
     bits = {"int32": 31, "int64": 63}.get(raw.get("format", ""))
     if bits is not None and not -(1 << bits) <= value < 1 << bits:
-        told = f"{path} in body must be of type {raw['format']}: {field_errors.spell(str(value))}"
-        found.append(field_errors.invalid(path, value, told))
+        why = f"{path} in body must be of type {raw['format']}: {field_errors.spell(str(value))}"
+        found.append(field_errors.invalid(path, value, why))
     return found
 
 
@@ -278,15 +278,15 @@ def _validate_logic(schema: Schema, value: Json, path: str) -> list[Cause]:
     for part in schema.all_of:
         found += validate(part, value, path)
     if schema.any_of and all(validate(part, value, path) for part in schema.any_of):
-        told = f'"{path}" must validate at least one schema (anyOf)'
-        found.append(field_errors.invalid(where, "", told))
+        why = f'"{path}" must validate at least one schema (anyOf)'
+        found.append(field_errors.invalid(where, "", why))
     if schema.one_of:
         fits = sum(not validate(part, value, path) for part in schema.one_of)
         if fits != 1:
             how = "none valid" if not fits else f"{fits} valid alternatives"
-            told = f'"{path}" must validate one and only one schema (oneOf). Found {how}'
-            found.append(field_errors.invalid(where, "", told))
+            why = f'"{path}" must validate one and only one schema (oneOf). Found {how}'
+            found.append(field_errors.invalid(where, "", why))
     if schema.negated is not None and not validate(schema.negated, value, path):
-        told = f'"{path}" must not validate the schema (not)'
-        found.append(field_errors.invalid(where, "", told))
+        why = f'"{path}" must not validate the schema (not)'
+        found.append(field_errors.invalid(where, "", why))
     return found

@@ -1,1 +1,1 @@
-"""What the files of the kinds are made of: the questions, the readings, and common answers."""
+"""Parts of the kinds' files: the questions, the readings, and common answers."""

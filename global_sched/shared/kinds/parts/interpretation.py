@@ -1,4 +1,4 @@
-"""How Karmada's interpreter sees a kind: functions on raw objects, as released (1.18.2).
+"""Karmada's interpretation of a kind: functions on raw objects, as released (1.18.2).
 
 The embedded Karmada and everything that builds bindings without a Karmada ask; a real one asks its
 own interpreter.
@@ -28,7 +28,7 @@ class Interpretation:
     """ReviseReplica: the field of `spec` that is set for one member; None: the object stays
     whole."""
     pods: Callable[[Obj], list[Obj]] | None
-    """InterpretDependency: the pod specs whose references travel along; None: nobody looks."""
+    """InterpretDependency: the pod specs whose references travel along; None: none travel."""
     prune: Callable[[Obj], None] | None
     """What a server generated is taken out before the object travels, in place."""
     retain: Callable[[Obj, Obj], None] | None
@@ -38,7 +38,7 @@ class Interpretation:
     health: Callable[[Obj], bool] | None
     """Whether the member's object is healthy; None: as soon as it exists."""
     aggregate: Callable[[Obj, Items, str], Obj] | None
-    """(template, items, now): the template's status; None: nobody aggregates it."""
+    """(template, items, now): the template's status; None: it is not aggregated."""
 
 
 def template_pods(template: Obj) -> list[Obj]:

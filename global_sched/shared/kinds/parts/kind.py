@@ -1,4 +1,4 @@
-"""The questions: one field for everything that anybody asks of a workload kind.
+"""Workload kind: one field for each question that a program asks of it.
 
 No field has a default: a kind that does not answer a question cannot be imported.
 """
@@ -98,7 +98,7 @@ TIER_ANNOTATION: Final = f"annotation {TOPOLOGY_TIER} of the pod template"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadKind:
-    """Everything that anybody asks of one kind."""
+    """The answers of one kind to every question."""
 
     resource: Resource
     crd: CrdKind | None

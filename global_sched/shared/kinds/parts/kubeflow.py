@@ -1,4 +1,4 @@
-"""What Kubeflow's training jobs have in common: replica types with a pod template each."""
+"""Kubeflow's training jobs: replica types with a pod template each."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What a template says about having to leave for another workload."""
+"""Preemptibility, checkpoints and run time limit, as a template's annotations state them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

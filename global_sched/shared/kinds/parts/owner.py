@@ -1,4 +1,4 @@
-"""What the agent keeps of an object that controls pods: what of it makes a minimum."""
+"""Owners of pods as the agent keeps them: the fields that make a gang's minimum."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""What labels of pods say in the same way for several kinds."""
+"""Labels of pods that mean the same for several kinds."""
 
 from collections.abc import Callable
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a reader makes of a template, and how it refuses one."""
+"""The reading of a template: pod sets, gang and scheduling, or a refusal with its field."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a member's object keeps when the control plane writes it again."""
+"""Fields that a member's object retains when the control plane writes it again."""
 
 import copy
 from typing import Any, Final

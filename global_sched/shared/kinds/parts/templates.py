@@ -1,4 +1,4 @@
-"""What pod templates say that every kind keeps in the same place."""
+"""Pod templates: the fields that every kind keeps in the same place."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -25,8 +25,8 @@ def encode_demand(demand: Sequence[Wanted]) -> list[WantedShape] | None:
     found = []
     for wanted in demand:
         fields: dict[str, object] = msgspec.to_builtins(wanted.shape)
-        told = {name: value for name, value in fields.items() if value}
-        found.append(WantedShape(shape=told, pods=min(wanted.pods, PODS_LIMIT)))
+        requests = {name: value for name, value in fields.items() if value}
+        found.append(WantedShape(shape=requests, pods=min(wanted.pods, PODS_LIMIT)))
     return found or None
 
 

@@ -33,16 +33,16 @@ class Recorder:
     told: list[str] = field(default_factory=list)
 
     def upsert(self, obj):
-        self.told.append(f"+{obj.metadata.name}@{obj.metadata.resource_version}")
+        self.calls.append(f"+{obj.metadata.name}@{obj.metadata.resource_version}")
 
     def delete(self, key: ObjectKey, uid: str):
-        self.told.append(f"-{key.name}({uid})")
+        self.calls.append(f"-{key.name}({uid})")
 
     def malformed(self, bad: Malformed):
-        self.told.append(f"!{bad.key.name}@{bad.resource_version}")
+        self.calls.append(f"!{bad.key.name}@{bad.resource_version}")
 
     def synced(self):
-        self.told.append("synced")
+        self.calls.append("synced")
 
 
 class Sized(KubeObject, frozen=True):
@@ -63,7 +63,7 @@ async def watch_for(script, seconds, type_=KubeObject, **options):
     task.cancel()
     await asyncio.wait([task])
     await client.close()
-    return recorder.told, informer
+    return recorder.calls, informer
 
 
 def watches(script):
