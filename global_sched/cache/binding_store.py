@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from global_sched.cache.entries import Entry, same_for_decisions
-from global_sched.cache.readers.bindings import BindingFacts, BindingReader, TemplateKey
-from global_sched.cache.readers.versions import older
+from global_sched.cache.readers.bindings import BindingFacts, BindingReader, TemplateKey, older
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import Instant

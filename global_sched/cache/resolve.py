@@ -3,10 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from global_sched.cache.readers.bindings import BindingFacts
+from global_sched.cache.readers.bindings import BindingFacts, at_least
 from global_sched.cache.readers.decisions import distrust, recomputed, within_template
 from global_sched.cache.readers.queues import Priority
-from global_sched.cache.readers.versions import at_least
 from global_sched.cache.stores.templates import TemplateFacts
 from global_sched.shared.api.names import DEFAULT_QUEUE
 from global_sched.shared.api.reasons import Reason

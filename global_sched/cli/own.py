@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from global_sched.cache.readers.finished import is_finished
+from global_sched.cache.readers.bindings import is_finished
 from global_sched.cli.job_query import job_row
 from global_sched.cli.output import Row, echo, show_value
 from global_sched.shared.api.base import condition

@@ -25,12 +25,12 @@ from global_sched.shared.kube.connect import find_source, open_connection
 from global_sched.shared.kube.connection import ActingSource
 from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden, NotFound
 from global_sched.shared.kube.transport import AiohttpTransport
-from global_sched.shared.model.codec import from_json
 from global_sched.shared.model.ids import WorkloadKey, split_key
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Outcome, Plan
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.values import from_json
 from global_sched.shared.model.workload import Workload
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from global_sched.shared.api.names import POLICY_CONFIG_MAP
 from global_sched.shared.api.resource import CONFIGMAPS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import NotFound
-from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.values import to_json
 
 POLICY_KEY = "policy.json"
 SCHEDULERS_KEY = "schedulerNames"

@@ -4,8 +4,8 @@ import asyncio
 import hashlib
 
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.model.codec import from_json
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.values import from_json
 from tests.flows.control_plane import control_plane, scheduling
 from tests.flows.test_binding_writes import is_placed, is_refused
 from tests.virtual_time import virtual_time

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from global_sched.shared.api import names
-from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.instant import SECOND, Instant, format_micro
+from global_sched.shared.model.values import to_json
 from tests.member_agent.member import CLUSTER
 from tests.wire import NOW, Object, meta
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from global_sched.core import cycle, run_cycle
 from global_sched.core.place.alike import refuse_alike
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.ids import TenantName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.values import to_json
 from global_sched.shared.model.workload import Demand, Reported
 from tests.builders import workload
 from tests.properties.test_reclaim import COMMON, DEEP, LEAVES, towns

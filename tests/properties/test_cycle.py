@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
 from global_sched.core import explain_workload, run_cycle
-from global_sched.shared.model.codec import from_json, to_json
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Mode
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.snapshot import Bucket, Snapshot
+from global_sched.shared.model.values import from_json, to_json
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
 from tests.builders import NOW, POLICY
@@ -233,7 +233,7 @@ def test_hash_seed():
 _PRINT_PLAN = """
 import sys
 from global_sched.core import run_cycle
-from global_sched.shared.model.codec import to_json
+from global_sched.shared.model.values import to_json
 from global_sched.shared.model.workload import Division
 from tests.builders import NOW, POLICY, cluster, queue, snapshot, tenant, workload
 

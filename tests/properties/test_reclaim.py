@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from global_sched.core import run_cycle
 from global_sched.core.order.ageing import priority_of
 from global_sched.core.quota.ledger import Charge, Ledger
-from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.values import to_json
 from global_sched.shared.model.workload import Division
 from tests.builders import workload
 from tests.deep import DEEP

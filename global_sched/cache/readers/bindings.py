@@ -1,5 +1,6 @@
 """A binding reduced to what decisions and writes need; the wire object is not kept."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
@@ -7,7 +8,6 @@ from typing import Final
 
 from global_sched.cache.readers.binding_demand import read_binding
 from global_sched.cache.readers.decisions import authentic, within_time
-from global_sched.cache.readers.finished import is_finished
 from global_sched.cache.readers.placements import Placement, canonical_json, read_placement
 from global_sched.shared.api import names
 from global_sched.shared.api.base import Condition, condition
@@ -18,7 +18,7 @@ from global_sched.shared.api.karmada import (
     TargetCluster,
 )
 from global_sched.shared.api.reasons import ConditionType
-from global_sched.shared.kinds import KINDS
+from global_sched.shared.kinds import KINDS, kind_of
 from global_sched.shared.kinds.parts.reading import Reading, RefusedError, checked, refused
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.decision_text import DecisionError, parse_decision
@@ -266,3 +266,41 @@ def _instant(text: str | None) -> Instant | None:
         return parse_instant(text)
     except InstantError:
         return None
+
+
+def is_finished(
+    api_version: str,
+    kind: str,
+    items: list[AggregatedStatusItem] | None,
+    clusters: Iterable[ClusterName],
+) -> bool:
+    """True when the copy in one of the binding's clusters reached an end.
+
+    Copies in clusters that are being left do not count: they were withdrawn. Kinds that are not
+    read here never end.
+    """
+    known = kind_of(api_version, kind)
+    if not items or known is None:
+        return False
+    here = set(clusters)
+    return any(
+        item.cluster_name in here and item.status is not None and known.ends(item.status)
+        for item in items
+    )
+
+
+def at_least(version: str, wanted: str) -> bool:
+    """Whether a version is the wanted one or a later one.
+
+    Unequal texts that are no numbers are taken as later, because waiting for ever would be worse.
+    """
+    if version == wanted or not wanted:
+        return True
+    if version.isdigit() and wanted.isdigit():
+        return int(version) >= int(wanted)
+    return True
+
+
+def older(version: str, known: str) -> bool:
+    """Whether a version is certainly older than one that is known."""
+    return version.isdigit() and known.isdigit() and int(version) < int(known)

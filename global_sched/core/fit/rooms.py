@@ -22,9 +22,9 @@ from global_sched.core.fit.scores import Numbers, Subject
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Grant
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.values import InvariantError
 from global_sched.shared.model.verdict import ClusterVerdict, Verdict
 from global_sched.shared.model.workload import Demand
 from global_sched.shared.placement import (

@@ -2,10 +2,10 @@
 
 import copy
 
-from global_sched.embedded.karmada.interpreter.retain import retained
+from global_sched.embedded.karmada.interpreter.copies import retained
+from global_sched.embedded.karmada.loop import NotNow
 from global_sched.embedded.karmada.manifests import CONFLICT_RESOLUTION
 from global_sched.embedded.karmada.mirror import Mirror
-from global_sched.embedded.karmada.refusals import NotNow
 from global_sched.embedded.karmada.world import World
 from global_sched.propagation.fields import (
     Obj,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from global_sched.embedded.karmada.interpreter.aggregate import aggregate
+from global_sched.embedded.karmada.interpreter.status import aggregate
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.targets import allowed_clusters
 from global_sched.embedded.karmada.work_status import status_for

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from global_sched.embedded.karmada.loop import Loop
+from global_sched.embedded.karmada.loop import Loop, NotNow
 from global_sched.embedded.karmada.mirror import Mirror
-from global_sched.embedded.karmada.refusals import NotNow
 from global_sched.embedded.karmada.world import BindingKey, TemplateKey, World
 from global_sched.propagation.binding_content import new_binding, updated_binding
 from global_sched.propagation.claim import (

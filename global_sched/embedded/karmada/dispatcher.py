@@ -4,7 +4,7 @@ import copy
 from collections.abc import Sequence
 from typing import Final
 
-from global_sched.embedded.karmada.interpreter.revise import completions_of, divide, revise
+from global_sched.embedded.karmada.interpreter.copies import completions_of, divide, revise
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.manifests import (
     CONFLICT_RESOLUTION,

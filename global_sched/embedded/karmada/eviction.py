@@ -2,7 +2,7 @@
 
 import msgspec
 
-from global_sched.embedded.karmada.interpreter.health import HEALTHY
+from global_sched.embedded.karmada.interpreter.status import HEALTHY
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.targets import eviction_tasks
 from global_sched.embedded.karmada.world import BindingKey, World

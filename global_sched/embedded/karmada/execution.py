@@ -5,8 +5,7 @@ from typing import Final
 
 from global_sched.embedded.karmada.applier import Applier, ApplyRefusedError
 from global_sched.embedded.karmada.dispatcher import WORK_FINALIZER
-from global_sched.embedded.karmada.loop import Loop
-from global_sched.embedded.karmada.refusals import NotNow
+from global_sched.embedded.karmada.loop import Loop, NotNow
 from global_sched.embedded.karmada.world import World, cluster_of
 from global_sched.propagation.fields import (
     Obj,

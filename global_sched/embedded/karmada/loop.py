@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
-from global_sched.embedded.karmada.refusals import NotNow
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.errors import ApiError, Conflict, NotFound
 from global_sched.shared.kube.workqueue import WorkQueue
@@ -101,3 +100,7 @@ class Loop(Generic[K]):
             error=f"{type(error).__name__}: {error}",
             retry_seconds=round(delay, 2),
         )
+
+
+class NotNow(Exception):  # noqa: N818 - a reason, not a failure of ours
+    """Tried again after a back-off; the message is for the object's owner."""

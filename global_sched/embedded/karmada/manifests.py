@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass
 from typing import Final
 
-from global_sched.embedded.karmada.interpreter.prune import prune_kind
+from global_sched.embedded.karmada.interpreter.copies import prune_kind
 from global_sched.propagation.fields import (
     ANNOTATIONS,
     LABELS,

@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from global_sched.embedded.apiserver.patch.json_patch import PatchError, json_patch
-from global_sched.embedded.karmada.refusals import NotNow
+from global_sched.embedded.karmada.loop import NotNow
 from global_sched.propagation.demand import pod_spec_of
 from global_sched.propagation.fields import (
     ANNOTATIONS,

@@ -6,8 +6,7 @@ from functools import partial
 from global_sched.embedded.karmada.applier import MANAGED_SELECTOR, Applier
 from global_sched.embedded.karmada.discovery import Kind
 from global_sched.embedded.karmada.execution import is_applied
-from global_sched.embedded.karmada.interpreter.health import UNKNOWN, health_of
-from global_sched.embedded.karmada.interpreter.reflect import reflect
+from global_sched.embedded.karmada.interpreter.status import UNKNOWN, health_of, reflect
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.world import World, cluster_of
 from global_sched.propagation.fields import (

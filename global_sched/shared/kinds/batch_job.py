@@ -7,7 +7,12 @@ from global_sched.shared.api.core import PodTemplate
 from global_sched.shared.api.names import MIN_PARALLELISM
 from global_sched.shared.api.raw import Obj, drop, get
 from global_sched.shared.api.resource import BATCH_JOBS
-from global_sched.shared.kinds.parts.interpretation import Interpretation, Items, template_pods
+from global_sched.shared.kinds.parts.interpretation import (
+    Interpretation,
+    Items,
+    keep,
+    template_pods,
+)
 from global_sched.shared.kinds.parts.kind import (
     QUEUE_LABEL,
     TIER_ANNOTATION,
@@ -28,7 +33,6 @@ from global_sched.shared.kinds.parts.reading import (
     shape,
     whole_number,
 )
-from global_sched.shared.kinds.parts.retaining import keep
 from global_sched.shared.kinds.parts.statuses import (
     ends_with,
     has_condition,

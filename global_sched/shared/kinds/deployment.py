@@ -8,6 +8,7 @@ from global_sched.shared.api.resource import DEPLOYMENTS, REPLICA_SETS
 from global_sched.shared.kinds.parts.interpretation import (
     Interpretation,
     Items,
+    keep_replicas,
     spec_replicas,
     template_pods,
 )
@@ -24,7 +25,6 @@ from global_sched.shared.kinds.parts.replicated import (
     read_replicated,
     rolled_out,
 )
-from global_sched.shared.kinds.parts.retaining import keep_replicas
 from global_sched.shared.kinds.parts.statuses import (
     generations,
     never_ends,

@@ -4,11 +4,11 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import Final
 
-from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId, DomainId
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.values import to_json
 
 MOST_EVICTIONS: Final = 3
 """A hold doubles with each eviction up to so many: eight times is the longest."""

@@ -5,11 +5,11 @@ from typing import Final
 
 import msgspec
 
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.ids import QueueName, TenantName
 from global_sched.shared.model.instant import InstantError, format_micro, parse_instant
 from global_sched.shared.model.past import Past
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.values import InvariantError
 
 MOST: Final = 1000
 """So many tenants of a queue are remembered: those with the largest part of anything."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.quantity import format_quantity
+from global_sched.shared.model.values import InvariantError
 
 PODS = "pods"
 """Every pod asks for one of these, so that a node's pod limit is a resource like any other."""

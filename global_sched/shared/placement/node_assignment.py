@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import MAIN, PodSetName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Topology
+from global_sched.shared.model.values import InvariantError
 from global_sched.shared.placement.capacity.allocations import Allocations, Lift
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.result import Placed, Take

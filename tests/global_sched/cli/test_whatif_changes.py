@@ -15,8 +15,8 @@ from global_sched.scenario import ScenarioError
 from global_sched.shared.api.names import POLICY_CONFIG_MAP
 from global_sched.shared.api.resource import QUEUES
 from global_sched.shared.clock import LoopClock
-from global_sched.shared.model.codec import to_json
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.values import to_json
 from tests.global_sched.cli.worlds import scenario_view
 from tests.virtual_time import virtual_time
 

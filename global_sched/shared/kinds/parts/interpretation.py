@@ -4,11 +4,12 @@ The embedded Karmada and everything that builds bindings without a Karmada ask; 
 own interpreter.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from global_sched.shared.api.raw import Obj, get
+from global_sched.shared.api.raw import Obj, get, labels, put
 
 Items = list[Obj]
 """Entries of `status.aggregatedStatus`: clusterName, status, applied, health."""
@@ -63,3 +64,19 @@ UNKNOWN: Final = Interpretation(
     aggregate=None,
 )
 """A kind that Karmada's interpreter does not know."""
+
+
+RETAIN_REPLICAS: Final = "resourcetemplate.karmada.io/retain-replicas"
+
+
+def keep(done: Obj, observed: Obj, *path: str) -> None:
+    """Take a value over from the member, if it has one."""
+    value: Any = get(observed, *path)
+    if value:
+        put(done, *path, value=copy.deepcopy(value))
+
+
+def keep_replicas(done: Obj, observed: Obj) -> None:
+    """Keep the member's replicas where a label asks for it."""
+    if labels(done).get(RETAIN_REPLICAS) == "true":
+        keep(done, observed, "spec", "replicas")

@@ -4,11 +4,11 @@ from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Topology
+from global_sched.shared.model.values import InvariantError
 from global_sched.shared.placement.capacity.histogram import LeafKey, counted_leaves
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.request.node_match import Request

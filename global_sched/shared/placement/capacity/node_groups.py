@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.topology import Wanted
+from global_sched.shared.model.values import InvariantError
 from global_sched.shared.placement.capacity.baseline import Baseline, SortKey
 from global_sched.shared.placement.capacity.scarcity import Scarcity
 from global_sched.shared.placement.request.node_match import Request

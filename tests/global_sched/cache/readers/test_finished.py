@@ -2,7 +2,7 @@
 
 import pytest
 
-from global_sched.cache.readers.finished import is_finished
+from global_sched.cache.readers.bindings import is_finished
 from global_sched.shared.api.karmada import AggregatedStatusItem
 
 VOLCANO = ("batch.volcano.sh/v1alpha1", "Job")

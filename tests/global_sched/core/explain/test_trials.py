@@ -5,7 +5,7 @@ import pytest
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.place.admission import offer_for
 from global_sched.core.statement import Statement
-from global_sched.shared.model.errors import InvariantError
+from global_sched.shared.model.values import InvariantError
 from tests.builders import NOW, POLICY, cluster, snapshot, workload
 
 FIRST = workload("first", cpu=8)

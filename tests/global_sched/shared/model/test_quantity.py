@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.instant import (
     Instant,
     InstantError,
@@ -14,6 +13,7 @@ from global_sched.shared.model.instant import (
 )
 from global_sched.shared.model.quantity import QuantityError, format_quantity, parse_quantity
 from global_sched.shared.model.resources import Resources
+from global_sched.shared.model.values import InvariantError
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from global_sched.shared.model.codec import from_json, to_json
 from global_sched.shared.model.decision import Decision, decision_id
 from global_sched.shared.model.explanation import Share
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import SECOND, Instant, answered_at
 from global_sched.shared.model.plan import Admission, Plan
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.values import from_json, to_json
 from global_sched.shared.model.workload import Division, Progress, Workload
 from tests.builders import NOW, backoff, decision, demand, gang, grant, pod_set, workload
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.ids import PodSetName
+from global_sched.shared.model.values import InvariantError
 from global_sched.shared.placement import Space, assign, histogram
 from tests.global_sched.shared.placement.worlds import (
     domain,

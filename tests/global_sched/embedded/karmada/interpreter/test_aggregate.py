@@ -2,7 +2,7 @@
 
 import pytest
 
-from global_sched.embedded.karmada.interpreter.aggregate import aggregate
+from global_sched.embedded.karmada.interpreter.status import aggregate
 from tests.global_sched.embedded.karmada.interpreter.objects import (
     DEPLOYMENT,
     NOW,

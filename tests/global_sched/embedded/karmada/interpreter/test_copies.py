@@ -2,10 +2,14 @@
 
 import pytest
 
+from global_sched.embedded.karmada.interpreter.copies import (
+    completions_of,
+    divide,
+    prune_kind,
+    retained,
+    revise,
+)
 from global_sched.embedded.karmada.interpreter.dependencies import dependencies_of
-from global_sched.embedded.karmada.interpreter.prune import prune_kind
-from global_sched.embedded.karmada.interpreter.retain import retained
-from global_sched.embedded.karmada.interpreter.revise import completions_of, divide, revise
 from tests.global_sched.embedded.karmada.shapes import batch_job, deployment
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from global_sched.embedded.karmada.interpreter.health import health_of
-from global_sched.embedded.karmada.interpreter.reflect import reflect
+from global_sched.embedded.karmada.interpreter.status import health_of, reflect
 from tests.global_sched.embedded.karmada.interpreter.objects import (
     DEPLOYMENT,
     NOW,

@@ -1,4 +1,4 @@
-"""Snapshots, plans and policies as JSON bytes and back, exactly."""
+"""Values of the model: JSON bytes and back, exactly, and the error of one that must never exist."""
 
 from typing import TypeVar
 
@@ -15,3 +15,7 @@ def to_json(value: object) -> bytes:
 def from_json(data: bytes, kind: type[T]) -> T:
     """The value that `to_json` wrote. Raises msgspec.ValidationError naming the field."""
     return msgspec.json.decode(data, type=kind)
+
+
+class InvariantError(AssertionError):
+    """A bug of ours: the message names the object and what was violated."""
