@@ -95,8 +95,8 @@ class Agent:
         self._job_store = JobStore()
         self._jobs: JobController | None = None
         if settings.run_volcano_jobs:
-            self.feeds.tell(PODS, PodHandler(self._job_store))
-            self.feeds.tell(POD_GROUPS, GroupHandler(self._job_store))
+            self.feeds.also_handle(PODS, PodHandler(self._job_store))
+            self.feeds.also_handle(POD_GROUPS, GroupHandler(self._job_store))
         self.metrics.before_scrape(lambda: refresh_gauges(self.metrics, self))
         self.metrics.before_scrape(
             lambda: self.metrics.set(

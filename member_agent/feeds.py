@@ -78,11 +78,11 @@ class _Feed(Generic[T]):
         if self.also is not None:
             self.also.upsert(obj)
         self.put(obj)
-        self._tell(ObjectKey(meta.namespace, meta.name), meta.uid)
+        self._report_problem(ObjectKey(meta.namespace, meta.name), meta.uid)
         if self.cache.changes != before:
             self.watcher.changed()
 
-    def _tell(self, key: ObjectKey, uid: str) -> None:
+    def _report_problem(self, key: ObjectKey, uid: str) -> None:
         if problem := self.cache.problem(self.kind, self._problem_key(key)):
             self.watcher.set_aside(self.kind, self.resource, key, uid, problem)
 
@@ -103,7 +103,7 @@ class _Feed(Generic[T]):
         if self.also is not None:
             self.also.malformed(bad)
         self.cache.malformed(self.kind, self._problem_key(bad.key), bad.error)
-        self._tell(bad.key, bad.uid)
+        self._report_problem(bad.key, bad.uid)
         self.watcher.changed()
 
     def synced(self) -> None:
@@ -141,7 +141,7 @@ class Feeds:
         self.unwatched: frozenset[tuple[str, str]] = frozenset()
         """(apiVersion, kind) of owners that cannot be watched here: chains of owners end there."""
 
-    def tell(self, resource: Resource, handler: Handler[Any]) -> None:
+    def also_handle(self, resource: Resource, handler: Handler[Any]) -> None:
         """Add a listener for a kind; call it before `run`.
 
         One watch serves both: a member's API server has every pod to send as it is.

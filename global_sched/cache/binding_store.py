@@ -36,14 +36,14 @@ class BindingStore:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def offer(self, wire: ResourceBinding, now: Instant | None) -> None:
+    def receive(self, wire: ResourceBinding, now: Instant | None) -> None:
         """Keep a version that arrived `now`; it is reduced at the next reading."""
         meta = wire.metadata
         self._incoming[WorkloadKey(f"{meta.namespace}/{meta.name}")] = (wire, now)
         if len(self._incoming) >= INCOMING_LIMIT:
-            self._early_news |= self.absorb()
+            self._early_news |= self.reduce_received()
 
-    def absorb(self) -> bool:
+    def reduce_received(self) -> bool:
         """Reduce what was put down; whether a cycle may come to another result."""
         news, self._early_news = self._early_news, False
         if self._incoming:
@@ -54,7 +54,7 @@ class BindingStore:
 
     def refresh(self, wire: ResourceBinding) -> bool:
         """Take in what a write of ours returned, unless the binding is gone by now."""
-        news = self.absorb()
+        news = self.reduce_received()
         key = WorkloadKey(f"{wire.metadata.namespace}/{wire.metadata.name}")
         entry = self._entries.get(key)
         if entry is not None and entry.facts.uid == wire.metadata.uid:
@@ -108,7 +108,7 @@ class BindingStore:
 
     def malformed(self, key: WorkloadKey, uid: str, text: str) -> bool:
         """A version that cannot be read; whether the binding was ours before."""
-        self._early_news |= self.absorb()
+        self._early_news |= self.reduce_received()
         entry = self._entries.get(key)
         if entry is None or entry.facts.uid != uid:
             return False

@@ -72,7 +72,7 @@ class State:
 
     def take_dirty(self) -> bool:
         """Whether a cycle may come to another result than at the last call."""
-        self._note(self._bindings.absorb())
+        self._note(self._bindings.reduce_received())
         news, self._news = self._news, False
         return news
 
@@ -88,7 +88,7 @@ class State:
         meta = wire.metadata
         kind = "ResourceBinding" if meta.namespace else "ClusterResourceBinding"
         self.notices.clear(Topic.MALFORMED, kind, meta.namespace, meta.name)
-        self._bindings.offer(wire, now)
+        self._bindings.receive(wire, now)
 
     def refresh(self, wire: ResourceBinding) -> None:
         """Take in what a write of ours returned, unless the binding is gone by now."""
@@ -312,7 +312,7 @@ class State:
 
     def begin_term(self, epoch: int) -> None:
         """We lead. What was listed by now is decided; what appears from now on is judged."""
-        self._note(self._bindings.absorb())
+        self._note(self._bindings.reduce_received())
         self.epoch = self._bindings.term = epoch
         self._forget_terms()
 
@@ -354,7 +354,7 @@ class State:
 
     def settle(self) -> None:
         """Bring every changed binding up to date in the world."""
-        self._note(self._bindings.absorb())
+        self._note(self._bindings.reduce_received())
         for entry in self._bindings.take_dirty():
             self._resolve(entry)
 
@@ -381,7 +381,7 @@ class State:
 
     def workload(self, key: WorkloadKey) -> Workload | None:
         """One workload at its newest version, None when we do not answer for it."""
-        self._note(self._bindings.absorb())
+        self._note(self._bindings.reduce_received())
         for entry in self._bindings.take_dirty(key):
             self._resolve(entry)
         found = self._bindings.get(key)

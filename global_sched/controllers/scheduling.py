@@ -97,7 +97,7 @@ class SchedulingLoop:
     async def run(self) -> None:
         """Decide until cancelled; Directives are written behind."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._direct())
+            group.create_task(self._write_directives())
             await self._decide_on()
 
     async def _decide_on(self) -> None:
@@ -109,7 +109,7 @@ class SchedulingLoop:
                 # Read first: a timer that is due must not leave old news for another cycle.
                 news, early = self._state.take_dirty(), rung and self._early(due)
                 if news or self._decided is None or (not early and self._time_matters()):
-                    due = await self._once()
+                    due = await self._run_one_cycle()
                 elif early:
                     again = self._looked + LOOK_AGAIN
                     due = again if due is None else min(due, again)
@@ -148,7 +148,7 @@ class SchedulingLoop:
             dues.append(self._clock.monotonic() + (instant - now) / SECOND)
         return min(dues, default=None)
 
-    async def _once(self) -> float | None:
+    async def _run_one_cycle(self) -> float | None:
         """One cycle; the monotonic time at which to look again although nothing happens."""
         age, kind = self._staleness()
         if age > self._max_age or not self._term.valid():
@@ -173,9 +173,9 @@ class SchedulingLoop:
         if plan.withdrawals:
             # Their room is given away only when they are written; placements need no such care,
             # because one that fails leaves room behind that was counted as taken.
-            await self._committed()
+            await self._wait_for_placements()
         self._after_cycle(plan)
-        self._observe(plan, decided - started, ended - decided)
+        self._record_metrics(plan, decided - started, ended - decided)
         again = {Reason.CYCLE_LIMIT}
         if plan.claims:
             again.add(Reason.SEARCH_DEFERRED)  # the next searches may find what these did not
@@ -205,12 +205,12 @@ class SchedulingLoop:
         with self._dispatcher.deciding():
             return await asyncio.to_thread(run_cycle, snapshot, self._policy, now)
 
-    async def _direct(self) -> None:
+    async def _write_directives(self) -> None:
         """Write Directives, once their decisions stand in the bindings."""
         while True:
             await self._planned.wait()
             self._planned.clear()
-            await self._committed()
+            await self._wait_for_placements()
             try:
                 self._state.settle()
                 if self._state.beyond_term():
@@ -220,7 +220,7 @@ class SchedulingLoop:
                 self._metrics.inc(LOOP_FAILURES, loop="directives")
                 log.exception("directives_failed", error=str(error))
 
-    async def _committed(self) -> None:
+    async def _wait_for_placements(self) -> None:
         """Return when all placements are written, or when that takes too long."""
         try:
             async with asyncio.timeout(COMMIT_WAIT):
@@ -228,7 +228,7 @@ class SchedulingLoop:
         except TimeoutError:
             log.debug("directives_ahead", in_flight=dict(self._dispatcher.in_flight))
 
-    def _observe(self, plan: Plan, snapshot: float, decide: float) -> None:
+    def _record_metrics(self, plan: Plan, snapshot: float, decide: float) -> None:
         self.cycles += 1
         self._metrics.inc(CYCLES, outcome="empty" if plan.empty() else "planned")
         self._metrics.observe(CYCLE_DURATION, snapshot, phase="snapshot")

@@ -138,14 +138,14 @@ class BindingWriter:
                 )
             )
             raise
-        saying = StatusUpdate(
+        update = StatusUpdate(
             workload=admission.workload,
             binding=written,
             decision=admission.decision.id,
             affinity=admission.affinity,
             disbelieved=admission.disbelieved,
         )
-        return Written(Result.OK, saying)
+        return Written(Result.OK, update)
 
     async def _withdraw(self, withdrawal: Withdrawal) -> Result:
         resource, namespace, name = _address(withdrawal.workload)
@@ -155,7 +155,7 @@ class BindingWriter:
         tasks: list[Any] = (raw.get("spec") or {}).get("gracefulEvictionTasks") or []
         await self._patch(withdrawal.workload, withdrawal_patch(withdrawal, tasks))
         if withdrawal.makes_room_for is not None:
-            await self._tell_evicted(withdrawal)
+            await self._record_eviction(withdrawal)
         elif not withdrawal.targets:
             known = withdrawal.reason in {reason.value for reason in Reason}
             reason = withdrawal.reason if known else Reason.PLACEMENT_TIMEOUT
@@ -167,7 +167,7 @@ class BindingWriter:
             )
         return Result.OK
 
-    async def _tell_evicted(self, withdrawal: Withdrawal) -> None:
+    async def _record_eviction(self, withdrawal: Withdrawal) -> None:
         """Say on the binding who took the place; a status that meets another writer waits."""
         workload = self._source.workload(withdrawal.workload)
         if workload is None:

@@ -35,7 +35,7 @@ from member_agent.scheduler.write.annotations import AnnotationWriter
 from member_agent.scheduler.write.binder import Binder, Outcome
 from member_agent.scheduler.write.conditions import (
     ConditionWriter,
-    Lasting,
+    Debounce,
     holder_reference,
     pod_reference,
 )
@@ -117,8 +117,8 @@ class Scheduler:
         self._broken_since: dict[str, float] = {}
         self._rejections: set[PodUid] = set()
         self._reservations: dict[BindingId, Reservation] = {}
-        self._lasting = Lasting()
-        self._said: dict[str, str] = {}
+        self._debounce = Debounce()
+        self._reported: dict[str, str] = {}
         self.last = Round()
         """What the latest round decided."""
         self.reached: dict[BindingId, DecisionId] = {}
@@ -205,7 +205,7 @@ class Scheduler:
             self._tasks.create_task(self._give_up(giving))
         if not self._write_gate.left():
             self._annotations.write(self.last, self._tasks, self._being_bound)
-        self._tell(self.last, now)
+        self._report_waits(self.last, now)
         return self._next_due(now)
 
     def _keep(self, round_: Round, now: float) -> None:
@@ -216,14 +216,14 @@ class Scheduler:
         keys = {unit.key for unit in self.units()}
         self._units_paused = {k: p for k, p in self._units_paused.items() if k in keys}
         self._refused = {k: text for k, text in self._refused.items() if k in keys}
-        self._said = {k: text for k, text in self._said.items() if k in keys}
+        self._reported = {k: text for k, text in self._reported.items() if k in keys}
 
     def _next_due(self, now: float) -> float | None:
         """When a back-off or a deadline ends."""
         times = [p.until for p in (*self._units_paused.values(), *self._nodes_paused.values())]
         times += [since + self._tuning.rollback for since in self._broken_since.values()]
         times += [now + (at - self._clock.now()) / SECOND for at in self.last.held_until]
-        times += self._lasting.dues()
+        times += self._debounce.dues()
         times.append(now + self._write_gate.left())
         ahead = [at - now for at in times if at > now]
         return min(ahead) + 0.001 if ahead else None
@@ -347,14 +347,14 @@ class Scheduler:
 
     # --- saying why ---------------------------------------------------------------------------
 
-    def _tell(self, round_: Round, now: float) -> None:
-        waits = self._lasting.of(round_.waits, now)
+    def _report_waits(self, round_: Round, now: float) -> None:
+        waits = self._debounce.of(round_.waits, now)
         self._conditions.wanted(waits)
         for wait in waits:
             unit = wait.unit
-            if unit.holder is None or self._said.get(unit.key) == wait.reason:
+            if unit.holder is None or self._reported.get(unit.key) == wait.reason:
                 continue
-            self._said[unit.key] = wait.reason
+            self._reported[unit.key] = wait.reason
             self._recorder.record(
                 holder_reference(unit.holder),
                 kind=EventKind.WARNING,

@@ -66,12 +66,12 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     counts ("squeaky wheel" optimization, Joslin and Clements 1999). It costs up to four further
     plans, only in such a round.
     """
-    best = _filled(cache, units, situation, RetryOrder())
+    best = _planned(cache, units, situation, RetryOrder())
     first = RetryOrder().then(best.stranded)
     for _ in range(_MOST_ORDERS):
         if not best.stranded:
             break
-        state = _filled(cache, units, situation, first)
+        state = _planned(cache, units, situation, first)
         if len(state.stranded) < len(best.stranded):
             best = state
         first, tried = first.then(state.stranded), first
@@ -80,7 +80,7 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
     return result(best)
 
 
-def _filled(
+def _planned(
     cache: ClusterCache, units: Sequence[Unit], situation: Situation, first: RetryOrder
 ) -> RoundState:
     """The state of one round in this order."""

@@ -162,7 +162,7 @@ class RoundCapacity:
             space.give_back(shut)
         space.take(placed)
         self._taken.append(placed)
-        assignment = self._seats(demand, amounts, beside, placed)
+        assignment = self._slots(demand, amounts, beside, placed)
         if placed.amounts.pods() or not beside:
             return assignment
         domain = self.tree.enclosing([*preferences.around, *(slot.node for slot in beside)])
@@ -283,7 +283,7 @@ class RoundCapacity:
             for _ in range(take.nodes * take.pods_per_node)
         ]
 
-    def _seats(
+    def _slots(
         self, demand: Demand, amounts: Amounts, beside: Sequence[Slot], placed: Placed
     ) -> Assignment:
         parts = {part.name: part for part in demand.parts}

@@ -52,7 +52,7 @@ def place_unmanaged(state: RoundState, unit: Unit) -> None:
         return
     pins = state.pins.get(unit.key, {})
     rest = [pod for pod in unit.waiting if pod.uid not in pins]
-    found = _seats(state, unit, rest)
+    found = _assignment_for(state, unit, rest)
     if isinstance(found, str):
         hold_back(state, unit, found)
         return
@@ -69,10 +69,10 @@ def place_unmanaged(state: RoundState, unit: Unit) -> None:
         wait(state, unit, late, assignment.short)
 
 
-def _seats(state: RoundState, unit: Unit, rest: Sequence[PodRecord]) -> _Found | str:
+def _assignment_for(state: RoundState, unit: Unit, rest: Sequence[PodRecord]) -> _Found | str:
     """Places for these pods: all of each subgroup, else as many of one as a domain holds."""
     first = _placed(state, unit, rest)
-    if not isinstance(first, str) or _binds_nobody(state, unit, rest):
+    if not isinstance(first, str) or _has_impossible_constraint(state, unit, rest):
         return first
     most = max(oversized(unit, rest).values(), default=0)
     step = max(1, most // _TRIES)
@@ -94,7 +94,7 @@ def _seats(state: RoundState, unit: Unit, rest: Sequence[PodRecord]) -> _Found |
     return first
 
 
-def _binds_nobody(state: RoundState, unit: Unit, rest: Iterable[PodRecord]) -> bool:
+def _has_impossible_constraint(state: RoundState, unit: Unit, rest: Iterable[PodRecord]) -> bool:
     """Whether a subgroup of these pods has a constraint that nothing here can keep."""
     try:
         wanted = {
@@ -137,17 +137,17 @@ def _placed(
             demand = Demand(parts=parts, least=least_of(chosen, parts), constraint=constraint)
             assignment = _asked(state, unit, demand)
             if isinstance(assignment, Assignment):
-                return assignment, _seated_by(assignment, parts, asked)
+                return assignment, _pods_assigned(assignment, parts, asked)
             why = why or assignment
     except SpecError as error:
         return str(error)
     return why
 
 
-def _seated_by(
+def _pods_assigned(
     assignment: Assignment, parts: Iterable[ShapeDemand], asked: Iterable[PodRecord]
 ) -> Sequence[PodRecord]:
-    """Without those whose places name their pods, and who have none.
+    """The pods without those that have no slot although their part names its pods.
 
     A pod of a subgroup would take the place of one that is in none, wherever that is.
     """

@@ -151,7 +151,7 @@ waits for each of them in turn, and an Event or a condition would be out of date
 read."""
 
 
-class Lasting:
+class Debounce:
     """Remembers since when each unit waits, whatever it has waited for."""
 
     def __init__(self) -> None:
