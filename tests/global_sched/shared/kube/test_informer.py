@@ -30,7 +30,7 @@ from tests.virtual_time import virtual_time
 class Recorder:
     """A handler that writes down its calls."""
 
-    told: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
 
     def upsert(self, obj):
         self.calls.append(f"+{obj.metadata.name}@{obj.metadata.resource_version}")
@@ -86,9 +86,9 @@ async def test_list_then_watch():
             1000.0,
         ),
     ) as script:
-        told, informer = await watch_for(script, 10)
+        calls, informer = await watch_for(script, 10)
 
-    assert told == ["+a@1", "+b@2", "synced", "+c@6", "+a@7", "-b(uid-b)"]
+    assert calls == ["+a@1", "+b@2", "synced", "+c@6", "+a@7", "-b(uid-b)"]
     assert script.seen[1].query["resourceVersion"] == "5"
     assert script.seen[1].query["allowWatchBookmarks"] == "true"
     stats = informer.statistics()
@@ -103,9 +103,9 @@ async def test_pages_are_followed():
         says(listing(5, thing("b", 2))),
         hangs(),
     ) as script:
-        told, _ = await watch_for(script, 1, page_size=1)
+        calls, _ = await watch_for(script, 1, page_size=1)
 
-    assert told == ["+a@1", "+b@2", "synced"]
+    assert calls == ["+a@1", "+b@2", "synced"]
     assert [seen.query.get("continue") for seen in script.seen[:2]] == [None, "next"]
 
 
@@ -118,9 +118,9 @@ async def test_gone_relists_and_tells_of_missed_deletes():
         says(listing(90, thing("a", 1), thing("b", 80))),
         streams(1000.0),
     ) as script:
-        told, informer = await watch_for(script, 30)
+        calls, informer = await watch_for(script, 30)
 
-    assert told == ["+a@1", "+b@2", "+c@3", "synced", "+b@80", "-c(uid-c)"]
+    assert calls == ["+a@1", "+b@2", "+c@3", "synced", "+b@80", "-c(uid-c)"]
     assert informer.statistics().lists == {ListReason.FIRST: 1, ListReason.GONE: 1}
     assert watches(script)[-1].query["resourceVersion"] == "90"
     # At most one list in ten seconds, so that a compacting server is not listed in a loop.
@@ -135,9 +135,9 @@ async def test_clean_end_continues_from_the_last_event():
         streams(event("ADDED", thing("a", 6)), event("BOOKMARK", thing("", 50)), 2.0),
         streams(1000.0),
     ) as script:
-        told, informer = await watch_for(script, 10)
+        calls, informer = await watch_for(script, 10)
 
-    assert told == ["synced", "+a@6"]
+    assert calls == ["synced", "+a@6"]
     assert [seen.query["resourceVersion"] for seen in watches(script)] == ["5", "50"]
     assert informer.statistics().bookmarks == 1
 
@@ -160,9 +160,9 @@ async def test_cut_in_the_middle_of_an_event():
         streams(event("ADDED", thing("a", 6)), b'{"type":"ADDED","object":{"meta', 1.0, cut=True),
         streams(event("ADDED", thing("b", 7)), 1000.0),
     ) as script:
-        told, informer = await watch_for(script, 10)
+        calls, informer = await watch_for(script, 10)
 
-    assert told == ["synced", "+a@6", "+b@7"]
+    assert calls == ["synced", "+a@6", "+b@7"]
     assert [seen.query["resourceVersion"] for seen in watches(script)] == ["5", "6"]
     assert informer.statistics().failures == 1
 
@@ -175,9 +175,9 @@ async def test_silence_is_noticed():
         streams(event("ADDED", thing("a", 6)), 100_000.0),
         streams(event("ADDED", thing("b", 7)), 100_000.0),
     ) as script:
-        told, informer = await watch_for(script, 95)
+        calls, informer = await watch_for(script, 95)
 
-    assert told == ["synced", "+a@6", "+b@7"]
+    assert calls == ["synced", "+a@6", "+b@7"]
     assert 90 <= watches(script)[1].at - watches(script)[0].at <= 92
     assert informer.statistics().staleness < 5
 
@@ -215,9 +215,9 @@ async def test_retry_after_is_honoured():
         says(listing(5)),
         streams(1000.0),
     ) as script:
-        told, _ = await watch_for(script, 20)
+        calls, _ = await watch_for(script, 20)
 
-    assert told == ["synced"]
+    assert calls == ["synced"]
     assert 7.0 <= lists(script)[1].at - lists(script)[0].at < 7.1
 
 
@@ -229,9 +229,9 @@ async def test_outage_is_waited_out():
         streams(event("ADDED", thing("b", 6)), 1.0),
         fails(500, "InternalError"),
     ) as script:
-        told, informer = await watch_for(script, 600)
+        calls, informer = await watch_for(script, 600)
 
-    assert told == ["+a@1", "synced", "+b@6"]
+    assert calls == ["+a@1", "synced", "+b@6"]
     assert 8 <= len(watches(script)) <= 60
     stats = informer.statistics()
     assert stats.staleness > 500
@@ -250,9 +250,9 @@ async def test_same_version_is_told_once():
             1000.0,
         ),
     ) as script:
-        told, _ = await watch_for(script, 5)
+        calls, _ = await watch_for(script, 5)
 
-    assert told == ["+a@1", "synced", "+a@6"]
+    assert calls == ["+a@1", "synced", "+a@6"]
 
 
 @virtual_time
@@ -262,9 +262,9 @@ async def test_recreated_object_is_deleted_first():
         says(listing(5, thing("a", 1, uid="one"))),
         streams(event("MODIFIED", thing("a", 9, uid="two")), 1000.0),
     ) as script:
-        told, _ = await watch_for(script, 5)
+        calls, _ = await watch_for(script, 5)
 
-    assert told == ["+a@1", "synced", "-a(one)", "+a@9"]
+    assert calls == ["+a@1", "synced", "-a(one)", "+a@9"]
 
 
 @virtual_time
@@ -279,9 +279,9 @@ async def test_unreadable_objects_hide_nothing():
             1000.0,
         ),
     ) as script:
-        told, informer = await watch_for(script, 5, type_=Sized)
+        calls, informer = await watch_for(script, 5, type_=Sized)
 
-    assert told == [
+    assert calls == [
         "+good@1",
         "+fine@3",
         "!bad@2",
@@ -302,9 +302,9 @@ async def test_garbage_on_the_stream_leads_to_a_list():
         says(listing(9, thing("a", 8))),
         streams(1000.0),
     ) as script:
-        told, informer = await watch_for(script, 60)
+        calls, informer = await watch_for(script, 60)
 
-    assert told == ["synced", "+a@8"]
+    assert calls == ["synced", "+a@8"]
     assert informer.statistics().lists[ListReason.UNREADABLE] == 1
 
 
@@ -317,8 +317,8 @@ async def test_resync_finds_what_no_event_told():
         says(listing(9, thing("b", 7))),
         streams(1000.0),
     ) as script:
-        told, informer = await watch_for(script, 70, resync=60)
+        calls, informer = await watch_for(script, 70, resync=60)
 
-    assert told == ["+a@1", "synced", "+b@7", "-a(uid-a)"]
+    assert calls == ["+a@1", "synced", "+b@7", "-a(uid-a)"]
     assert watches(script)[0].query["timeoutSeconds"] == "60"
     assert informer.statistics().lists[ListReason.RESYNC] == 1
