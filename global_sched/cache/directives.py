@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
 from typing import Any, Final
 from zlib import crc32
 
@@ -19,12 +18,16 @@ from global_sched.shared.model.instant import format_micro
 from global_sched.shared.model.topology import Wanted
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import encode_demand
+from global_sched.shared.placement.bounded_cache import BoundedCache
 
 SLICE_LIMIT: Final = 16 * 1024
 """Bytes of entries in one Directive, as long as there may be more of them. A lone decision rewrites
 its slice whole, and an API server checks every entry of what it is sent: about 0.7 ms of its CPU
 each, during which the next decision waits."""
 SLICES_LIMIT: Final = 1024
+_MOST_GANGS: Final = 4096
+Gangs = BoundedCache[Gang, dict[str, Any]]
+"""Gangs as JSON."""
 
 
 def directive_specs(
@@ -36,16 +39,19 @@ def directive_specs(
     label_keys: tuple[str, ...],
     epoch: int,
     demand: Sequence[Wanted] = (),
+    gangs: Gangs | None = None,
 ) -> tuple[DirectiveSpec, ...]:
     """The Directive of one member, in as many slices as its size needs.
 
     `holders` are admitted there, `claimants` wait and have room kept for them there, `leavers` were
-    withdrawn from there. `demand` is what places were chosen by.
+    withdrawn from there. `demand` is what places were chosen by; `gangs` keeps
+    gangs as JSON from one call to the next.
 
     An entry's slice follows from its binding id, so that one change rewrites one slice.
     Order:  entries as room was given: (at, order, binding id).
     """
-    entries = _entries(cluster, holders, claimants)
+    known = Gangs(_MOST_GANGS) if gangs is None else gangs
+    entries = _entries(cluster, holders, claimants, known)
     sizes = [len(msgspec.json.encode(entry)) + 1 for entry in entries]
     left = sorted(
         (
@@ -87,7 +93,10 @@ def directive_specs(
 
 
 def _entries(
-    cluster: ClusterName, holders: Iterable[Workload], claimants: Iterable[Workload]
+    cluster: ClusterName,
+    holders: Iterable[Workload],
+    claimants: Iterable[Workload],
+    gangs: Gangs,
 ) -> list[DirectiveEntry]:
     found = []
     for workload in claimants:
@@ -96,7 +105,7 @@ def _entries(
             make = _growth_entry if decision.grants else _claim_entry
             key = (decision.claim.since, decision.claim.order, workload.binding_id)
             found += [
-                (key, make(workload, decision, decision.claim, part))
+                (key, make(workload, decision, decision.claim, part, gangs))
                 for part in decision.claim.parts
                 if part.cluster == cluster
             ]
@@ -105,12 +114,12 @@ def _entries(
         grant = decision.grant(cluster) if decision is not None else None
         if decision is not None and grant is not None:
             key = (decision.at, decision.order, workload.binding_id)
-            found.append((key, _entry(workload, decision, grant)))
+            found.append((key, _entry(workload, decision, grant, gangs)))
     return [entry for _, entry in sorted(found, key=lambda item: item[0])]
 
 
 def _claim_entry(
-    workload: Workload, decision: Decision, claim: Claim, part: ClaimPart
+    workload: Workload, decision: Decision, claim: Claim, part: ClaimPart, gangs: Gangs
 ) -> DirectiveEntry:
     gang = workload.demand.gang
     held = part.amounts if gang is None else part.amounts.within(gang.all_amounts())
@@ -122,7 +131,7 @@ def _claim_entry(
         at=format_micro(claim.since),
         order=claim.order,
         tier=part.tier,
-        gang=None if gang is None else _written(gang),
+        gang=None if gang is None else _written(gang, gangs),
         held=amounts_map(held),
         held_domain=part.domain or "",
         held_until=format_micro(claim.until),
@@ -131,23 +140,23 @@ def _claim_entry(
 
 
 def _growth_entry(
-    workload: Workload, decision: Decision, claim: Claim, part: ClaimPart
+    workload: Workload, decision: Decision, claim: Claim, part: ClaimPart, gangs: Gangs
 ) -> DirectiveEntry:
     """Room for more pods of a gang that runs: an entry of its own, as of a waiting workload."""
-    entry = _claim_entry(workload, decision, claim, part)
+    entry = _claim_entry(workload, decision, claim, part, gangs)
     return msgspec.structs.replace(
         entry,
         binding=growth_of(workload.binding_id),
-        gang=_written(growth_gang(workload, part.amounts)),
+        gang=_written(growth_gang(workload, part.amounts), gangs),
     )
 
 
-def _entry(workload: Workload, decision: Decision, grant: Grant) -> DirectiveEntry:
+def _entry(workload: Workload, decision: Decision, grant: Grant, gangs: Gangs) -> DirectiveEntry:
     progress = workload.progress_in(grant.cluster)
     counted = progress is not None and progress.bound.covers(grant.amounts)
     gang = None
     if workload.demand.gang is not None and not counted:
-        gang = _written(workload.demand.gang)
+        gang = _written(workload.demand.gang, gangs)
     return DirectiveEntry(
         binding=workload.binding_id,
         workload=workload.key,
@@ -163,11 +172,9 @@ def _entry(workload: Workload, decision: Decision, grant: Grant) -> DirectiveEnt
     )
 
 
-@lru_cache(maxsize=4096)
-def _written(gang: Gang) -> dict[str, Any]:
+def _written(gang: Gang, known: Gangs) -> dict[str, Any]:
     """A gang as JSON, without what its readers assume anyway. Shared: never change it."""
-    fields: dict[str, Any] = _lean(gang)
-    return fields
+    return known[gang] if gang in known else known.keep(gang, _lean(gang))
 
 
 def _lean(value: Any) -> Any:
@@ -203,6 +210,7 @@ class DirectiveDiff:
         self._written: tuple[tuple[str, ...], int] = ((), -1)
         self._directed: frozenset[ClusterName] = frozenset()
         self._demands: dict[ClusterName, tuple[Wanted, ...]] = {}
+        self._gangs = Gangs(_MOST_GANGS)
 
     def changes(self, label_keys_limit: int, epoch: int) -> frozenset[ClusterName]:
         """Members whose Directive may differ from what it was at the last call."""
@@ -234,4 +242,5 @@ class DirectiveDiff:
             label_keys=self._written[0],
             epoch=self._written[1],
             demand=self._demands.get(cluster, ()),
+            gangs=self._gangs,
         )

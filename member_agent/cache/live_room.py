@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from weakref import WeakKeyDictionary
 
 from global_sched.shared.model.topology import Domain, Leaf, Wanted
 from global_sched.shared.placement import Space
@@ -133,12 +132,8 @@ def selected_keys(cache: ClusterCache, units: Iterable[Unit]) -> frozenset[str]:
     return frozenset(key for shape in shapes.values() for key in shape.label_keys())
 
 
-_KEPT: "WeakKeyDictionary[ClusterCache, LiveRoom]" = WeakKeyDictionary()
-
-
 def live_room(cache: ClusterCache) -> LiveRoom:
-    """The live room of a cache."""
-    found = _KEPT.get(cache)
-    if found is None:
-        found = _KEPT[cache] = LiveRoom(cache)
-    return found
+    """The live room of a cache, which keeps it."""
+    if not isinstance(cache.live_room, LiveRoom):
+        cache.live_room = LiveRoom(cache)
+    return cache.live_room

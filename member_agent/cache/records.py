@@ -1,7 +1,7 @@
 """Records of single objects: frozen, reduced to what placing and reporting read."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, NewType
 
 from global_sched.shared.api.volcano import NetworkTopology, SubGroupPolicy
@@ -109,6 +109,8 @@ class Notes:
     plan: str = ""
     reached: DecisionId = DecisionId("")
     memory: str = ""
+    parsed: dict[str, object] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What was read of these texts: every round asks for it, several times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,6 +59,8 @@ class ClusterCache(PodTable):
         self._owner_uids: dict[Key, str] = {}
         self._entries: dict[BindingId, ManagedWorkload] | None = None
         self._tree: LiveTree | None = None
+        self.live_room: object = None
+        """What `live_room` keeps for this cache (`live_room.LiveRoom`)."""
 
     # --- nodes and HyperNodes ---------------------------------------------------------------
 

@@ -8,18 +8,8 @@ from pathlib import Path
 from tools.generate import ROOT
 
 ALLOWED = {
-    "global_sched/shared/model/quantity.py:parse_quantity": "text to a number",
     "global_sched/shared/placement/capacity/baseline.py:BASELINES": "weak, by topology",
-    "global_sched/shared/placement/capacity/scarcity.py:plain_shape": "asked for every pod",
-    "global_sched/shared/placement/capacity/scarcity.py:_text": "orders the shapes of every pod",
     "global_sched/shared/placement/search/leaf_program.py:_grid": "32 tables of numbers alone",
-    "global_sched/core/fit/scores.py:_is_device": "a name to a yes or no",
-    "global_sched/cache/directives.py:_written": "a gang to its JSON",
-    "global_sched/cache/readers/bindings.py:_instant": "text to an instant",
-    "global_sched/cache/stores/usage_index.py:_bucket": "shares equal keys",
-    "member_agent/cache/live_room.py:_KEPT": "weak, by cache",
-    "member_agent/scheduler/gang/bind_plan.py:parse_plan": "text to a plan",
-    "member_agent/scheduler/gang/placement_history.py:_parsed": "text to a memory",
 }
 """Module-level memory that is left in pure rooms, each with its reason. It may only shrink."""
 MAKERS = ("dict", "list", "set", "defaultdict", "OrderedDict", "Counter")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from sys import intern
 from typing import Final
 
@@ -26,6 +25,7 @@ from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey, w
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
 from global_sched.shared.model.scheduled_text import reported_of
 from global_sched.shared.model.workload import Reported, Target
+from global_sched.shared.placement.bounded_cache import BoundedCache
 
 _MESSAGE_LIMIT: Final = 300
 TemplateKey = tuple[str, str, str, str]
@@ -98,6 +98,7 @@ class BindingReader:
         self._scheduler_names = scheduler_names
         self._placements: dict[bytes, Placement] = {}
         self._targets: dict[tuple[Target, ...], tuple[Target, ...]] = {}
+        self._instants = BoundedCache[str, Instant | None](4096)
 
     def ours(self, binding: ResourceBinding) -> bool:
         """Whether we answer for it at all."""
@@ -120,7 +121,7 @@ class BindingReader:
             uid=meta.uid,
             version=meta.resource_version,
             namespace=intern(meta.namespace),
-            created=_instant(meta.creation_timestamp) or Instant(0),
+            created=self._instant_of(meta.creation_timestamp) or Instant(0),
             generation=meta.generation,
             template=(
                 intern(reference.api_version),
@@ -144,8 +145,8 @@ class BindingReader:
             placement_applied=_applied(meta.annotation(names.APPLIED_PLACEMENT), placement),
             observed_generation=status.scheduler_observed_generation or 0,
             observed_affinity=intern(status.scheduler_observed_affinity_name),
-            last_scheduled=_instant(status.last_scheduled_time),
-            reschedule_at=_instant(spec.reschedule_triggered_at),
+            last_scheduled=self._instant_of(status.last_scheduled_time),
+            reschedule_at=self._instant_of(spec.reschedule_triggered_at),
             scheduled=scheduled is not None and scheduled.status == "True",
             scheduled_since=(scheduled.last_transition_time or "") if scheduled else "",
             reported=reported_of(scheduled),
@@ -159,6 +160,14 @@ class BindingReader:
             ),
             not_applied=_not_applied(status.aggregated_status),
         )
+
+    def _instant_of(self, text: str | None) -> Instant | None:
+        """Many bindings are made, and placed, in the same second."""
+        if not text:
+            return None
+        if text not in self._instants:
+            self._instants.keep(text, _instant(text))
+        return self._instants[text]
 
     def _placement(self, raw: bytes) -> Placement | None:
         if not raw or raw == b"null":
@@ -258,7 +267,6 @@ def _applied(text: str, placement: Placement | None) -> bool:
     return text == placement.text or canonical_json(text) == placement.canonical
 
 
-@lru_cache(maxsize=4096)
 def _instant(text: str | None) -> Instant | None:
     if not text:
         return None

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from global_sched.cache.stores.assumed import AssumedPlacement
 from global_sched.cache.stores.demands import Demands
@@ -260,14 +259,8 @@ def _totals(
 
 
 def _place(workload: Workload) -> tuple[BucketKey, Rank]:
-    return _bucket(workload.queue, workload.tenant), (
+    return (workload.queue, workload.tenant), (
         -workload.priority,
         workload.created,
         workload.uid,
     )
-
-
-@lru_cache(maxsize=65536)
-def _bucket(queue: QueueName, tenant: TenantName) -> BucketKey:
-    """One tuple for all workloads of a bucket."""
-    return queue, tenant

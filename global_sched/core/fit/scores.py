@@ -6,7 +6,6 @@ last two: they decide between clusters that are alike. Those that depend on room
 cluster or, with arrays in place of numbers, many.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +30,6 @@ _ALIKE = 80
 """Of 100 of the best evenness: what still counts as going with a shape as well as the best."""
 _IDLE = 4
 """Evenness is divided by it where devices would idle: below what any other pair of amounts has."""
-
-
-_is_device = lru_cache(maxsize=4096)(is_device)
 
 
 class Fill(NamedTuple):
@@ -86,7 +82,7 @@ def fill_of(requests: Resources, total: Resources) -> Fill:
 
 def idle_devices(requests: Resources, total: Resources) -> tuple[str, ...]:
     """The devices of a cluster where a gang asks for none of them; nothing where it does."""
-    devices = tuple([name for name, _ in total.entries if _is_device(name)])
+    devices = tuple([name for name, _ in total.entries if is_device(name)])
     for name, _ in requests.entries:
         if name in devices:
             return ()

@@ -2,29 +2,29 @@
 
 import re
 from fractions import Fraction
-from functools import lru_cache
 
 _PATTERN = re.compile(
     r"([+-]?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:([eE])([+-]?\d{1,6})|(n|u|m|k|M|G|T|P|E|[KMGTPE]i)?)"
 )
-_SUFFIX: dict[str, Fraction] = {
-    "": Fraction(1),
-    "n": Fraction(1, 10**9),
-    "u": Fraction(1, 10**6),
-    "m": Fraction(1, 10**3),
-    "k": Fraction(10**3),
-    "M": Fraction(10**6),
-    "G": Fraction(10**9),
-    "T": Fraction(10**12),
-    "P": Fraction(10**15),
-    "E": Fraction(10**18),
-    "Ki": Fraction(2**10),
-    "Mi": Fraction(2**20),
-    "Gi": Fraction(2**30),
-    "Ti": Fraction(2**40),
-    "Pi": Fraction(2**50),
-    "Ei": Fraction(2**60),
+_SUFFIX = {
+    "": (1, 1),
+    "n": (1, 10**9),
+    "u": (1, 10**6),
+    "m": (1, 10**3),
+    "k": (10**3, 1),
+    "M": (10**6, 1),
+    "G": (10**9, 1),
+    "T": (10**12, 1),
+    "P": (10**15, 1),
+    "E": (10**18, 1),
+    "Ki": (2**10, 1),
+    "Mi": (2**20, 1),
+    "Gi": (2**30, 1),
+    "Ti": (2**40, 1),
+    "Pi": (2**50, 1),
+    "Ei": (2**60, 1),
 }
+"""Each suffix as a numerator and a denominator."""
 _LIMIT = 2**63
 
 BYTES = ("memory", "ephemeral-storage", "storage")
@@ -40,22 +40,30 @@ def split_quantity(text: str) -> tuple[Fraction, str]:
 
     Raises:  QuantityError when it is malformed, or its exponent is beyond 40.
     """
+    numerator, denominator, suffix = _ratio(text)
+    return Fraction(numerator, denominator), suffix
+
+
+def _ratio(text: str) -> tuple[int, int, str]:
+    """A quantity as numerator and denominator, not reduced, and its suffix."""
     match = _PATTERN.fullmatch(text) if len(text) <= 128 else None
     if match is None:
         shown = text if len(text) <= 40 else text[:40] + "…"
         raise QuantityError(f"{shown!r} is not a quantity such as 500m, 2 or 4Gi")
     sign, digits, exponent_mark, exponent, suffix = match.groups()
     if not exponent_mark:
-        scale, spelled = _SUFFIX[suffix or ""], suffix or ""
-    elif abs(int(exponent)) > 40:
+        suffix = suffix or ""
+        scale, denominator = _SUFFIX[suffix]
+    elif abs(power := int(exponent)) > 40:
         raise QuantityError(f"{text!r} is out of range: the exponent may not exceed 40")
     else:
-        scale, spelled = Fraction(10) ** int(exponent), exponent_mark + exponent
-    value = Fraction(digits) * scale
-    return (-value if sign == "-" else value), spelled
+        scale, denominator = 10 ** max(power, 0), 10 ** max(-power, 0)
+        suffix = exponent_mark + exponent
+    whole, _, part = digits.partition(".")
+    numerator = int(whole + part) * scale
+    return (-numerator if sign == "-" else numerator), denominator * 10 ** len(part), suffix
 
 
-@lru_cache(maxsize=8192)
 def parse_quantity(text: str, resource: str) -> int:
     """Base units of a quantity: milli-CPU for `cpu`, whole units (bytes, devices) otherwise.
 
@@ -63,10 +71,10 @@ def parse_quantity(text: str, resource: str) -> int:
 
     Raises:  QuantityError when it is malformed, negative, or does not fit 63 bits.
     """
-    value = split_quantity(text.strip())[0] * (1000 if resource == "cpu" else 1)
-    if value < 0:
+    numerator, denominator, _ = _ratio(text.strip())
+    if numerator < 0:
         raise QuantityError(f"{text!r} is negative")
-    whole = -(-value.numerator // value.denominator)
+    whole = -(-numerator * (1000 if resource == "cpu" else 1) // denominator)
     if whole >= _LIMIT:
         raise QuantityError(f"{text!r} is out of range: it does not fit 63 bits")
     return whole
@@ -78,7 +86,7 @@ def format_quantity(value: int, resource: str) -> str:
         return str(value // 1000) if value % 1000 == 0 else f"{value}m"
     if resource in BYTES or resource.startswith("hugepages-"):
         for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
-            unit = _SUFFIX[suffix].numerator
+            unit, _ = _SUFFIX[suffix]
             if value and value % unit == 0:
                 return f"{value // unit}{suffix}"
     return str(value)

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
@@ -71,9 +70,8 @@ def _render(nodes: Mapping[PodUid, str], decision: DecisionId) -> str:
     return msgspec.json.encode(value).decode()
 
 
-@lru_cache(maxsize=2048)
 def parse_plan(text: str) -> BindPlan | None:
-    """The plan of an annotation; None when there is none. Every round asks for every plan.
+    """The plan of an annotation; None when there is none.
 
     Raises:  PlanError when it does not parse or its hash does not match (it was edited).
     """
@@ -93,10 +91,14 @@ def plan_of(unit: Unit) -> BindPlan | None:
     """The unit's plan; None without one, and for one that was edited."""
     if unit.holder is None:
         return None
-    try:
-        return parse_plan(unit.holder.notes.plan)
-    except PlanError:
-        return None
+    notes = unit.holder.notes
+    if "plan" not in notes.parsed:
+        try:
+            notes.parsed["plan"] = parse_plan(notes.plan)
+        except PlanError:
+            notes.parsed["plan"] = None
+    plan = notes.parsed["plan"]
+    return plan if isinstance(plan, BindPlan) else None
 
 
 def begun(plan: BindPlan, unit: Unit) -> bool:

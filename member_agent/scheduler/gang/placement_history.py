@@ -8,7 +8,6 @@ for a while, as long as the gang fits without them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
@@ -53,12 +52,16 @@ class _Text(msgspec.Struct):
 
 def history_of(unit: Unit) -> PlacementHistory:
     """What is remembered of a unit; nothing where that cannot be read."""
-    return _parsed(unit.root.notes.memory if unit.root is not None else "")
+    if unit.root is None:
+        return PlacementHistory()
+    notes = unit.root.notes
+    history = notes.parsed.get("memory")
+    if not isinstance(history, PlacementHistory):
+        history = notes.parsed["memory"] = _parse(notes.memory)
+    return history
 
 
-@lru_cache(maxsize=2048)
-def _parsed(text: str) -> PlacementHistory:
-    """Every round asks for every unit's memory, several times."""
+def _parse(text: str) -> PlacementHistory:
     try:
         value = msgspec.json.decode(text.encode(), type=_Text) if text else _Text()
     except (msgspec.MsgspecError, RecursionError):

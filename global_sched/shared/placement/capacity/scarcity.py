@@ -10,7 +10,6 @@ them, and nodes that few can do without are left to those.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -61,8 +60,9 @@ def demand_of(
             counts[plain] += number
     found: list[Wanted] = []
     left = _MOST_TEXT
-    for shape in sorted(counts, key=lambda shape: (-counts[shape], _text(shape)))[:MOST_WANTED]:
-        left -= len(_text(shape))
+    texts = {shape: _text(shape) for shape in counts}
+    for shape in sorted(counts, key=lambda shape: (-counts[shape], texts[shape]))[:MOST_WANTED]:
+        left -= len(texts[shape])
         if left >= 0:
             found.append(Wanted(shape=shape, pods=_power_of_two(counts[shape])))
     return tuple(found)
@@ -72,7 +72,6 @@ def _power_of_two(number: int) -> int:
     return 1 << (number.bit_length() - 1)
 
 
-@lru_cache(maxsize=4096)
 def plain_shape(shape: PodShape) -> PodShape | None:
     """What the demand profile counts of a shape; None where it says too much about nodes."""
     if len(_text(shape)) > _LONGEST_TEXT:
@@ -100,7 +99,6 @@ def _round(amount: int) -> int:
     return (amount + (1 << low >> 1)) >> low << low
 
 
-@lru_cache(maxsize=4096)
 def _text(shape: PodShape) -> str:
     """What orders shapes, and how long what they say is."""
     return repr((shape.requests.entries, shape.selector, shape.affinity, shape.tolerations))
