@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.core.make_room.occupancy import FACTS, Holder, Ints, Occupancies, Occupancy
+from global_sched.core.make_room.occupancy import FACTS, Holder, Ints, Occupancy, occupancy_of
 from global_sched.shared.model.gang import Gang, TopologyConstraint
 from global_sched.shared.model.ids import ClusterName, DomainId, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
@@ -21,7 +21,6 @@ from global_sched.shared.model.snapshot import Running, Snapshot
 from global_sched.shared.placement import node_class_admits
 
 Mask = NDArray[np.bool_]
-OCCUPANCIES = Occupancies()
 _MOST_PODS = 2**20
 _WHOLE = 2**24
 _PARTS = 1024
@@ -69,7 +68,7 @@ class AllRows:
     def __init__(self, snapshot: Snapshot, now: Instant) -> None:
         running = {one.cluster: one for one in snapshot.running}
         empty = ((c, Running(cluster=c.name, workloads=())) for c in snapshot.clusters)
-        found = (OCCUPANCIES.of(c, running.get(c.name, none)) for c, none in empty)
+        found = (occupancy_of(c, running.get(c.name, none)) for c, none in empty)
         self.parts = sorted((o for o in found if o is not None), key=lambda o: o.cluster)
         self.axis = tuple(sorted({name for part in self.parts for name in part.axis}))
         self.column = {name: at for at, name in enumerate(self.axis)}

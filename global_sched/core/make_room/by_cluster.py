@@ -1,21 +1,19 @@
-"""Readings of the workloads of each cluster, kept while they are the same objects."""
+"""Answers about the workloads of one cluster, which own them as long as they are unchanged."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.snapshot import Running
 
 T = TypeVar("T")
 
 
 class ByCluster(Generic[T]):
-    """Answers of one function, by the identity of what it was asked about."""
+    """One question about a cluster's workloads; the answer is kept by these (`KeepsAnswers`)."""
 
     def __init__(self, read: Callable[[Running], T]) -> None:
         self._read = read
-        self._kept: WhileAlive[T] = WhileAlive()
 
     def of(self, running: Running) -> T:
         """The answer about a cluster's workloads."""
-        return self._kept.of((running,), lambda: self._read(running))
+        return running.kept(self._read, lambda: self._read(running))

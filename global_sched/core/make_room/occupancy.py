@@ -15,7 +15,6 @@ from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts, Gang, TopologyConstraint
 from global_sched.shared.model.ids import BindingId, ClusterName, PodSetName, QueueName
 from global_sched.shared.model.instant import Instant
-from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Running
 from global_sched.shared.model.topology import Leaf, NodeClass, Occupant
@@ -117,24 +116,19 @@ class Occupancy:
         )
 
 
-class Occupancies:
-    """Occupancies, by the identity of what they are made of.
+def occupancy_of(cluster: Cluster, running: Running) -> Occupancy | None:
+    """The occupancy of a cluster, which its report keeps; None without a report.
 
     Where nothing runs only the report counts.
     """
-
-    def __init__(self) -> None:
-        self._kept: WhileAlive[Occupancy] = WhileAlive()
-
-    def of(self, cluster: Cluster, running: Running) -> Occupancy | None:
-        """The occupancy of a cluster; None without a report."""
-        if cluster.capacity is None:
-            return None
-        name, capacity = cluster.name, cluster.capacity
-        made_of: tuple[object, ...] = (capacity.topology,)
-        if running.workloads:
-            made_of = (capacity.topology, running)
-        return self._kept.of(made_of, lambda: occupancy(name, capacity, running), name)
+    if cluster.capacity is None:
+        return None
+    name, capacity = cluster.name, cluster.capacity
+    return capacity.topology.kept(
+        (occupancy, name),
+        lambda: occupancy(name, capacity, running),
+        other=running if running.workloads else None,
+    )
 
 
 def occupancy(cluster: ClusterName, capacity: Capacity, running: Running) -> Occupancy:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
+from global_sched.shared.model.lifetime import KeepsAnswers
 from global_sched.shared.model.past import Past
 from global_sched.shared.model.queue import Queue, Tenant, Usage
 from global_sched.shared.model.usage_sums import UsageSums
@@ -23,7 +24,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
-class Running:
+class Running(KeepsAnswers):
     """The admitted, unfinished workloads with pods in one cluster, by key.
 
     The object is the same as in the last snapshot as long as none of them changed.

@@ -7,6 +7,7 @@ global side has leaves from a capacity report; the agent has one leaf per node, 
 from dataclasses import dataclass, field
 
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
+from global_sched.shared.model.lifetime import KeepsAnswers
 from global_sched.shared.model.pods import PodShape, Taint
 
 
@@ -73,7 +74,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
-class Topology:
+class Topology(KeepsAnswers):
     """Everything that placement looks at in one cluster.
 
     `axis` names the positions of every free vector. `label_keys` are the node label keys whose

@@ -11,7 +11,11 @@ from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import Verdict
-from global_sched.shared.placement.capacity.baseline import BASELINES, NodeClassSet
+from global_sched.shared.placement.capacity.baseline import (
+    NodeClassSet,
+    baseline_of,
+    share_class_sets,
+)
 from global_sched.shared.placement.capacity.cluster_counts import ClusterFitCounts
 from global_sched.shared.placement.capacity.fit_counts import SUMS, FitCounts, Ints
 from global_sched.shared.placement.capacity.node_groups import Rows
@@ -39,14 +43,15 @@ class ClusterSet:
         self._topologies = topologies
         self._search_limit = search_limit
         self.baselines = [
-            BASELINES.of(one, None if one.label_keys is None else frozenset(one.label_keys))
+            baseline_of(one, None if one.label_keys is None else frozenset(one.label_keys))
             for one in topologies
         ]
+        self.class_sets = share_class_sets(self.baselines)
         self.fit_counts = FitCounts(self.baselines)
         self._spaces: list[Space | None] = [None] * len(topologies)
         self._class_sets: dict[NodeClassSet, int] = {}
-        for at, baseline in enumerate(self.baselines):
-            self._class_sets.setdefault(baseline.class_set, at)
+        for at, class_set in enumerate(self.class_sets):
+            self._class_sets.setdefault(class_set, at)
         self._changed: set[int] = set()
         self._levels: TierLevels | None = None
         self.verdicts: dict[tuple[object, ...], Verdict] = {}
@@ -119,15 +124,13 @@ class Question:
         self, field: ClusterSet, gang: Gang, tasks: dict[NodeClassSet, Task | Verdict]
     ) -> None:
         self._cluster_set = field
-        self._tasks = [tasks[baseline.class_set] for baseline in field.baselines]
+        self._tasks = [tasks[class_set] for class_set in field.class_sets]
         units = {
             class_set: one_shape(task)
             for class_set, task in tasks.items()
             if isinstance(task, Task)
         }
-        self._units: list[Unit | None] = [
-            units.get(baseline.class_set) for baseline in field.baselines
-        ]
+        self._units: list[Unit | None] = [units.get(class_set) for class_set in field.class_sets]
         shapes = {unit.key[0] for unit in units.values() if unit is not None}
         self.plain = len(shapes) <= 1 and None not in units.values()
         """Whether every cluster can answer by counting one shape."""

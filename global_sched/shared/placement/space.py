@@ -12,7 +12,7 @@ from global_sched.shared.model.topology import Leaf, Occupant, Topology, Wanted
 from global_sched.shared.model.verdict import DomainVerdict, Verdict
 from global_sched.shared.placement.bounded_cache import BoundedCache
 from global_sched.shared.placement.capacity.allocations import Allocations
-from global_sched.shared.placement.capacity.baseline import BASELINES, MOST_GANGS
+from global_sched.shared.placement.capacity.baseline import MOST_GANGS, baseline_of
 from global_sched.shared.placement.capacity.cluster_counts import ClusterFitCounts
 from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.node_updates import NodeUpdates, all_free, per_tenant
@@ -90,7 +90,7 @@ class Space:
         self._search_limit = search_limit
         self.version = 0
         """Changes with every take and give_back; equal versions of a Space give equal answers."""
-        self._baseline = BASELINES.of(topology, None if keys is None else frozenset(keys))
+        self._baseline = baseline_of(topology, None if keys is None else frozenset(keys))
         self._rows = Rows(self._baseline)
         self._allocations = Allocations(self._rows)
         self._cluster_counts = board_of(self._rows)

@@ -1,15 +1,13 @@
 """A topology, grouped and indexed once: what all Spaces of it start from."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.lifetime import WhileAlive
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.topology import NodeClass, Occupant, Topology
 from global_sched.shared.placement.bounded_cache import BoundedCache
@@ -28,6 +26,7 @@ MOST_TABLES = 256
 """Shapes of which a baseline, or a Space, keeps the counts."""
 MOST_GANGS = 4096
 """Gangs of which a baseline keeps what they compile to, and its answers."""
+_MOST_GRIDS = 32
 _MOST_NODES = 2**20
 """More alike nodes count as this many, so that sums over an absurd report fit 63 bits."""
 
@@ -64,9 +63,13 @@ class NodeClassSet:
     shapes: ShapesOnAxis
     """What pods ask of nodes on this axis."""
 
-    def key(self) -> Hashable:
-        """Equal for equal ones."""
-        return (
+    grids: BoundedCache[Hashable, object] = field(default_factory=lambda: BoundedCache(_MOST_GRIDS))
+    """Tables of numbers that searches over clusters of this kind share."""
+    key: "_Key" = field(init=False)
+    """Equal for equal ones."""
+
+    def __post_init__(self) -> None:
+        parts = (
             self.axis,
             self.classes,
             self.label_keys,
@@ -75,6 +78,18 @@ class NodeClassSet:
             self.faults,
             self.ambiguous,
         )
+        object.__setattr__(self, "key", _Key(parts, hash(parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """Parts with their hash, which is asked for in every cycle."""
+
+    parts: tuple[object, ...]
+    hashed: int
+
+    def __hash__(self) -> int:
+        return self.hashed
 
 
 def _class_set(
@@ -126,6 +141,8 @@ class Baseline:
     """Whether every leaf is one node with a name."""
     rank: dict[int, int]
     """The place of each named leaf in the order of names."""
+    is_shared: bool = False
+    """Whether the class set is that of all clusters that are alike (`share_class_sets`)."""
     tables: BoundedCache[TableKey, BaseTable] = field(
         default_factory=lambda: BoundedCache(MOST_TABLES)
     )
@@ -267,31 +284,26 @@ def _add_row(baseline: Baseline, key: tuple[int, int, tuple[int, ...], int]) -> 
     return row
 
 
-@dataclass(slots=True)
-class BaselineCache:
-    """The baseline of each topology that lives: a snapshot shares unchanged topologies.
+def baseline_of(topology: Topology, order_keys: frozenset[str] | None) -> Baseline:
+    """The baseline of a topology, which keeps it: a snapshot shares unchanged topologies."""
+    return topology.kept((build_baseline, order_keys), lambda: build_baseline(topology, order_keys))
 
-    Equal class sets of different topologies are made one object, so that what is worked out for
-    one cluster serves all that are alike.
+
+def share_class_sets(baselines: Iterable[Baseline]) -> list[NodeClassSet]:
+    """The class set of each, where equal ones are one object.
+
+    So what is worked out for one cluster serves all that are alike. New baselines take over what
+    is there already; a baseline that has been shared keeps its own, since it may be in use.
     """
-
-    build: Callable[[Topology, frozenset[str] | None], Baseline]
-    _kept: WhileAlive[Baseline] = field(default_factory=WhileAlive)
-    _class_sets: "WeakValueDictionary[Hashable, NodeClassSet]" = field(
-        default_factory=WeakValueDictionary
-    )
-
-    def of(self, topology: Topology, order_keys: frozenset[str] | None) -> Baseline:
-        """The baseline of a topology, built at most once."""
-        return self._kept.of((topology,), lambda: self._make(topology, order_keys), order_keys)
-
-    def _make(self, topology: Topology, order_keys: frozenset[str] | None) -> Baseline:
-        baseline = self.build(topology, order_keys)
-        own = baseline.class_set
-        baseline.class_set = self._class_sets.setdefault(own.key(), own)
-        return baseline
-
-
-BASELINES = BaselineCache(build_baseline)
-"""Weak: an entry goes with its topology. A cycle gets nothing but a snapshot, so there is no other
-object that lives from one cycle to the next and could own it."""
+    ordered = list(baselines)
+    known: dict[Hashable, NodeClassSet] = {}
+    for one in ordered:
+        if one.is_shared:
+            known.setdefault(one.class_set.key, one.class_set)
+    found = []
+    for one in ordered:
+        shared = known.setdefault(one.class_set.key, one.class_set)
+        if not one.is_shared:
+            one.class_set, one.is_shared = shared, True
+        found.append(shared)
+    return found

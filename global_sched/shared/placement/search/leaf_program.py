@@ -15,7 +15,6 @@ Cost: O(leaves x ways) per domain and run. docs/design/0003, "Several units".
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from typing import TypeVar
 
@@ -65,7 +64,13 @@ class Grid:
     """Where the ways of each vector begin."""
 
 
-@lru_cache(maxsize=32)
+def _kept_grid(rows: Rows, wanted: tuple[int, ...], steps: tuple[int, ...]) -> Grid | None:
+    """The grid, kept for clusters of one kind."""
+    grids, key = rows.baseline.class_set.grids, (wanted, steps)
+    found = grids[key] if key in grids else grids.keep(key, _grid(wanted, steps))
+    return found if isinstance(found, Grid) else None
+
+
 def _grid(wanted: tuple[int, ...], steps: tuple[int, ...]) -> Grid | None:
     lengths = [pods // step + 1 for pods, step in zip(wanted, steps, strict=True)]
     ways = math.prod(length * (length + 1) // 2 for length in lengths)
@@ -316,7 +321,7 @@ def leaf_program_of(
     pods = sum(wanted)
     if (tier + 1) * pods * pods * _MOST_PENALTY * (pods + 1) > _LARGEST_SUM:
         return None
-    grid = _grid(wanted, steps)
+    grid = _kept_grid(rows, wanted, steps)
     if grid is None or len(grid.vectors) < 2:
         return None
     return LeafProgram(rows, fan, tier, task, tables, rooms, wanted, grid, rows.own_free())
