@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import MAIN, BindingId, ClusterName, DomainId
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Occupant, Topology
+from global_sched.shared.model.values import InvariantError
 from global_sched.shared.placement import Placed, Space, Take, histogram
 from global_sched.sim.jobs import GPU
 

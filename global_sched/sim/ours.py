@@ -14,7 +14,6 @@ from global_sched.cache.stores.usage_index import Position, UsageIndex
 from global_sched.controllers.scheduling_timer import next_due
 from global_sched.core import run_cycle
 from global_sched.shared.model.cluster import Capacity, Cluster
-from global_sched.shared.model.errors import InvariantError
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import (
     MAIN,
@@ -31,6 +30,7 @@ from global_sched.shared.model.plan import Admission, Plan, Withdrawal
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.queue import Queue, Tenant
 from global_sched.shared.model.snapshot import Snapshot
+from global_sched.shared.model.values import InvariantError
 from global_sched.shared.model.workload import Demand, Progress, Workload
 from global_sched.sim.engine import Stage, binding_of
 from global_sched.sim.jobs import Job
