@@ -10,9 +10,10 @@ Plain functions in dict literals: nothing registers itself.
 from collections.abc import Callable, Mapping
 
 from global_sched.core.fit import filters, scores
-from global_sched.core.fit.scores import Ints, Mask, Numbers, Subject
+from global_sched.core.fit.scores import BEST, Ints, Mask, Numbers, Subject
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
+from global_sched.shared.model.policy import ScoreWeights
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
 
@@ -69,3 +70,23 @@ WORKLOAD_SCORES: Mapping[str, Callable[..., int]] = {
     "locality": scores.locality,
 }
 """They depend on where the workload is."""
+
+
+class WeightedScore:
+    """The sum of the scores of one table, each multiplied by its weight in the Policy."""
+
+    def __init__(self, table: Mapping[str, Callable[..., Numbers]], weights: ScoreWeights) -> None:
+        self._parts: list[tuple[int, Callable[..., Numbers]]] = [
+            (getattr(weights, name), score) for name, score in table.items()
+        ]
+
+    def of(self, *subject: object) -> Numbers:
+        """The sum for what the table's scores are asked about: a number, or one per cluster."""
+        total: Numbers = 0
+        for weight, score in self._parts:
+            total = total + weight * score(*subject)
+        return total
+
+    def best(self) -> int:
+        """The sum where every score is the best."""
+        return BEST * sum(weight for weight, _ in self._parts)

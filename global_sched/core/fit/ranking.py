@@ -4,9 +4,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from global_sched.core.fit.plugins import CHOICE_SCORES, TENANT_SCORES, WORKLOAD_SCORES
+from global_sched.core.fit.plugins import (
+    CHOICE_SCORES,
+    TENANT_SCORES,
+    WORKLOAD_SCORES,
+    WeightedScore,
+)
 from global_sched.core.fit.rooms import Ask, Ints, Mask, Rooms
-from global_sched.core.fit.scores import BEST
 from global_sched.core.quota.ledger import Ledger
 from global_sched.core.view import View
 from global_sched.shared.model.cluster import Cluster
@@ -20,9 +24,9 @@ class Ranking:
     def __init__(self, view: View, rooms: Rooms, ledger: Ledger) -> None:
         self._view, self._rooms, self._ledger = view, rooms, ledger
         weights = view.policy.score_weights
-        self._choice_weights = [(getattr(weights, key), one) for key, one in CHOICE_SCORES.items()]
-        self._tenant_weights = [(getattr(weights, key), one) for key, one in TENANT_SCORES.items()]
-        self._local_weights = [(getattr(weights, key), one) for key, one in WORKLOAD_SCORES.items()]
+        self._choice = WeightedScore(CHOICE_SCORES, weights)
+        self._tenant = WeightedScore(TENANT_SCORES, weights)
+        self._local = WeightedScore(WORKLOAD_SCORES, weights)
         self._tenant_scores: dict[TenantName, Ints] = {}
 
     def scores(self, workload: Workload, ask: Ask, fits: Mask) -> Ints:
@@ -40,8 +44,7 @@ class Ranking:
         """The weighted scores that compare the clusters which fit, by cluster position."""
         found = np.zeros(len(fits), dtype=np.int64)
         if ask.evenness is not None and not workload.targets:
-            for weight, score in self._choice_weights:
-                found += weight * score(ask.evenness, fits)
+            found += self._choice.of(ask.evenness, fits)
         return found
 
     def place_score(self, workload: Workload, cluster: Cluster) -> int:
@@ -51,8 +54,7 @@ class Ranking:
 
     def local(self, workload: Workload, cluster: Cluster) -> int:
         """The weighted scores that depend on the one workload, in one cluster."""
-        view = self._view
-        return sum(weight * score(workload, cluster, view) for weight, score in self._local_weights)
+        return int(self._local.of(workload, cluster, self._view))
 
     def ranked(self, workload: Workload, ask: Ask, fits: Mask) -> list[tuple[int, int]]:
         """The fitting clusters as (position, score), best first, ties by name."""
@@ -74,16 +76,12 @@ class Ranking:
         moved: Iterable[ClusterName] = self._ledger.moved(workload.tenant)
         rooms, view = self._rooms, self._view
         if scores is None:
-            best = sum(weight for weight, _ in self._tenant_weights) * BEST
-            scores = np.full(len(rooms.rooms), best, dtype=np.int64)
+            scores = np.full(len(rooms.rooms), self._tenant.best(), dtype=np.int64)
             self._tenant_scores[workload.tenant] = scores
             moved = self._ledger.places(workload.tenant)
         for name in moved:
             at = rooms.position.get(name)
             if at is None:
                 continue
-            cluster, total = rooms.rooms[at].cluster, 0
-            for weight, score in self._tenant_weights:
-                total += weight * score(workload, cluster, view)
-            scores[at] = total
+            scores[at] = self._tenant.of(workload, rooms.rooms[at].cluster, view)
         return scores

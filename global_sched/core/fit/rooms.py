@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from global_sched.core.fit.fills import Fills, Free
-from global_sched.core.fit.plugins import CLUSTER_SCORES
+from global_sched.core.fit.plugins import CLUSTER_SCORES, WeightedScore
 from global_sched.core.fit.room import Room, topology_of
 from global_sched.core.fit.scores import Numbers, Subject
 from global_sched.core.view import View
@@ -202,8 +202,7 @@ class Rooms:
         """The clusters whose room grew, one entry each time."""
         self._free: Free | None = None
         self._fills: dict[tuple[tuple[str, int], ...], Fills] = {}
-        weights = view.policy.score_weights
-        self._scores = [(getattr(weights, name), score) for name, score in CLUSTER_SCORES.items()]
+        self._score_of = WeightedScore(CLUSTER_SCORES, view.policy.score_weights)
 
     @property
     def free(self) -> Free:
@@ -334,10 +333,7 @@ class Rooms:
 
     def base_scores(self, subject: Subject) -> Numbers:
         """The weighted sums of the scores that depend on the room only."""
-        view, total = self._view, 0
-        for weight, score in self._scores:
-            total = total + weight * score(subject, view)
-        return total
+        return self._score_of.of(subject, self._view)
 
     def fills(self, requests: Resources) -> Fills:
         """What filling each cluster with so much is measured by.

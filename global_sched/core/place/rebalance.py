@@ -1,6 +1,5 @@
 """A reschedule that was asked for: look for a better place as if there were none yet."""
 
-from global_sched.core.fit.plugins import CLUSTER_SCORES
 from global_sched.core.fit.scores import Subject, fill_of
 from global_sched.core.fit.spread import choose
 from global_sched.core.offer import Offer, Part, grant_of
@@ -72,12 +71,9 @@ def _score_at_home(workload: Workload, grant: Grant, gang: Gang, statement: Stat
         tier = NO_TIER if grant.tier is None else grant.tier
     fill = fill_of(gang.requests(grant.amounts), room.total)
     subject = Subject(tier, pods, pods, fill, room.free.get(fill.resource, 0))
-    weights = statement.policy.score_weights
-    base: int = sum(
-        getattr(weights, name) * int(score(subject, statement))
-        for name, score in CLUSTER_SCORES.items()
+    return int(statement.rooms.base_scores(subject)) + statement.ranking.place_score(
+        workload, room.cluster
     )
-    return base + statement.ranking.place_score(workload, room.cluster)
 
 
 def _write_move(workload: Workload, grant: Grant, offer: Offer, statement: Statement) -> None:
