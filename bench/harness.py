@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -117,6 +118,18 @@ def machine() -> str:
         ]
         cpu = f"{len(names)} × {names[0]}" if names else cpu
     return f"{cpu}, {platform.system()} {platform.release()}, Python {platform.python_version()}"
+
+
+def commit() -> str:
+    """The commit that is measured, marked where files differ from it."""
+    found = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=8"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout.strip() or "unknown"
 
 
 def report(figures: list[Figure], output: Path = OUTPUT) -> None:

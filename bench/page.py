@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from bench.__main__ import measured
-from bench.harness import ROOT, Figure, machine, report
+from bench.harness import ROOT, Figure, commit, machine, report
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Page:
         )
         rows = ["| figure | value | target | met | how |", "| --- | --- | --- | --- | --- |"]
         rows += [row(item) for item in figures]
-        head = self.head.format(machine=machine(), versions=versions)
+        head = self.head.format(machine=machine(), versions=versions, commit=commit())
         return head + "\n".join(rows) + "\n" + self.tail
 
 
@@ -40,7 +40,7 @@ miss; [misses.md](misses.md) says why.
 - Command: `.venv/bin/python -m bench.page topology` (about five minutes on an idle machine); single
   groups: `make bench ARGS="topology"`.
 - Machine: {machine}.
-- Versions: {versions}.
+- Versions: {versions}. Commit: {commit}.
 - Time: CPU time of the process (`time.process_time`), so that waiting for a core does not count.
 - Traces: `lingjun-topo`, `zhejianglab-topo` and `openb` beside the repository
   (`../shared/traces`); absent ones are said to be absent.
@@ -84,7 +84,7 @@ reservations, all of it on. A figure that misses its target is listed as a miss;
 - Command: `.venv/bin/python -m bench.page fairness` (some minutes on an idle machine);
   single groups: `make bench ARGS="cycle"`.
 - Machine: {machine}.
-- Versions: {versions}.
+- Versions: {versions}. Commit: {commit}.
 - Time: CPU time of the process (`time.process_time`), but for admissions per second of real time.
 
 """,

@@ -1,4 +1,4 @@
-"""The shape of the source tree, room by room: files, floors, circles, files below 60 lines.
+"""The shape of the source tree, room by room: files, lines, floors, circles, short files.
 
 A room is a package. Its floors are the longest chain of imports among its own modules, each
 above those that it imports; a circle is a set of modules that import each other. `python -m
@@ -23,6 +23,7 @@ class RoomState:
     """What is measured of one room; sub-packages count to it."""
 
     files: int
+    lines: int
     floors: int
     circles: int
     arrows: int
@@ -69,6 +70,7 @@ def state(room: str, drawn: nx.DiGraph, paths: Mapping[str, Path]) -> RoomState:
     lines = {n: len(paths[n].read_text().splitlines()) for n in inside}
     return RoomState(
         files=len(inside),
+        lines=sum(lines.values()),
         floors=nx.dag_longest_path_length(condensed) + 1 if len(condensed) else 0,
         circles=circles,
         arrows=part.number_of_edges(),
@@ -82,12 +84,12 @@ def main() -> None:
     rooms = sys.argv[1:] or sorted(
         {name for name, path in paths.items() if path.name == "__init__.py"}
     )
-    print("| room | files | floors | circles | arrows | files below 60 lines |")
-    print("|---|---|---|---|---|---|")
+    print("| room | files | lines | floors | circles | arrows | files below 60 lines |")
+    print("|---|---|---|---|---|---|---|")
     for room in rooms:
         one = state(room, drawn, paths)
         print(
-            f"| `{room}` | {one.files} | {one.floors} | {one.circles} | {one.arrows} "
+            f"| `{room}` | {one.files} | {one.lines} | {one.floors} | {one.circles} | {one.arrows} "
             f"| {one.short_files} |"
         )
 

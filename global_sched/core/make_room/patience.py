@@ -60,9 +60,11 @@ class Patience:
         """What is not kept from the workload whose turn it is."""
         self._passed: set[_Passing] = set()
         """Demands that found nothing though all this gave way to them."""
-        self._ways: dict[tuple[WorkloadKey, int, QueueName, int], bool] = {}
+        self._ways: dict[tuple[WorkloadKey, int, QueueName], bool] = {}
+        self._deserved: dict[WorkloadKey, bool] = {}
+        """Whether a queue deserves all that is kept for this gang of it: it gives none of it."""
         self._admitted = 0
-        """How many were when `_ways` was found."""
+        """How many were when `_ways` and `_deserved` were found."""
 
     # --- keeping --------------------------------------------------------------------------
 
@@ -150,6 +152,7 @@ class Patience:
         if len(self._statement.admissions) != self._admitted:
             self._admitted = len(self._statement.admissions)
             self._ways.clear()
+            self._deserved.clear()
         found = [one for one in kept if self._gives_way(one, workload)]
         return () if _passing(workload, found) in self._passed else found
 
@@ -159,11 +162,17 @@ class Patience:
             return False
         if one.queue == workload.queue:
             return one.priority < workload.priority
-        key = (one.key, id(workload.demand), workload.queue, workload.priority)
+        ledger = self._statement.ledger
+        deserved = self._deserved.get(one.key)
+        if deserved is None:
+            deserved = ledger.entitlements.deserves_all(one.queue, kept.amount)
+            self._deserved[one.key] = deserved
+        if deserved:
+            return False
+        key = (one.key, id(workload.demand), workload.queue)
         found = self._ways.get(key)
         if found is None:
             asked = self._statement.standings.of(workload).minimum_requests
-            ledger = self._statement.ledger
             (found,) = ledger.would_give(one.queue, kept.amount, [(workload.queue, asked)])
             self._ways[key] = found
         return found

@@ -170,6 +170,17 @@ class Reclaim(Entitlements):
             if self.counts(other, name)
         )
 
+    def deserves_all(self, name: QueueName, amount: Resources) -> bool:
+        """Whether the queue is within its deserved with that amount more, in all of it.
+
+        Then it gives none of the amount to any claimant, whatever that asks for.
+        """
+        node = self._tree.node(name)
+        counted = [one for one, _ in amount.entries if self.counts(node, one)]
+        return bool(counted) and all(
+            self.excess(node, one, amount.get(one)) == NOTHING for one in counted
+        )
+
     def potential(self, claimant: QueueName, victim: QueueName) -> list[Ratio]:
         """The excess of all brothers where the two part, largest first: reclaim lowers this list.
 

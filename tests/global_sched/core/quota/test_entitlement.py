@@ -297,3 +297,32 @@ def test_no_flap_and_a_potential_that_falls(made, claimant, asked, order):
         if any(world.view.counts(world.tree.node(brother), resource) for resource, _ in one):
             assert world.view.potential(claimant, name) < before[name]
         assert not world.view.gives(claimant, asked, name, one)
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds(), names, names, sizes, sizes)
+def test_a_queue_that_deserves_all_of_it_gives_none(made, name, claimant, held, asked):
+    """On trees, whatever is asked for."""
+    queues, running, _ = made
+    world = World(queues, running, total=(12, 12))
+    deserves = world.view.deserves_all(name, held)
+
+    world.charge(name, held)
+
+    assert not (deserves and world.view.gives(name, held, claimant, asked))
+
+
+@pytest.mark.parametrize(
+    ("held", "more", "want"),
+    [
+        pytest.param([(2, 0)], (3, 0), True, id="up to its deserved"),
+        pytest.param([(2, 0)], (4, 0), False, id="beyond it"),
+        pytest.param([(6, 0)], (0, 1), False, id="its deserved does not speak of it"),
+        pytest.param([], (5, 9), True, id="in what its deserved speaks of"),
+    ],
+)
+def test_what_a_queue_deserves_all_of(held, more, want):
+    """Counted with what it holds."""
+    world = World([q("a", deserved=5), q("b")], {"a": [amount(*one) for one in held]}, (9, 9))
+
+    assert world.view.deserves_all("a", amount(*more)) is want
