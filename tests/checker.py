@@ -1,4 +1,4 @@
-"""What must hold in every state that the objects of a federation were ever in.
+"""Invariants of every state that the objects of a federation were ever in.
 
 `violations` is a pure function of a history: every version of every object on every server, in the
 order of time. It shares no code with the programs that it judges.

@@ -1,4 +1,4 @@
-"""What the gate looks at for a short time, and `make test-deep` for a long one."""
+"""Lengths of random runs: a short time in the gate, a long one in `make test-deep`."""
 
 import os
 

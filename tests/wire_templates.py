@@ -1,4 +1,4 @@
-"""What users apply, as API servers hold it: pod templates and jobs of every kind. See `wire`."""
+"""Templates that users apply, as API servers hold them: pods and jobs of every kind. See `wire`."""
 
 import copy
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the peer benchmark makes of audit logs, READMEs and objects; the rest is the run itself."""
+"""The peer benchmark's reading of audit logs, READMEs and objects; the rest is the run itself."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a federation looks like once the examples are decided, with names, ids and times left out.
+"""Portraits of a federation once the examples are decided: without names, ids and times.
 
 Two federations that behave alike have equal portraits. Ids are replaced by what they stand for,
 times by whether there is one, and everything else stays: what differs is a difference.

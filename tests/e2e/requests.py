@@ -1,4 +1,4 @@
-"""What our programs asked API servers for, read from the servers' audit logs.
+"""Requests of our programs to API servers, read from the servers' audit logs.
 
 A server that has just been started knows no Roles and denies everything until it is ready. What it
 denied in that time is kept apart: from the start that the supervisor wrote down to the first answer

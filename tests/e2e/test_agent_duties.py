@@ -1,4 +1,4 @@
-"""What an agent does in a real member besides placing gangs: with the rights of its Roles."""
+"""Duties of an agent in a real member besides placing gangs: with the rights of its Roles."""
 
 from global_sched.embedded.members.racks import hyper_node
 from global_sched.shared.api import resource as kinds

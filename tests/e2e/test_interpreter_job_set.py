@@ -1,4 +1,4 @@
-"""What Karmada does with JobSets once our customization is there."""
+"""Karmada's handling of JobSets once our customization is there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What Karmada does with Queues and Tenants once our customizations are there."""
+"""Karmada's handling of Queues and Tenants once our customizations are there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What Karmada does with TrainJobs once our customization is there."""
+"""Karmada's handling of TrainJobs once our customization is there."""
 
 import pytest
 

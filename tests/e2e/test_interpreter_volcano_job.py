@@ -1,4 +1,4 @@
-"""What Karmada does with Volcano Jobs once our customization is there."""
+"""Karmada's handling of Volcano Jobs once our customization is there."""
 
 import copy
 

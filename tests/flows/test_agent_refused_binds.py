@@ -1,4 +1,4 @@
-"""What the member's API server refuses for good stands in the report and on the pods."""
+"""Binds that the member's API server refuses for good: in the report and on the pods."""
 
 import asyncio
 

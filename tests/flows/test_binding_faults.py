@@ -1,4 +1,4 @@
-"""What a bad network or a busy API server does to placements: delays, and nothing worse."""
+"""Placements under a bad network or a busy API server: delayed, and nothing worse."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What one gang's life costs the member's API server, write by write."""
+"""Writes of one gang's life on the member's API server, one by one."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What global-sched keeps true without being asked: reasons, the queue `default`, a metric."""
+"""Objects that global-sched keeps true by itself: reasons, the queue `default`, a metric."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What Events say: decisions, refusals, malformed objects, forgeries."""
+"""Events: decisions, refusals, malformed objects, forgeries."""
 
 import asyncio
 

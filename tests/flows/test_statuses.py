@@ -1,4 +1,4 @@
-"""What people see on Queues, Tenants, reports, and in the policy ConfigMap."""
+"""Statuses of Queues, Tenants and reports, and the policy ConfigMap."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""What is admitted between two reports never exceeds what there is."""
+"""Admissions between two reports: never more than there is."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Where a gang ran outlives the agent, the PodGroup and the whole Job's restart."""
+"""The placement history of a gang outlives the agent, the PodGroup and the whole Job's restart."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a tenant of a crowded federation may read names nothing of another tenant's."""
+"""Privacy: what a tenant may read in a crowded federation names nothing of another's."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Who may do what: the rights in deploy/ suffice, and none of them is idle without a reason."""
+"""Rights in deploy/: they suffice, and none of them is idle without a reason."""
 
 import asyncio
 from pathlib import Path

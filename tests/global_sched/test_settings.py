@@ -1,4 +1,4 @@
-"""Where settings come from, and what is said about those that cannot be used."""
+"""Settings: their sources, and errors of those that cannot be used."""
 
 import pytest
 

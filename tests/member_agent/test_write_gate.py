@@ -1,4 +1,4 @@
-"""What can wait gives way, but not for ever."""
+"""Writes that can wait give way, but not for ever."""
 
 import asyncio
 

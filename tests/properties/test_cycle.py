@@ -1,4 +1,4 @@
-"""What holds for every world, every plan and every order of input."""
+"""Invariants of every world, every plan and every order of input."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""What DRF promises to tenants, on random amounts: exact, up to the tasks that cannot be cut.
+"""DRF's promises to tenants, on random amounts: exact, up to tasks that cannot be cut.
 
 Ghodsi et al., NSDI 2011, section 4. Their tasks are divisible; here one task of each tenant is what
 an answer may be off by.

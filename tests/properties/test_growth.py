@@ -1,4 +1,4 @@
-"""What holds for growth that makes others leave, on random trees of queues and random clusters."""
+"""Invariants of growth that makes others leave, on random trees of queues and clusters."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What holds for every claim, on random trees of queues and random clusters."""
+"""Invariants of every claim, on random trees of queues and random clusters."""
 
 from collections import Counter
 from dataclasses import replace

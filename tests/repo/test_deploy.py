@@ -1,4 +1,4 @@
-"""What deploy/ ships is whole: files are used, pods are locked down, settings exist."""
+"""Manifests of deploy/ are whole: files are used, pods are locked down, settings exist."""
 
 import json
 import os

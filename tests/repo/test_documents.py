@@ -1,4 +1,4 @@
-"""What the repository says about itself is true."""
+"""Statements of the repository about itself are true."""
 
 import re
 from pathlib import Path

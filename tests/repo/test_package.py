@@ -1,4 +1,4 @@
-"""What is installed in clusters is small, and what comes with the wheel is all that is needed.
+"""The installed package is small, and the wheel comes with all that is needed.
 
 `tests/e2e/test_package.py` builds the wheel and uses it.
 """

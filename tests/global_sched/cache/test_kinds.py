@@ -1,4 +1,4 @@
-"""What batch Jobs, Deployments, StatefulSets, PyTorchJobs and other kinds ask for."""
+"""Demands of batch Jobs, Deployments, StatefulSets, PyTorchJobs and other kinds."""
 
 import pytest
 

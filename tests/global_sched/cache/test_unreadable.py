@@ -1,4 +1,4 @@
-"""What cannot be read of queues and tenants: each fault once, with its field and what to do."""
+"""Unreadable queues and tenants: each fault once, with its field and its remedy."""
 
 import pytest
 

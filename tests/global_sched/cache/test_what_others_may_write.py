@@ -1,4 +1,4 @@
-"""What a forged decision can do at most, one field after the other (docs/design/0006)."""
+"""Forged decisions: the most that each field can do (docs/design/0006)."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What goes wrong is one line with the way out, and an exit code; completion for kubectl."""
+"""Errors of commands: one line with the way out, and an exit code; completion for kubectl."""
 
 import runpy
 import socket

@@ -1,4 +1,4 @@
-"""Which jobs a list shows, and in what order."""
+"""Job lists: which jobs they show, and in what order."""
 
 import click
 import pytest

@@ -1,4 +1,4 @@
-"""What a tenant sees: their own binding, queue and condition, and never another tenant's job."""
+"""A tenant's view: their own binding, queue and condition, and never another tenant's job."""
 
 import click
 import pytest

@@ -1,4 +1,4 @@
-"""What the commands print of a small world, word for word."""
+"""Output of the commands for a small world, word for word."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What a Queue's and a Tenant's status say."""
+"""Statuses of a Queue and a Tenant, counted."""
 
 from fractions import Fraction
 

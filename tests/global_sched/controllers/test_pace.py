@@ -1,4 +1,4 @@
-"""How soon one cycle follows another."""
+"""The pause between two cycles."""
 
 import pytest
 

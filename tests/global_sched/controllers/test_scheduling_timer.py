@@ -1,4 +1,4 @@
-"""When time alone is a reason to look again."""
+"""Moments at which time alone is a reason to look again."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a WaitingList says of the jobs of one namespace."""
+"""Entries of a WaitingList: the jobs of one namespace."""
 
 from dataclasses import replace
 

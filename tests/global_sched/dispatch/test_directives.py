@@ -1,4 +1,4 @@
-"""How often Directives are written: at once after a pause, and seldom where telling is costly."""
+"""Rate of Directives: at once after a pause, and seldom where a write is costly."""
 
 import asyncio
 from itertools import pairwise

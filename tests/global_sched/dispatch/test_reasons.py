@@ -1,4 +1,4 @@
-"""When a pending workload's condition is written."""
+"""Conditions of pending workloads: when they are written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which policy claims a template."""
+"""The policy that claims a template."""
 
 import pytest
 

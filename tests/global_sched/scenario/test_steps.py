@@ -1,4 +1,4 @@
-"""What a sequence of steps can say, and that what does not hold is reported."""
+"""Steps of a scenario, and the report of each that does not hold."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What was withdrawn is gone when neither its object nor any pod of it is there, in any phase."""
+"""Withdrawn workloads: gone when neither their object nor a pod of them is there, in any phase."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Which pods of a gang may leave alone, and in which order."""
+"""Surplus pods of a gang: which may leave alone, and in which order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What ended stays ended, though the pod that showed it is gone."""
+"""Ended Jobs stay ended, though the pod that showed it is gone."""
 
 import msgspec
 import pytest

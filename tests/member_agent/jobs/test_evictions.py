@@ -1,4 +1,4 @@
-"""Who ended a pod: its program, or Kubernetes."""
+"""The end of a pod: by its program, or by Kubernetes."""
 
 from typing import Any
 

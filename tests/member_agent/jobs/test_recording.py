@@ -1,4 +1,4 @@
-"""What becomes of the recorded Job, compared with what real Volcano made of it."""
+"""The recorded Job, compared with what real Volcano made of it."""
 
 import asyncio
 import re

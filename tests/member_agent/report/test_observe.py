@@ -1,4 +1,4 @@
-"""What a report says of a member: bound pods, totals, keys, and what was left out."""
+"""A report of a member: bound pods, totals, keys, and what was left out."""
 
 import pytest
 

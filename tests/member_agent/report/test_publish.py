@@ -1,4 +1,4 @@
-"""When a report is written, and what happens when that fails."""
+"""Writes of a report, and their failures."""
 
 import asyncio
 from contextlib import asynccontextmanager

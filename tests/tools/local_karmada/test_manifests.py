@@ -1,4 +1,4 @@
-"""What the supervisor applies by itself: rights of users, and the stages that play kubelets."""
+"""Manifests that the supervisor applies: rights of users, and stages that play kubelets."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What counts as denied: all that a ready server denied, and nothing that a starting one did."""
+"""Denied requests: all that a ready server denied, and none that a starting one did."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""When a decision annotation is believed."""
+"""Decision annotations: which are believed."""
 
 from dataclasses import replace
 

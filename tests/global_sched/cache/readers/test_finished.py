@@ -1,4 +1,4 @@
-"""When a workload has ended, as far as Karmada collected it from its clusters."""
+"""The end of a workload, as far as Karmada collected it from its clusters."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is read of a Queue's annotations."""
+"""Annotations of a Queue, read to values."""
 
 import pytest
 

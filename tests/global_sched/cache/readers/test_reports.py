@@ -1,4 +1,4 @@
-"""Which reports are believed, and what is left of their room."""
+"""Reports: which are believed, and the room that is left of them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What clients learn before they ask: groups, resources, schemas, tables."""
+"""Discovery: groups, resources, schemas, tables."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who may do what: tokens, roles, bindings, reviews."""
+"""Authorization: tokens, roles, bindings, reviews."""
 
 import base64
 

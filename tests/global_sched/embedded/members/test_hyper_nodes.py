@@ -1,4 +1,4 @@
-"""What `kubectl get hypernodes` shows in the column NODECOUNT."""
+"""NODECOUNT of HyperNodes in `kubectl get`."""
 
 import asyncio
 

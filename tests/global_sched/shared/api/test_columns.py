@@ -1,4 +1,4 @@
-"""What `kubectl get` shows: our own columns, Volcano's names where Volcano has them."""
+"""Columns of `kubectl get`: our own, and Volcano's names where Volcano has them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a JobSet asks for: all pods of all its Jobs, as one gang."""
+"""Demand of a JobSet: all pods of all its Jobs, as one gang."""
 
 import pytest
 

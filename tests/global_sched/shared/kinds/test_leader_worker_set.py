@@ -1,4 +1,4 @@
-"""What a LeaderWorkerSet asks for: groups of a leader and its workers, each in one domain."""
+"""Demand of a LeaderWorkerSet: groups of a leader and its workers, each in one domain."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What an MPIJob asks for: the launcher and all workers."""
+"""Demand of an MPIJob: the launcher and all workers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What RayClusters and RayJobs ask for: a head, the least workers, and more as surplus."""
+"""Demand of RayClusters and RayJobs: a head, the least workers, and more as surplus."""
 
 import pytest
 

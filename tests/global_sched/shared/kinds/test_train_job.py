@@ -1,4 +1,4 @@
-"""What a TrainJob asks for: the JobSet of its runtime, with its own nodes and resources."""
+"""Demand of a TrainJob: the JobSet of its runtime, with its own nodes and resources."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a Volcano Job asks for, with the webhook's defaults."""
+"""Demand of a Volcano Job, with the webhook's defaults."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a user reads when an API server is not what a program needs."""
+"""Messages to a user whose API server is not what a program needs."""
 
 import pytest
 

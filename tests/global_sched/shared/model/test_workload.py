@@ -1,4 +1,4 @@
-"""What a workload says of itself: what it lacks, what was reached, whether it is settled."""
+"""Workloads: what they lack, what was reached, whether they are settled."""
 
 from dataclasses import replace
 

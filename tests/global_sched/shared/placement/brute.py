@@ -1,4 +1,4 @@
-"""What fits, by trying everything: the judge of the engine on small worlds."""
+"""Exhaustive search: the judge of the engine on small worlds."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""What holds for any room and any gang."""
+"""Properties of placement for any room and any gang."""
 
 import random
 from dataclasses import replace

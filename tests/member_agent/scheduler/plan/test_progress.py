@@ -1,4 +1,4 @@
-"""What a round notes, to be known after a restart: whose minimum was bound."""
+"""Progress that a round notes, to be known after a restart: whose minimum was bound."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the global side admits, the agent can place, whatever arrives first."""
+"""The leader's promise: what it admits, the agent can place, whatever arrives first."""
 
 from dataclasses import replace
 from itertools import permutations

@@ -1,4 +1,4 @@
-"""Who was admitted finds room, also where pods lie otherwise than the leader counted."""
+"""Stranded workloads find room, also where pods lie otherwise than the leader counted."""
 
 import pytest
 

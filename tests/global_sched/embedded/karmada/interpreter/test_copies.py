@@ -1,4 +1,4 @@
-"""What travels to a member, what stays there, and what a template needs."""
+"""Copies for members: what travels, what stays there, and what a template needs."""
 
 import pytest
 

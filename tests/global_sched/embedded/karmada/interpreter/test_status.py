@@ -1,4 +1,4 @@
-"""What a member's object says: its health, and the status that goes back."""
+"""Statuses of members' objects: their health, and the status that goes back."""
 
 import pytest
 

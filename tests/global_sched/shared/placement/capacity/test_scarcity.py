@@ -1,4 +1,4 @@
-"""Which of equal nodes unconstrained pods get, by what the other pods of the cluster ask for."""
+"""Scarcity: which of equal nodes unconstrained pods get, by what the other pods ask for."""
 
 from dataclasses import replace
 

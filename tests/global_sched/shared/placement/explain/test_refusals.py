@@ -1,4 +1,4 @@
-"""Why a gang is not placed: code, reason, numbers, sentence."""
+"""Refusals of a gang: code, reason, numbers, sentence."""
 
 import pytest
 

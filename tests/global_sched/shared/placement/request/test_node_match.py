@@ -1,4 +1,4 @@
-"""Whose room is held first, where one takes what others need."""
+"""Scarcity of room: which demand is placed first, where one takes what others need."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What pods of one shape ask of nodes with some resources, worked out once for clusters alike."""
+"""Shapes on an axis of resources, worked out once for clusters alike."""
 
 from unittest.mock import patch
 

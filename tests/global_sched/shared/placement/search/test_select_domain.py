@@ -1,4 +1,4 @@
-"""Which nodes a gang of one shape gets."""
+"""Nodes that a gang of one shape gets."""
 
 import pytest
 
