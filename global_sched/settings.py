@@ -167,6 +167,8 @@ MAY_BE_ZERO: Final = frozenset(
         "min_runtime_before_reclaim_seconds",
         "min_runtime_limit_seconds",
         "patience_seconds",
+        "recovery_heal_seconds",
+        "recovery_hold_limit_seconds",
         "reservations",
         "searches_per_cycle",
         "usage_half_life_seconds",
@@ -179,6 +181,9 @@ MOST: Final = {
     "min_runtime_before_reclaim_seconds": 7 * DAY,
     "min_runtime_limit_seconds": 7 * DAY,
     "placement_search_limit": 10**10,
+    "recovery_heal_seconds": 7 * DAY,
+    "recovery_hold_limit_seconds": 7 * DAY,
+    "recovery_step_seconds": 7 * DAY,
 }
 """Largest values that are not ten million."""
 

@@ -201,6 +201,8 @@ class Agent:
                     write_gate=self._write_gate,
                     default_scheduler=self.settings.job_scheduler_name,
                     refused=self._refused,
+                    recovery=self.cache.recovery,
+                    troubled=keeper.causes,
                 )
                 tasks.create_task(self._jobs.run(), name="jobs")
 

@@ -8,13 +8,19 @@ from zlib import crc32
 import msgspec
 
 from global_sched.cache.snapshot_builder import SnapshotBuilder
-from global_sched.shared.api.federation import DirectiveEntry, DirectiveSpec, LeftBinding
+from global_sched.shared.api.federation import (
+    DirectiveEntry,
+    DirectiveRecovery,
+    DirectiveSpec,
+    LeftBinding,
+)
 from global_sched.shared.model.decision import Claim, ClaimPart, Decision, Grant
 from global_sched.shared.model.decision_text import amounts_map
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.growth import growth_gang, growth_of
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import format_micro
+from global_sched.shared.model.recovery_spec import RecoveryPolicy
 from global_sched.shared.model.topology import Wanted
 from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import encode_demand
@@ -28,6 +34,7 @@ SLICES_LIMIT: Final = 1024
 _MOST_GANGS: Final = 4096
 Gangs = BoundedCache[Gang, dict[str, Any]]
 """Gangs as JSON."""
+DEFAULTS: Final = RecoveryPolicy()
 
 
 def directive_specs(
@@ -40,6 +47,7 @@ def directive_specs(
     epoch: int,
     demand: Sequence[Wanted] = (),
     gangs: Gangs | None = None,
+    recovery: RecoveryPolicy = DEFAULTS,
 ) -> tuple[DirectiveSpec, ...]:
     """The Directive of one member, in as many slices as its size needs.
 
@@ -84,11 +92,23 @@ def directive_specs(
             slices=parts,
             label_keys=list(label_keys) or None,
             demand=None if number else encoded,
+            recovery=None if number else _recovery(recovery),
             size=len(part),
             entries=part or None,
             left=None if number else left or None,
         )
         for number, part in enumerate(sliced)
+    )
+
+
+def _recovery(policy: RecoveryPolicy) -> DirectiveRecovery | None:
+    """The Policy's values for the agent; None for the defaults, which it has itself."""
+    if policy == DEFAULTS:
+        return None
+    return DirectiveRecovery(
+        heal_seconds=policy.heal_seconds,
+        step_seconds=policy.step_seconds,
+        hold_limit_seconds=policy.hold_limit_seconds,
     )
 
 
@@ -207,18 +227,20 @@ class DirectiveDiff:
 
     def __init__(self, builder: SnapshotBuilder) -> None:
         self._builder = builder
-        self._written: tuple[tuple[str, ...], int] = ((), -1)
+        self._written: tuple[tuple[str, ...], int, RecoveryPolicy] = ((), -1, DEFAULTS)
         self._directed: frozenset[ClusterName] = frozenset()
         self._demands: dict[ClusterName, tuple[Wanted, ...]] = {}
         self._gangs = Gangs(_MOST_GANGS)
 
-    def changes(self, label_keys_limit: int, epoch: int) -> frozenset[ClusterName]:
+    def changes(
+        self, label_keys_limit: int, epoch: int, recovery: RecoveryPolicy = DEFAULTS
+    ) -> frozenset[ClusterName]:
         """Members whose Directive may differ from what it was at the last call."""
         clusters = frozenset(self._builder.clusters())
         holders = self._builder.usage_index.changed_holders
         changed = frozenset(holders) & clusters
         holders.clear()
-        written = (self._builder.demands.label_keys(label_keys_limit), epoch)
+        written = (self._builder.demands.label_keys(label_keys_limit), epoch, recovery)
         if written != self._written:
             changed = clusters
         changed |= clusters - self._directed
@@ -241,6 +263,7 @@ class DirectiveDiff:
             tuple(usage_index.leavers.get(cluster, {}).values()),
             label_keys=self._written[0],
             epoch=self._written[1],
+            recovery=self._written[2],
             demand=self._demands.get(cluster, ()),
             gangs=self._gangs,
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from global_sched.cache.binding_store import BindingStore
-from global_sched.cache.directives import DirectiveDiff
+from global_sched.cache.directives import DEFAULTS, DirectiveDiff
 from global_sched.cache.entries import Entry
 from global_sched.cache.readers.bindings import BindingReader, TemplateKey
 from global_sched.cache.readers.clusters import read_cluster
@@ -37,6 +37,7 @@ from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.past_text import parse_past
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
+from global_sched.shared.model.recovery_spec import RecoveryPolicy
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Division, Workload
 
@@ -403,9 +404,11 @@ class State:
         """All that we answer for, in no order that matters."""
         return tuple(e.workload for e in self._bindings.entries() if e.workload is not None)
 
-    def directive_changes(self, label_keys_limit: int) -> frozenset[ClusterName]:
+    def directive_changes(
+        self, label_keys_limit: int, recovery: RecoveryPolicy = DEFAULTS
+    ) -> frozenset[ClusterName]:
         """Members whose Directive may differ from what it was at the last call."""
-        return self._directives.changes(label_keys_limit, self.epoch)
+        return self._directives.changes(label_keys_limit, self.epoch, recovery)
 
     def directive(self, cluster: ClusterName) -> tuple[DirectiveSpec, ...]:
         """The Directive of one member as it should be; nothing for a cluster that is gone."""

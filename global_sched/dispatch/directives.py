@@ -110,7 +110,7 @@ class DirectiveWriter:
 
     def refresh(self, policy: Policy) -> None:
         """After a cycle: mark the members whose Directive may differ now."""
-        changed = self._source.directive_changes(policy.label_keys_limit)
+        changed = self._source.directive_changes(policy.label_keys_limit, policy.recovery())
         self._known |= changed
         if changed:
             self._want(changed)

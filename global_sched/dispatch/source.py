@@ -8,6 +8,7 @@ from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
+from global_sched.shared.model.recovery_spec import RecoveryPolicy
 from global_sched.shared.model.workload import Workload
 
 
@@ -38,7 +39,9 @@ class Source(Protocol):
         """Take in what a write of ours returned, unless the binding is gone by now."""
         ...
 
-    def directive_changes(self, label_keys_limit: int) -> frozenset[ClusterName]:
+    def directive_changes(
+        self, label_keys_limit: int, recovery: RecoveryPolicy
+    ) -> frozenset[ClusterName]:
         """Members whose Directive may differ from what it was at the last call."""
         ...
 

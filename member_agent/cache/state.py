@@ -8,6 +8,7 @@ from global_sched.shared.api.federation import Directive, LeftBinding
 from global_sched.shared.api.volcano import HyperNode, PodGroup
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.quantity import QuantityError, parse_quantity
+from global_sched.shared.model.recovery_spec import RecoveryPolicy
 from global_sched.shared.model.topology import NodeClass, Wanted
 from global_sched.shared.placement import (
     DemandError,
@@ -56,6 +57,7 @@ class ClusterCache(PodTable):
         self._label_keys: dict[Key, tuple[str, ...]] = {}
         self._demands: dict[Key, tuple[Wanted, ...]] = {}
         self._left: dict[Key, tuple[LeftBinding, ...]] = {}
+        self._recovery: dict[Key, RecoveryPolicy] = {}
         self._owner_uids: dict[Key, str] = {}
         self._entries: dict[BindingId, ManagedWorkload] | None = None
         self._tree: LiveTree | None = None
@@ -181,6 +183,13 @@ class ClusterCache(PodTable):
         self._directives[key] = tuple(entries)
         self._label_keys[key] = tuple(spec.label_keys or ())
         self._left[key] = tuple(spec.left or ())
+        self._recovery.pop(key, None)
+        if (told := spec.recovery) is not None:
+            self._recovery[key] = RecoveryPolicy(
+                heal_seconds=told.heal_seconds,
+                step_seconds=told.step_seconds,
+                hold_limit_seconds=told.hold_limit_seconds,
+            )
         try:
             self._demands[key] = decode_demand(spec.demand)
         except DemandError as error:
@@ -197,6 +206,7 @@ class ClusterCache(PodTable):
         self._label_keys.pop(key, None)
         self._demands.pop(key, None)
         self._left.pop(key, None)
+        self._recovery.pop(key, None)
         self.problems.pop((Kind.DIRECTIVE, key), None)
 
     def entries(self) -> Mapping[BindingId, ManagedWorkload]:
@@ -212,6 +222,10 @@ class ClusterCache(PodTable):
     def asked_label_keys(self) -> tuple[str, ...]:
         """The node label keys that the Directive lists, ascending."""
         return tuple(sorted({key for keys in self._label_keys.values() for key in keys}))
+
+    def recovery(self) -> RecoveryPolicy:
+        """Defaults and bounds of recovery: the leader's, where its Policy differs from ours."""
+        return next(iter(self._recovery.values()), RecoveryPolicy())
 
     def asked_left(self) -> frozenset[LeftBinding]:
         """The withdrawals that the Directive asks for."""

@@ -10,7 +10,7 @@ for the phase that they lead to; so does the first phase of a PodGroup, which sa
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -29,6 +29,8 @@ from global_sched.shared.kube.retry import retry
 from global_sched.shared.kube.workqueue import WorkQueue
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.recovery import Cause
+from global_sched.shared.model.recovery_spec import RecoveryPolicy
 from global_sched.shared.telemetry.logs import get_logger
 from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import JobView, Note, Outcome
@@ -61,8 +63,9 @@ class JobController:
     `default_scheduler` stands on pods whose template and Job name none. `group_status` False
     leaves the PodGroups' status to Volcano's scheduler, where it runs without its controllers.
     `refused` is called with what the API server refuses of the Job of a binding, and without a
-    reason once it refuses nothing any more. Other feeds put pods and PodGroups into `store`, all of
-    them before `run`; without one they are watched here.
+    reason once it refuses nothing any more. `recovery` gives the defaults and bounds in force,
+    `troubled` the nodes in trouble with their causes. Other feeds put pods and PodGroups into
+    `store`, all of them before `run`; without one they are watched here.
     """
 
     def __init__(  # noqa: PLR0913 - what it works with, and what it shares
@@ -77,6 +80,8 @@ class JobController:
         group_status: bool = True,
         workers: int = WORKERS,
         refused: Callable[[BindingId, str], None] = lambda _binding, _reason: None,
+        recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
+        troubled: Callable[[], Mapping[str, Cause]] = dict,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -85,6 +90,8 @@ class JobController:
         self._default_scheduler = default_scheduler
         self._workers = workers
         self._refused = refused
+        self._recovery = recovery
+        self._troubled = troubled
         self._bindings: dict[ObjectKey, BindingId] = {}
         """Of Jobs that were refused something."""
         self._behind: dict[ObjectKey, float] = {}
@@ -197,7 +204,14 @@ class JobController:
     def _decide(self, job: RunJob) -> tuple[JobView, Outcome]:
         owned = self.store.owned(job, group_name(job))
         memory = self.store.memory(job.metadata.uid)
-        view = JobView(job=job, pods=owned.pods, group=owned.group, memory=memory)
+        view = JobView(
+            job=job,
+            pods=owned.pods,
+            group=owned.group,
+            memory=memory,
+            recovery=self._recovery(),
+            troubled=self._troubled(),
+        )
         return view, step(view, self._clock.now(), default_scheduler=self._default_scheduler)
 
     def _thrifty(self, key: ObjectKey, view: JobView, outcome: Outcome) -> Outcome:

@@ -53,6 +53,10 @@ class Memory:
     delays: tuple[Delay, ...] = ()
     failed_at: tuple[tuple[str, Instant], ...] = ()
     """When pods were first seen to have failed, where they do not say."""
+    refused_recovery: str = ""
+    """Why the Job's rules of recovery are refused, as it was last said."""
+    recovery_waits: str = ""
+    """Why its ladder waits, as it was last said."""
     record: Record | None = None
     """What the status says, or will say as soon as its counts are written; None: not read yet."""
 

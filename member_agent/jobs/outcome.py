@@ -1,11 +1,14 @@
 """The values around one step of a Job: what goes in, what comes out."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import PodGroup, VolcanoJobStatus
 from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.recovery import Cause
+from global_sched.shared.model.recovery_spec import RecoveryPolicy
 from member_agent.jobs.memory import Memory
 from member_agent.jobs.wire import RunJob
 
@@ -20,6 +23,9 @@ class JobView:
     pods: tuple[Pod, ...] = ()
     group: PodGroup | None = None
     memory: Memory = Memory()
+    recovery: RecoveryPolicy = RecoveryPolicy()
+    troubled: Mapping[str, Cause] = field(default_factory=dict)
+    """Nodes in trouble now, with the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

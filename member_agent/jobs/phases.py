@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Final
 
 from global_sched.shared.api.core import Pod
+from member_agent.jobs.ladder import Place
 from member_agent.jobs.pods import place_of
-from member_agent.jobs.record import Place
 from member_agent.jobs.spec import Action, JobSpec
 
 

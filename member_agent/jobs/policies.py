@@ -15,16 +15,16 @@ without it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from global_sched.shared.api.base import Condition, condition
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
+from member_agent.jobs.ladder import Place
 from member_agent.jobs.memory import Delay, Memory, Occurrence
 from member_agent.jobs.pods import place_of
-from member_agent.jobs.record import Place
 from member_agent.jobs.spec import Action, Event, JobSpec, Rule, TaskSpec
 
 WRONG: Final = frozenset({Event.POD_FAILED, Event.POD_EVICTED, Event.UNKNOWN, Event.TASK_FAILED})
@@ -48,6 +48,7 @@ _REFUSALS: Final = frozenset(
 """Reasons of a pod's status with which a kubelet turns it away, beside OutOf…"""
 _ENDED_BY_NODE: Final = frozenset({"NodeLost", "Preempting", "Shutdown", "Terminated"})
 """Reasons with which a kubelet, or the node's controller, ends a pod that ran."""
+_NO_LOSS: Final = frozenset({Event.TASK_COMPLETED, Event.JOB_UPDATED})
 _WIDTH: Final = {action: width for width, action in enumerate(Action)}
 
 
@@ -195,6 +196,16 @@ def match(spec: JobSpec, occurrence: Occurrence) -> Rule | None:
         if rule.exit_code is not None and rule.exit_code in occurrence.exit_codes:
             return rule
     return None
+
+
+def beside_ladder(spec: JobSpec) -> JobSpec:
+    """The spec with the rules that no ladder of recovery stands for: completed tasks, updates."""
+
+    def kept(rules: Sequence[Rule]) -> tuple[Rule, ...]:
+        return tuple(rule for rule in rules if rule.events and _NO_LOSS.issuperset(rule.events))
+
+    tasks = tuple(replace(task, rules=kept(task.rules), max_retry=-1) for task in spec.tasks)
+    return replace(spec, tasks=tasks, rules=kept(spec.rules))
 
 
 def targets(due: Iterable[Due], spec: JobSpec, places: Collection[Place]) -> frozenset[Place]:

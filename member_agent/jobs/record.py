@@ -1,12 +1,12 @@
-"""The record in a Job's status beyond the pods that stand there: ends, and evictions.
+"""The record in a Job's status beyond the pods that stand there: ends, evictions, the ladder.
 
 A pod object may go at any time (its node is removed, or Kubernetes collects ended pods); that its
 program ended stays true. Volcano's status has no field for it, so that it stands in
 `controlledResources`, the only map of free words that Volcano's schema keeps, beside the plugins
-that Volcano notes there: `succeeded-worker: "0-3,7"`, `failed-worker: "5"`, and
-`evictions: "2 2026-01-31T12:00:00Z"`. One PATCH writes it together with phase and version, so that
-a restart forgets the ends of the attempt before it in the same instant. Only the controller
-writes a Job's status, and Karmada carries none into a member.
+that Volcano notes there: `succeeded-worker: "0-3,7"`, `failed-worker: "5"`,
+`evictions: "2 2026-01-31T12:00:00Z"`, and `recovery` for the state of the ladder. One PATCH writes
+it together with phase and version, so that a restart forgets the ends of the attempt before it in
+the same instant. Only the controller writes a Job's status, and Karmada carries none into a member.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -21,10 +21,8 @@ from global_sched.shared.model.instant import (
     format_instant,
     parse_instant,
 )
+from member_agent.jobs.ladder import LadderState, Place, parse_ladder, render_ladder
 from member_agent.jobs.spec import PODS_LIMIT, JobSpec
-
-Place = tuple[str, int]
-"""Task and index of a pod."""
 
 FIRST_HOLD: Final = 10
 """Seconds until pods are made again after the second eviction in a row; the first costs nothing."""
@@ -33,15 +31,17 @@ CALM: Final = 600
 """Seconds without an eviction after which the next one counts as the first."""
 _KEYS: Final = {"succeeded-": "Succeeded", "failed-": "Failed"}
 _EVICTIONS: Final = "evictions"
+_LADDER: Final = "recovery"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """Ends by place (`Succeeded` or `Failed`), and evictions in a row with the last one's time."""
+    """Ends by place (`Succeeded` or `Failed`), evictions in a row, and the ladder of recovery."""
 
     ends: Mapping[Place, str] = field(default_factory=dict)
     evictions: int = 0
     evicted_at: Instant = Instant(0)
+    ladder: LadderState = LadderState()
 
     def with_ends(self, pods: Iterable[tuple[Place, str]]) -> "Record":
         """With these ends, too."""
@@ -75,19 +75,21 @@ class Record:
 def read_record(status: VolcanoJobStatus) -> Record:
     """What a status says; what cannot be read says nothing."""
     ends: dict[Place, str] = {}
-    evictions, at = 0, Instant(0)
+    evictions, at, ladder = 0, Instant(0), LadderState()
     for key, text in (status.controlled_resources or {}).items():
         for prefix, end in _KEYS.items():
             if key.startswith(prefix):
                 task = key.removeprefix(prefix)
                 ends.update({(task, index): end for index in _indices(text)})
+        if key == _LADDER:
+            ladder = parse_ladder(text)
         if key == _EVICTIONS:
             number, _, time = text.partition(" ")
             try:
                 evictions, at = int(number), parse_instant(time)
             except (ValueError, InstantError):
                 evictions, at = 0, Instant(0)
-    return Record(ends=ends, evictions=max(0, evictions), evicted_at=at)
+    return Record(ends=ends, evictions=max(0, evictions), evicted_at=at, ladder=ladder)
 
 
 def write_record(record: Record) -> dict[str, str]:
@@ -99,6 +101,8 @@ def write_record(record: Record) -> dict[str, str]:
     entries = {key: _ranges(sorted(indices)) for key, indices in sorted(found.items())}
     if record.evictions:
         entries[_EVICTIONS] = f"{record.evictions} {format_instant(record.evicted_at)}"
+    if ladder := render_ladder(record.ladder):
+        entries[_LADDER] = ladder
     return entries
 
 

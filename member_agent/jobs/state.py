@@ -21,6 +21,7 @@ from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.model.instant import SECOND, Instant
 from member_agent.jobs import policies
 from member_agent.jobs.groups import WAITING, group_minimum, group_spec, make_group
+from member_agent.jobs.ladder import Climb, absorbed, spend, spent
 from member_agent.jobs.memory import Memory, Occurrence
 from member_agent.jobs.outcome import JobView, Note, Outcome
 from member_agent.jobs.phases import (
@@ -29,6 +30,7 @@ from member_agent.jobs.phases import (
     ENDING,
     FINISHED,
     PAUSED,
+    Counts,
     Phase,
     next_phase,
     startable,
@@ -36,7 +38,8 @@ from member_agent.jobs.phases import (
 from member_agent.jobs.plugins import pod_name
 from member_agent.jobs.pods import make_pod, place_of, version_of
 from member_agent.jobs.record import Record, read_record
-from member_agent.jobs.spec import Event, JobRefusedError, read_spec
+from member_agent.jobs.recovering import climbed, due_of, rules_of
+from member_agent.jobs.spec import Action, Event, JobRefusedError, JobSpec, read_spec
 from member_agent.jobs.status import Draft, World, finish, group_status, merge, refuse
 from member_agent.jobs.wire import RunJob
 
@@ -60,18 +63,26 @@ def step(view: JobView, now: Instant, *, default_scheduler: str = "member-agent"
     try:
         spec = read_spec(job)
         record = _record(view, phase)
+        rules, refused = rules_of(view)
+        memory = replace(_remember(view, record, now), refused_recovery=refused)
         world = World(
             view=view,
             spec=spec,
             now=now,
             default_scheduler=default_scheduler,
             phase=phase,
-            memory=_remember(view, record, now),
+            memory=memory,
             record=record,
+            rules=rules,
         )
-        return _dispatch(world)
+        outcome = _dispatch(world)
     except JobRefusedError as error:
         return refuse(view, phase, str(error), now)
+    if refused and refused != view.memory.refused_recovery:
+        text = f"{refused}; until then the defaults count"
+        note = Note(reason="RecoveryRefused", message=text, warning=True)
+        return replace(outcome, notes=(note, *outcome.notes))
+    return outcome
 
 
 def _dispatch(world: World) -> Outcome:
@@ -134,8 +145,9 @@ def _active(world: World) -> Outcome:
     status, memory = world.status, world.memory
     current = [pod for pod in world.pods() if version_of(pod) >= status.version]
     generation = world.view.job.metadata.generation
+    laddered = bool(world.rules.scopes)
     answer = policies.answer(
-        world.spec,
+        policies.beside_ladder(world.spec) if laddered else world.spec,
         current,
         group=world.view.group,
         memory=memory,
@@ -147,13 +159,53 @@ def _active(world: World) -> Outcome:
         memory.settle(answer.settled), generation=generation, lost=(), delays=answer.delays
     )
     record = world.record.evicted(world.now) if answer.lost else world.record
+    found = climbed(world, current, answer.lost) if laddered else None
+    if found is not None:
+        record = replace(record, ladder=found.state)
     world = replace(world, memory=memory, record=record)
+    if found is not None and found.failed:
+        return _fail(world, "RecoveryBudget", found.failed)
     if answer.due:
         return _act(world, answer.due, current)
+    if found is not None and found.acts:
+        return _step(world, found, current)
+    if found is not None:
+        world = replace(world, memory=replace(world.memory, recovery_waits=found.waits))
+        wakes = [at for at in (answer.wake, found.wake) if at is not None]
+        answer = replace(answer, wake=min(wakes, default=None))
     return _sync(world, answer)
 
 
-def _act(world: World, due: Sequence[policies.Due], current: Sequence[Pod]) -> Outcome:
+def _step(world: World, found: Climb, current: Sequence[Pod]) -> Outcome:
+    """Take the steps of the ladder that are due; they burn no retry, the budget bounds them."""
+    due = sorted(
+        (due_of(act, world.spec) for act in found.acts),
+        key=lambda one: -list(Action).index(one.action),
+    )
+    places = {place_of(pod) for pod in current} | world.ends().keys()
+    chosen = set(places)
+    if due[0].action in policies.PARTIAL:
+        chosen = set(policies.targets(due, world.spec, places))
+    ladder = absorbed(world.record.ladder, found.acts, chosen)
+    world = replace(world, record=replace(world.record, ladder=ladder))
+    return _act(world, due, current, retries=False)
+
+
+def _fail(world: World, reason: str, message: str) -> Outcome:
+    """The Job ends: its rules of recovery allow no more."""
+    draft = Draft(phase=Phase.FAILED, bump=True, reason=reason, message=message)
+    draft.delete(pod for pod in world.pods() if pod.status.phase in LIVE)
+    draft.notes.append(Note(reason="JobFailed", message=message, warning=True))
+    return finish(world, draft)
+
+
+def _act(
+    world: World,
+    due: Sequence[policies.Due],
+    current: Sequence[Pod],
+    *,
+    retries: bool = True,
+) -> Outcome:
     """Carry out the widest action, or all partial ones together.
 
     A restart burns a retry unless evictions alone ask for it: then the program did not fail.
@@ -163,7 +215,9 @@ def _act(world: World, due: Sequence[policies.Due], current: Sequence[Pod]) -> O
     first = next((one for one in acting if one.occurrence.event is not EVICTION), due[0])
     draft = Draft(phase=ENDED_BY.get(first.action, Phase.RESTARTING))
     restart = draft.phase is Phase.RESTARTING
-    draft.retry = restart and first.occurrence.event is not EVICTION
+    draft.retry = retries and restart and first.occurrence.event is not EVICTION
+    if draft.retry and world.rules.budget is not None and not world.rules.scopes:
+        world = _spent_one(world)
     if partial:
         places = {place_of(pod) for pod in current} | world.ends().keys()
         chosen = policies.targets(acting, world.spec, places)
@@ -178,7 +232,7 @@ def _act(world: World, due: Sequence[policies.Due], current: Sequence[Pod]) -> O
     else:
         draft.bump = True
         world = replace(world, memory=replace(world.memory, delays=()))
-        last = draft.retry and world.status.retry_count + 1 >= world.spec.max_retry
+        last = draft.retry and _exhausted(world, world.status.retry_count + 1)
         keep_ended = not restart or last
         draft.delete(pod for pod in world.pods() if not keep_ended or pod.status.phase in LIVE)
         if not keep_ended:
@@ -208,8 +262,12 @@ def _sync(world: World, answer: policies.Answer) -> Outcome:
     )
     counts = world.count(draft.going)
     draft.phase, problem = next_phase(world.phase, spec, counts)
+    if _recovers(world) and draft.phase in ENDED and not _succeeded(spec, counts):
+        draft.phase, problem = world.phase, ""
     if answer.lost:
         draft.notes.append(_made_again(world, answer.lost))
+    if (waits := world.memory.recovery_waits) not in ("", world.view.memory.recovery_waits):
+        draft.notes.append(Note(reason="RecoveryWaits", message=waits, warning=True))
     if problem == PAUSED:
         draft.reason, draft.message = "Paused", problem
     elif problem:
@@ -241,14 +299,42 @@ def _sync(world: World, answer: policies.Answer) -> Outcome:
     )
 
 
+def _spent_one(world: World) -> World:
+    """The world with one more restart in the budget's window."""
+    assert world.rules.budget is not None
+    ladder = spend(world.record.ladder, world.rules.budget, world.now)
+    return replace(world, record=replace(world.record, ladder=ladder))
+
+
+def _exhausted(world: World, retries: int) -> bool:
+    """Whether no further restart is allowed, after so many: a budget counts within its window."""
+    budget = world.rules.budget
+    if budget is None:
+        return retries >= world.spec.max_retry
+    return spent(world.record.ladder, budget, world.now) > budget.losses
+
+
+def _recovers(world: World) -> bool:
+    """Whether a pod that failed is still to be restarted by the Job's ladder."""
+    return any(fault.again for fault in world.record.ladder.faults)
+
+
+def _succeeded(spec: JobSpec, counts: Counts) -> bool:
+    return spec.min_success is not None and counts.succeeded >= spec.min_success
+
+
 def _restarting(world: World) -> Outcome:
     """Wait until the pods that were restarted are gone; too many retries end the Job."""
     status, spec = world.status, world.spec
     draft = Draft(phase=Phase.RESTARTING)
-    if status.retry_count >= spec.max_retry:
+    if not world.rules.scopes and _exhausted(world, status.retry_count):
         draft.phase, draft.bump = Phase.FAILED, True
         draft.reason = "MaxRetry"
         draft.message = f"{status.state.message or 'it restarted'}; maxRetry is {spec.max_retry}"
+        if (budget := world.rules.budget) is not None:
+            draft.message += (
+                f", and recovery.budget counts {budget.losses} within {budget.window} s instead"
+            )
         draft.delete(pod for pod in world.pods() if pod.status.phase in LIVE)
         draft.notes.append(Note(reason="JobFailed", message=draft.message, warning=True))
         return finish(world, draft)

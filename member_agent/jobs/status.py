@@ -10,13 +10,15 @@ from global_sched.shared.api.base import JsonMap
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import JobState, PodGroup, VolcanoJobStatus
 from global_sched.shared.model.instant import Instant, format_instant
+from global_sched.shared.model.recovery_spec import RecoverySpec
 from member_agent.jobs.groups import WAITING, group_phase
+from member_agent.jobs.ladder import Place
 from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import JobView, Note, Outcome
 from member_agent.jobs.phases import ENDED, ENDING, Counts, Phase, count
 from member_agent.jobs.pods import place_of
 from member_agent.jobs.policies import instant_of
-from member_agent.jobs.record import Place, Record, write_record
+from member_agent.jobs.record import Record, write_record
 from member_agent.jobs.spec import JobSpec, format_duration
 
 Json = dict[str, Any]
@@ -54,6 +56,8 @@ class World:
     memory: Memory
     record: Record
     """What the status remembers, with what the pods show now."""
+    rules: RecoverySpec = RecoverySpec()
+    """The Job's own rules of recovery; without scopes its policies restart it."""
 
     @property
     def status(self) -> VolcanoJobStatus:

@@ -5,7 +5,7 @@ nothing fails makes no writes.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -98,6 +98,10 @@ class RecoveryKeeper:
     def poke(self) -> None:
         """Something in the cache changed."""
         self._wake.set()
+
+    def causes(self) -> Mapping[str, Cause]:
+        """The nodes in trouble now, with the cause."""
+        return {name: one.cause for name, one in self.state.nodes.items() if one.standing}
 
     async def load(self) -> None:
         """Start from what was written last; asked until there is an answer."""

@@ -7,7 +7,7 @@ import pytest
 
 from global_sched.cli import nodes
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.names import OUT_OF_SERVICE
+from global_sched.shared.api.names import OUT_OF_SERVICE, RECOVERY
 from global_sched.shared.kube.errors import NotFound
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.virtual_time import virtual_time
@@ -143,3 +143,36 @@ async def test_a_missed_lease_frees_the_name_where_the_admin_says_so(tmp_path):
         assert [name for name in before if after[name] != before[name]] == ["train-worker-3"]
         assert after["train-worker-3"][1] not in {node, *(on for _, on in before.values())}
         assert await world.gone(kinds.VOLCANO_JOBS, "train", TEAM) is False
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_ladder_with_the_timers_of_the_policy(tmp_path):
+    """A crash costs its pod; a replacement without room costs the whole job after `step`."""
+    rules = json.dumps({"scopes": ["pod", "job"], "budget": {"losses": 3, "window": "1h"}})
+    async with whole(tmp_path, member("m1", racks=1, nodes=4), start=False) as world:
+        await world.start_agent("m1")
+        await world.start_scheduler(policy={"recovery_step_seconds": 30})
+        job = gang("train", pods=3, tier=1, seconds=36_000)
+        job["metadata"].setdefault("annotations", {})[RECOVERY] = rules
+        await world.submit(job)
+        await world.until_phase("train", "Running")
+        machine = world.federation.running_member("m1")
+        before = await uids(world)
+        await machine.crash_pod(TEAM, "train-worker-1", 3)
+        await asyncio.sleep(10)
+        crashed = await uids(world)
+        nodes_ = [f"m1-0-{at}" for at in range(4)]
+        await world.cordon("m1", nodes_)
+        await world.delete_pod("m1", "train-worker-2")
+        await asyncio.sleep(25)
+        held = await uids(world)
+        await asyncio.sleep(10)
+        await world.cordon("m1", nodes_, on=False)
+        await asyncio.sleep(20)
+        after, alive = await uids(world), await running(world)
+
+        assert [name for name in before if crashed[name] != before[name]] == ["train-worker-1"]
+        assert [name for name in held if held[name] != crashed[name]] == ["train-worker-2"]
+        assert not {uid for uid, _ in after.values()} & {uid for uid, _ in held.values()}
+        assert alive == 3

@@ -260,6 +260,14 @@ class DirectiveEntry(Wire, frozen=True):
     leader admits into it on purpose, is placed there."""
 
 
+class DirectiveRecovery(Wire, frozen=True):
+    """Defaults and bounds of recovery, as the Policy has them."""
+
+    heal_seconds: Count = 60
+    step_seconds: Count = 600
+    hold_limit_seconds: Count = 3600
+
+
 class DirectiveSpec(Wire, frozen=True):
     """What one member is to place."""
 
@@ -272,6 +280,8 @@ class DirectiveSpec(Wire, frozen=True):
     demand: list[WantedShape] | None = None
     """In the first slice the demand profile that the leader placed by, as the member reported it:
     the agent places by the same one."""
+    recovery: DirectiveRecovery | None = None
+    """In the first slice, where the Policy's values are not the defaults."""
     size: Count | None = None
     """How many entries this slice has, for people; 0 is written, too."""
     entries: list[DirectiveEntry] | None = None

@@ -26,6 +26,8 @@ MIN_RUNTIME_RECLAIM: Final = "federation.global-sched.io/min-runtime-before-recl
 queues may reclaim its place (0 to 7d, as 90m or 2h)."""
 MIN_RUNTIME_PREEMPTION: Final = "federation.global-sched.io/min-runtime-before-preemption"
 """On a Queue: the same, before a higher priority of the same queue may take its place."""
+RECOVERY: Final = "federation.global-sched.io/recovery"
+"""On a template: JSON, its rules of recovery (docs/recovery.md)."""
 LAST_CHECKPOINT: Final = "federation.global-sched.io/last-checkpoint"
 """On a template: when it last saved its work (RFC 3339); what came after is lost by leaving."""
 DECISION: Final = "decision.global-sched.io/decision"

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from global_sched.shared.model.recovery_spec import RecoveryPolicy
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreWeights:
@@ -84,6 +86,14 @@ class Policy:
     the tenants' order beside what they hold now; 0: the past counts for nothing."""
     usage_weight_percent: int = 100
     """How much the average of what a tenant held counts, beside 100 for what it holds now."""
+    recovery_heal_seconds: int = 60
+    """A lost pod of a job with a recovery ladder that is Ready again within so many seconds costs
+    nothing else (docs/recovery.md)."""
+    recovery_step_seconds: int = 600
+    """When a step of a job's recovery ladder has not made it whole for so many seconds, the next
+    wider one follows."""
+    recovery_hold_limit_seconds: int = 3600
+    """The longest `hold` that a job's recovery annotation may ask for."""
     copied_kinds: tuple[str, ...] = ()
     """Kinds (`DaemonSet.apps`) that make pods and are copied to every cluster that a policy selects
     all the same, without queue and quota: kinds without a reader for which Karmada's interpreter
@@ -95,3 +105,11 @@ class Policy:
     (20 million: a tenth of a second); a fortieth of them to bring a placement that is known closer
     together. Beyond it the best placement that was found is used, and a gang for which none was
     found waits as not proven."""
+
+    def recovery(self) -> RecoveryPolicy:
+        """What the agents need of it for recovery."""
+        return RecoveryPolicy(
+            heal_seconds=self.recovery_heal_seconds,
+            step_seconds=self.recovery_step_seconds,
+            hold_limit_seconds=self.recovery_hold_limit_seconds,
+        )

@@ -1,0 +1,272 @@
+"""The annotation `federation.global-sched.io/recovery`: a job's own rules of recovery.
+
+Strict JSON: an unknown key, a value out of its bounds or a ladder that does not widen refuses the
+whole annotation, and the job keeps the defaults. Timers of the ladder stand in the Policy.
+
+Durations are texts such as `90s`, `10m`, `24h` or `7d`, of one unit, from 0 to 7 days.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from global_sched.shared.model.printable import printable
+
+TEXT_LIMIT: Final = 4096
+"""Bytes of the annotation."""
+LONGEST: Final = 7 * 86400
+"""Seconds of any duration."""
+LOSSES_LIMIT: Final = 10_000
+CODES_LIMIT: Final = 32
+CARRY_LIMIT: Final = 16
+_DURATION: Final = re.compile(r"(\d{1,9})(s|m|h|d)")
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_LABEL: Final = re.compile(r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+Json = dict[str, Any]
+
+
+class Scope(StrEnum):
+    """What a step of the ladder restarts or moves, widest last."""
+
+    POD = "pod"
+    PARTITION = "partition"
+    TASK = "task"
+    SHRINK = "shrink"
+    JOB = "job"
+    CLUSTER = "cluster"
+
+
+NOT_HERE: Final = frozenset({Scope.SHRINK, Scope.CLUSTER})
+"""Scopes that are read, and that no program carries out yet: a gang waits at them."""
+_WIDTH: Final = {scope: width for width, scope in enumerate(Scope)}
+
+
+class RecoveryRefusedError(ValueError):
+    """The annotation is refused: the text names the field, the reason and what would help."""
+
+    def __init__(self, where: str, why: str, remedy: str) -> None:
+        field_ = f"recovery.{where}" if where else "recovery"
+        super().__init__(printable(f"{field_}: {why}; {remedy}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryPolicy:
+    """Defaults and bounds of recovery in the members, for all jobs."""
+
+    heal_seconds: int = 60
+    """A lost pod that is Ready again within so many seconds costs nothing else."""
+    step_seconds: int = 600
+    """When a step of a job's ladder has not made it whole for so many seconds, the next wider one
+    follows."""
+    hold_limit_seconds: int = 3600
+    """The longest time for which a job may keep its room while it is below its minimum."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """At most `losses` failures of the job's own pods within `window` seconds."""
+
+    losses: int
+    window: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """Seconds before a pod that failed by itself is started again: 0, then `first`, and so on.
+
+    Each further wait is `factor` times longer, at most `limit`; after `reset` seconds without a
+    failure of the pod the count begins anew.
+    """
+
+    first: int = 30
+    factor: int = 2
+    limit: int = 600
+    reset: int = 3600
+
+    def before(self, failures: int) -> int:
+        """The seconds before the restart after so many failures in a row (1: the first)."""
+        if failures <= 1:
+            return 0
+        factor: int = self.factor ** min(failures - 2, 40)
+        return min(self.limit, self.first * factor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carry:
+    """A label that travels with the gang, from a field of its status."""
+
+    label: str
+    json_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoverySpec:
+    """A job's rules. No `scopes`: its own policies or controller restart it, as without rules."""
+
+    scopes: tuple[Scope, ...] = ()
+    budget: Budget | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+    fail_codes: frozenset[int] = frozenset()
+    """Exit codes that end the job at once: what fails so fails again."""
+    hold: int | None = None
+    """Seconds for which room is kept below the minimum; None: as long as the job lives."""
+    carry: tuple[Carry, ...] = ()
+
+
+def parse_recovery(text: str, policy: RecoveryPolicy) -> RecoverySpec:
+    """The rules that an annotation states. Raises RecoveryRefusedError."""
+    if len(text.encode()) > TEXT_LIMIT:
+        raise RecoveryRefusedError(
+            "", f"has {len(text.encode())} bytes", f"use at most {TEXT_LIMIT}"
+        )
+    try:
+        value = msgspec.json.decode(text.encode())
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise RecoveryRefusedError("", f"is not JSON: {error}", "write one JSON object") from None
+    known = ("scopes", "budget", "backoff", "exitCodes", "minimum", "hold", "carry")
+    top = _object(value, "", known)
+    return RecoverySpec(
+        scopes=_scopes(top.get("scopes", [])),
+        budget=None if "budget" not in top else _budget(top["budget"]),
+        backoff=_backoff(top.get("backoff", {})),
+        fail_codes=_codes(top.get("exitCodes", {})),
+        hold=_hold(top, policy),
+        carry=_carry(top.get("carry", [])),
+    )
+
+
+def _object(value: object, where: str, known: tuple[str, ...]) -> Json:
+    if not isinstance(value, dict):
+        raise RecoveryRefusedError(where, "is no object", f"use the keys {', '.join(known)}")
+    for key in value:
+        if key not in known:
+            at = f"{where}.{key[:40]}" if where else str(key)[:40]
+            raise RecoveryRefusedError(at, "is no known key", f"use {', '.join(known)}")
+    return value
+
+
+def _scopes(value: object) -> tuple[Scope, ...]:
+    names = ", ".join(Scope)
+    if not isinstance(value, list):
+        raise RecoveryRefusedError("scopes", "is no list", f"list some of {names}, widest last")
+    found: list[Scope] = []
+    for at, one in enumerate(value):
+        if one not in list(Scope):
+            raise RecoveryRefusedError(f"scopes[{at}]", f"is {_shown(one)}", f"use one of {names}")
+        scope = Scope(one)
+        if found and _WIDTH[scope] <= _WIDTH[found[-1]]:
+            raise RecoveryRefusedError(
+                f"scopes[{at}]",
+                f"{scope} is not wider than {found[-1]}",
+                f"order the ladder as {names}, each at most once",
+            )
+        found.append(scope)
+    if found and found[0] in NOT_HERE:
+        raise RecoveryRefusedError(
+            "scopes[0]", f"is {found[0]}", "begin with pod, partition, task or job"
+        )
+    return tuple(found)
+
+
+def _budget(value: object) -> Budget:
+    found = _object(value, "budget", ("losses", "window"))
+    for key in ("losses", "window"):
+        if key not in found:
+            raise RecoveryRefusedError(
+                f"budget.{key}", "is missing", 'write for example {"losses": 10, "window": "24h"}'
+            )
+    window = _duration(found["window"], "budget.window")
+    if window == 0:
+        raise RecoveryRefusedError("budget.window", "is 0", "use at least 1s")
+    return Budget(
+        losses=_number(found["losses"], "budget.losses", least=0, most=LOSSES_LIMIT), window=window
+    )
+
+
+def _backoff(value: object) -> Backoff:
+    found = _object(value, "backoff", ("first", "factor", "limit", "reset"))
+    base = Backoff()
+    return Backoff(
+        first=_duration(found.get("first", "30s"), "backoff.first"),
+        factor=_number(found.get("factor", base.factor), "backoff.factor", least=1, most=10),
+        limit=_duration(found.get("limit", "10m"), "backoff.limit"),
+        reset=_duration(found.get("reset", "1h"), "backoff.reset"),
+    )
+
+
+def _codes(value: object) -> frozenset[int]:
+    found = _object(value, "exitCodes", ("fail",))
+    listed = found.get("fail", [])
+    if not isinstance(listed, list) or len(listed) > CODES_LIMIT:
+        raise RecoveryRefusedError(
+            "exitCodes.fail", "is no short list", f"list at most {CODES_LIMIT} exit codes"
+        )
+    return frozenset(
+        _number(one, f"exitCodes.fail[{at}]", least=1, most=255) for at, one in enumerate(listed)
+    )
+
+
+def _hold(top: Json, policy: RecoveryPolicy) -> int | None:
+    minimum = top.get("minimum", "hold")
+    if minimum not in ("hold", "release"):
+        raise RecoveryRefusedError("minimum", f"is {_shown(minimum)}", "use hold or release")
+    if "hold" not in top:
+        return 0 if minimum == "release" else None
+    if minimum == "release":
+        raise RecoveryRefusedError("hold", "is set beside release", "leave one of them out")
+    seconds = _duration(top["hold"], "hold")
+    if seconds > policy.hold_limit_seconds:
+        raise RecoveryRefusedError(
+            "hold",
+            f"is {seconds} s, and the Policy allows {policy.hold_limit_seconds} s",
+            "use less, or ask an administrator for recovery.hold_limit_seconds",
+        )
+    return seconds
+
+
+def _carry(value: object) -> tuple[Carry, ...]:
+    if not isinstance(value, list) or len(value) > CARRY_LIMIT:
+        raise RecoveryRefusedError(
+            "carry", "is no short list", f"list at most {CARRY_LIMIT} of label and jsonPath"
+        )
+    made = []
+    for at, one in enumerate(value):
+        found: Mapping[str, object] = _object(one, f"carry[{at}]", ("label", "jsonPath"))
+        label, path = found.get("label"), found.get("jsonPath")
+        if not isinstance(label, str) or not _LABEL.fullmatch(label):
+            raise RecoveryRefusedError(
+                f"carry[{at}].label", f"is {_shown(label)}", "use the key of a label"
+            )
+        if not isinstance(path, str) or not path.startswith("{.") or len(path) > 256:
+            raise RecoveryRefusedError(
+                f"carry[{at}].jsonPath", f"is {_shown(path)}", "use one such as {.status.step}"
+            )
+        made.append(Carry(label=label, json_path=path))
+    return tuple(made)
+
+
+def _number(value: object, where: str, *, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise RecoveryRefusedError(
+            where, f"is {_shown(value)}", f"use a whole number from {least} to {most}"
+        )
+    return value
+
+
+def _duration(value: object, where: str) -> int:
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    seconds = int(found[1]) * _UNITS[found[2]] if found is not None else -1
+    if not 0 <= seconds <= LONGEST:
+        raise RecoveryRefusedError(
+            where, f"is {_shown(value)}", "use a time from 0s to 7d such as 90s, 10m, 24h or 7d"
+        )
+    return seconds
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:60]
