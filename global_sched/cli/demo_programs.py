@@ -33,8 +33,8 @@ class Programs:
         self._state = state
         self._running: list[_Program] = []
 
-    async def start_agents(self) -> None:
-        """One agent per member, which binds its pods and runs its Volcano Jobs."""
+    async def start_agents(self, *more: str) -> None:
+        """One agent per member, which binds its pods and runs its Volcano Jobs; `more` flags."""
         for name, files in self._kubeconfigs.agents.items():
             await self._start(
                 f"member-agent-{name}",
@@ -45,6 +45,7 @@ class Programs:
                 *("--scheduler-names", "member-agent,volcano"),
                 *("--namespace", "global-sched"),
                 "--run-volcano-jobs",
+                *more,
             )
 
     async def start_scheduler(self) -> None:

@@ -331,13 +331,21 @@ def simulate(
 )
 @click.option("--state", type=click.Path(path_type=Path), help="Folder for kubeconfigs and logs.")
 @click.option("--kinds", is_flag=True, help="Run kinds.yaml instead: one job of each kind.")
-def demo(*, keep: bool, examples: Path | None, state: Path | None, kinds: bool) -> None:
+@click.option("--faults", is_flag=True, help="Let nodes die and pods crash instead: what it costs.")
+def demo(
+    *, keep: bool, examples: Path | None, state: Path | None, kinds: bool, faults: bool
+) -> None:
     """Start an embedded federation and run the examples on it."""
     try:
+        from global_sched.cli import demo_faults  # noqa: PLC0415 - as above
         from global_sched.cli.demo import run  # noqa: PLC0415 - as above
     except ImportError as error:
         raise click.ClickException(_without_demo(error)) from error
 
+    if faults:
+        if keep or kinds or examples is not None:
+            raise click.UsageError("--faults brings its own jobs; leave the other options out")
+        sys.exit(demo_faults.run(state=state))
     sys.exit(run(examples=examples, state=state, keep=keep, name=_EXAMPLES[kinds]))
 
 

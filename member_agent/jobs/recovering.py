@@ -1,7 +1,6 @@
 """A Job and its ladder: its rules, its losses, and steps as actions of policies. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from global_sched.shared.api.base import condition
@@ -9,7 +8,6 @@ from global_sched.shared.api.core import Pod
 from global_sched.shared.api.names import RECOVERY
 from global_sched.shared.model.recovery import Cause
 from global_sched.shared.model.recovery_spec import (
-    RecoveryPolicy,
     RecoveryRefusedError,
     RecoverySpec,
     Scope,
@@ -40,13 +38,10 @@ _BY: Final = {
 def rules_of(view: JobView) -> tuple[RecoverySpec, str]:
     """The Job's rules of recovery, or the defaults and why its own are refused."""
     text = view.job.metadata.annotation(RECOVERY)
-    return _parsed(text, view.recovery) if text else (RecoverySpec(), "")
-
-
-@lru_cache(maxsize=1024)
-def _parsed(text: str, policy: RecoveryPolicy) -> tuple[RecoverySpec, str]:
+    if not text:
+        return RecoverySpec(), ""
     try:
-        return parse_recovery(text, policy), ""
+        return parse_recovery(text, view.recovery), ""
     except RecoveryRefusedError as error:
         return RecoverySpec(), str(error)
 

@@ -24,7 +24,7 @@ for name in {modules!r}:
 sys.argv = ["gsched", "demo"]
 sys.modules["global_sched.cli.main"].main()
 """
-LEFT_OUT = {"demo", "demo_programs"}
+LEFT_OUT = {"demo", "demo_faults", "demo_programs"}
 """Commands that need the embedded federation."""
 COMMANDS = sorted(path.stem for path in (ROOT / "global_sched/cli").glob("[!_]*.py"))
 
