@@ -24,6 +24,8 @@ from global_sched.shared.telemetry.metrics import (
     EPOCH,
     LEADER,
     LEADER_TRANSITIONS,
+    PODS_DISTURBED,
+    RECOVERY_DURATION,
 )
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.serve import serving
@@ -32,6 +34,7 @@ from member_agent.cache import ClusterCache, Kind, PodRecord
 from member_agent.feeds import Feeds
 from member_agent.gauges import refresh_gauges
 from member_agent.jobs.controller import JobController
+from member_agent.jobs.outcome import Outcome
 from member_agent.jobs.store import GroupHandler, JobStore, PodHandler
 from member_agent.preflight import check_servers
 from member_agent.recovery.health import NodeHealth
@@ -181,6 +184,7 @@ class Agent:
             (BindingId(w.binding), DecisionId(w.decision)) for w in reported if w.minimum_reached
         )
         self.scheduler, self.publisher = scheduler, publisher
+        keeper.resume(reported)
         await keeper.load()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="events")
@@ -203,6 +207,7 @@ class Agent:
                     refused=self._refused,
                     recovery=self.cache.recovery,
                     troubled=keeper.causes,
+                    measured=self._measured,
                 )
                 tasks.create_task(self._jobs.run(), name="jobs")
 
@@ -293,6 +298,7 @@ class Agent:
                 fencing=settings.fencing,
             ),
             schedulers=frozenset(settings.scheduler_names),
+            unwatched=lambda: self.feeds.unwatched,
             may_write=term.valid,
             changed=self._poke,
         )
@@ -332,6 +338,7 @@ class Agent:
                 unwatched=self.feeds.unwatched,
                 health=self.health(),
                 trouble=TroubleState() if self._keeper is None else self._keeper.state,
+                losses={} if self._keeper is None else self._keeper.losses,
             ),
             placing=Placing(
                 reached=scheduler.reached, reasons={**scheduler.last.reasons, **self.refusals}
@@ -362,6 +369,15 @@ class Agent:
             scheduler=found.scheduler if scheduler is None else scheduler,
             topology=found.topology if topology is None else topology,
         )
+
+    def _measured(self, outcome: Outcome) -> None:
+        """What the ladders of jobs took and cost."""
+        for one in outcome.healed:
+            self.metrics.observe(
+                RECOVERY_DURATION, one.took / SECOND, scope=one.scope, cause=one.cause.value
+            )
+        if outcome.disturbed:
+            self.metrics.inc(PODS_DISTURBED, outcome.disturbed)
 
     def _refused(self, binding: BindingId, reason: str) -> None:
         """The API server refuses pods of a Job, or (no reason) does not any more."""

@@ -37,7 +37,7 @@ Gangs = BoundedCache[Gang, dict[str, Any]]
 DEFAULTS: Final = RecoveryPolicy()
 
 
-def directive_specs(
+def directive_specs(  # noqa: PLR0913 - everything that one Directive is made of
     cluster: ClusterName,
     holders: Iterable[Workload],
     claimants: Iterable[Workload] = (),

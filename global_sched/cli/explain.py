@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from global_sched.cli.jobs import state_of
+from global_sched.cli.losses import loss_lines, loss_rows
 from global_sched.cli.output import duration, echo, percent, show_value
 from global_sched.cli.own import explain_own
 from global_sched.cli.view import View, find_job, look, with_client
@@ -65,6 +66,7 @@ def print_explanation(
     echo(_title(workload, found))
     if found is None:
         _say(_head(workload, view))
+        _say(loss_lines(workload))
         echo(f"\n({view.policy_note})")
         return
     verdict = found.outcome.verdict
@@ -75,6 +77,7 @@ def print_explanation(
     _say([*_head(workload, view), reason, *evidence(found)])
     print_occupants(found)
     print_clusters(found, every_domain=every_domain)
+    _say(loss_lines(workload))
     echo(f"\n({view.policy_note})")
 
 
@@ -354,6 +357,7 @@ def _value(workload: Workload, found: Explanation | None, view: View) -> Any:
             "state": state_of(workload),
             "decision": workload.decision,
             "explanation": found,
+            "losses": loss_rows(workload),
             "policy": view.policy_note,
         }
     )

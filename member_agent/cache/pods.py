@@ -1,6 +1,6 @@
 """Pods of a member and what they take of its nodes, kept as events come."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -11,6 +11,7 @@ from member_agent.cache.read import read_pod
 from member_agent.cache.reading import ReadError
 from member_agent.cache.records import Key, OwnerRef, PodRecord, PodUid
 
+_MOST_LOSSES: Final = 4096
 _MOST_SHAPES: Final = 10_000
 """Shapes that are shared between pods; they come from users, so they are bounded."""
 
@@ -60,6 +61,7 @@ class PodTable:
         self._shapes: dict[PodShape, PodShape] = {}
         self._watching: list[set[str]] = []
         self._mix: Counter[PodShape] = Counter()
+        self._losses: deque[PodRecord] = deque(maxlen=_MOST_LOSSES)
 
     def watch(self) -> set[str]:
         """Names of nodes whose room changes from now on are added; the caller takes them out."""
@@ -78,6 +80,15 @@ class PodTable:
     def used(self, node: str) -> Mapping[str, int]:
         """What the pods that are bound to a node ask for."""
         return self._used.get(node, {})
+
+    def take_losses(self) -> list[PodRecord]:
+        """Pods that were seen to be lost since the last call; the latest ones of very many.
+
+        What stood there as failed when it was first listed is among them.
+        """
+        taken = list(self._losses)
+        self._losses.clear()
+        return taken
 
     def occupied(self) -> frozenset[str]:
         """Names of nodes to which pods that have not ended are bound, there or not."""
@@ -100,6 +111,11 @@ class PodTable:
             return
         self._clear_pod_problem(key)
         known = self._pod_uids.get(key)
+        before = None if known is None else self.pods[known]
+        if record.cause is not None and (
+            before is None or before.uid != record.uid or before.cause is None
+        ):
+            self._losses.append(record)
         if known is not None:
             self._remove_pod(known)
         if record.node or record.ended:

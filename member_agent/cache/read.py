@@ -26,6 +26,7 @@ from global_sched.shared.placement import (
     shared_gpus,
 )
 from member_agent.cache import leader_worker
+from member_agent.cache.causes import cause_of
 from member_agent.cache.reading import (
     ReadError,
     binding_of,
@@ -54,6 +55,7 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
     group = meta.annotation(names.GROUP_NAME) or meta.annotation(names.VOLCANO_GROUP_NAME)
     grouped = bool(group) or leader_worker.in_group(meta)
     keeps_labels = grouped or not spec.node_name
+    cause, detail = cause_of(pod)
     return PodRecord(
         uid=PodUid(meta.uid),
         namespace=meta.namespace,
@@ -82,6 +84,8 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
         labels=tuple(sorted((meta.labels or {}).items())) if keeps_labels else (),
         refused="" if spec.node_name else _refused(pod, shape),
         pending_message=_pending_message(pod),
+        cause=cause,
+        detail=detail,
         ended_at=_ended_at(pod) if status.phase == "Failed" else Instant(0),
         tolerates_loss=bool(spec.node_name) and _tolerates_loss(spec),
     )

@@ -10,6 +10,7 @@ from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
+from global_sched.shared.model.recovery import Cause
 
 Key = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""
@@ -77,6 +78,10 @@ class PodRecord:
     """The message of its condition PodScheduled=False, empty without one."""
     ended_at: Instant = Instant(0)
     """When the last container of a pod that failed ended, as its kubelet says; 0 otherwise."""
+    cause: Cause | None = None
+    """Why the pod is lost, as far as it says so itself; None for one that is not."""
+    detail: str = ""
+    """More of the cause: an exit code, or what ended it."""
     tolerates_loss: bool = False
     """Whether it stays on a node that is unreachable for ever."""
 

@@ -64,8 +64,9 @@ class JobController:
     leaves the PodGroups' status to Volcano's scheduler, where it runs without its controllers.
     `refused` is called with what the API server refuses of the Job of a binding, and without a
     reason once it refuses nothing any more. `recovery` gives the defaults and bounds in force,
-    `troubled` the nodes in trouble with their causes. Other feeds put pods and PodGroups into
-    `store`, all of them before `run`; without one they are watched here.
+    `troubled` the nodes in trouble with their causes, `measured` takes what a ladder did. Other
+    feeds put pods and PodGroups into `store`, all of them before `run`; without one they are
+    watched here.
     """
 
     def __init__(  # noqa: PLR0913 - what it works with, and what it shares
@@ -82,6 +83,7 @@ class JobController:
         refused: Callable[[BindingId, str], None] = lambda _binding, _reason: None,
         recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
         troubled: Callable[[], Mapping[str, Cause]] = dict,
+        measured: Callable[[Outcome], None] = lambda _outcome: None,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -92,6 +94,7 @@ class JobController:
         self._refused = refused
         self._recovery = recovery
         self._troubled = troubled
+        self._measured = measured
         self._bindings: dict[ObjectKey, BindingId] = {}
         """Of Jobs that were refused something."""
         self._behind: dict[ObjectKey, float] = {}
@@ -235,6 +238,8 @@ class JobController:
         if outcome.status is not None:
             job = await self._writer.write_status(job, outcome.status)
         self._keep(job.metadata.uid, view.memory, outcome)
+        if outcome.healed or outcome.disturbed:
+            self._measured(outcome)
         for note in outcome.notes:
             self._record(job, note)
         if outcome.wake is not None:

@@ -221,7 +221,7 @@ def _due(
     waits = ""
     faults: list[Fault] = []
     for fault in state.faults:
-        step = _step(spec, policy, fault)
+        step = step_of(spec, policy, fault)
         if step is None:
             waits = waits or f"{fault.about}: the ladder has no wider scope"
             faults.append(fault)
@@ -251,7 +251,7 @@ def _due(
     )
 
 
-def _step(
+def step_of(
     spec: RecoverySpec, policy: RecoveryPolicy, fault: Fault
 ) -> tuple[Scope, Instant, int] | None:
     """The next step of a fault: scope, time and level; None at the end of the ladder."""

@@ -38,6 +38,15 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Healed:
+    """A fault that is over: the widest scope that it took, its cause and its time in µs."""
+
+    scope: str
+    cause: Cause
+    took: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What to do, in this order: status, deletes, companions, group, creates.
 
@@ -59,3 +68,6 @@ class Outcome:
     delete_job: bool = False
     wake: Instant | None = None
     notes: tuple[Note, ...] = ()
+    healed: tuple[Healed, ...] = ()
+    disturbed: int = 0
+    """Pods that ran and are restarted for others by a step of the ladder."""

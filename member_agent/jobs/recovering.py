@@ -1,11 +1,12 @@
 """A Job and its ladder: its rules, its losses, and steps as actions of policies. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.names import RECOVERY
+from global_sched.shared.model.instant import Instant, format_instant
 from global_sched.shared.model.recovery import Cause
 from global_sched.shared.model.recovery_spec import (
     RecoveryRefusedError,
@@ -13,13 +14,13 @@ from global_sched.shared.model.recovery_spec import (
     Scope,
     parse_recovery,
 )
-from member_agent.jobs.ladder import Act, Climb, Loss, Place, climb
+from member_agent.jobs.ladder import Act, Climb, Loss, Place, climb, step_of
 from member_agent.jobs.memory import Occurrence
-from member_agent.jobs.outcome import JobView
+from member_agent.jobs.outcome import Healed, JobView
 from member_agent.jobs.pods import place_of
 from member_agent.jobs.policies import Due, failed_by_itself
 from member_agent.jobs.spec import Action, Event, JobSpec
-from member_agent.jobs.status import World
+from member_agent.jobs.status import RECOVERING, World
 
 ACTIONS: Final = {
     Scope.POD: Action.RESTART_POD,
@@ -134,6 +135,61 @@ def _loss(one: Occurrence, pod: Pod | None, troubled: Mapping[str, Cause]) -> Lo
     elif target is not None and target.status == "True":
         cause = _BY.get(target.reason, Cause.EVICTED)
     return Loss(place=(one.task, one.index), uid=one.uid, cause=cause, about=one.about, node=node)
+
+
+def healed(world: World, found: Climb) -> tuple[Healed, ...]:
+    """The faults that are over now."""
+    scopes = world.rules.scopes
+    return tuple(
+        Healed(
+            scope=scopes[one.level].value if 0 <= one.level < len(scopes) else "none",
+            cause=one.cause,
+            took=world.now - one.since,
+        )
+        for one in found.healed
+    )
+
+
+def recovering_condition(world: World) -> dict[str, Any] | None:
+    """The condition Recovering of the Job's PodGroup: the fault that is open for longest.
+
+    None for a Job without a ladder, and for one that has lost no pod yet.
+    """
+    group = world.view.group
+    known = [
+        one
+        for one in (group.status.conditions if group is not None else None) or ()
+        if one.get("type") == RECOVERING
+    ]
+    faults = sorted(world.record.ladder.faults, key=lambda one: (one.since, one.place))
+    if not world.rules.scopes or not (faults or known):
+        return None
+    if not faults:
+        if known[0].get("status") == "False":
+            return dict(known[0])
+        return _condition("False", "Whole", "every pod is Ready again", world.now)
+    first = faults[0]
+    scopes = world.rules.scopes
+    level = min(first.level, len(scopes) - 1)
+    done = f"scope {scopes[level]}, step {level + 1} of {len(scopes)}" if level >= 0 else "no step"
+    following = step_of(world.rules, world.view.recovery, first)
+    then = "no further step"
+    if following is not None:
+        then = f"next {following[0]} at {format_instant(following[1])}"
+    node = f" on node {first.node}" if first.node else ""
+    more = f"; {len(faults) - 1} more" if len(faults) > 1 else ""
+    text = f"{first.about}{node}: {done}, since {format_instant(first.since)}, {then}{more}"
+    return _condition("True", first.cause.value, text, first.since)
+
+
+def _condition(status: str, reason: str, message: str, since: Instant) -> dict[str, Any]:
+    return {
+        "type": RECOVERING,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": format_instant(since),
+    }
 
 
 def due_of(act: Act, spec: JobSpec) -> Due:

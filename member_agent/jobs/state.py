@@ -38,7 +38,13 @@ from member_agent.jobs.phases import (
 from member_agent.jobs.plugins import pod_name
 from member_agent.jobs.pods import make_pod, place_of, version_of
 from member_agent.jobs.record import Record, read_record
-from member_agent.jobs.recovering import climbed, due_of, rules_of
+from member_agent.jobs.recovering import (
+    climbed,
+    due_of,
+    healed,
+    recovering_condition,
+    rules_of,
+)
 from member_agent.jobs.spec import Action, Event, JobRefusedError, JobSpec, read_spec
 from member_agent.jobs.status import Draft, World, finish, group_status, merge, refuse
 from member_agent.jobs.wire import RunJob
@@ -160,9 +166,18 @@ def _active(world: World) -> Outcome:
     )
     record = world.record.evicted(world.now) if answer.lost else world.record
     found = climbed(world, current, answer.lost) if laddered else None
-    if found is not None:
-        record = replace(record, ladder=found.state)
+    if found is None:
+        return _answered(replace(world, memory=memory, record=record), answer, None, current)
+    record = replace(record, ladder=found.state)
     world = replace(world, memory=memory, record=record)
+    outcome = _answered(world, answer, found, current)
+    return replace(outcome, healed=healed(world, found))
+
+
+def _answered(
+    world: World, answer: policies.Answer, found: Climb | None, current: Sequence[Pod]
+) -> Outcome:
+    """Carry out what policies and ladder ask for, or bring pods and counts in line."""
     if found is not None and found.failed:
         return _fail(world, "RecoveryBudget", found.failed)
     if answer.due:
@@ -188,7 +203,9 @@ def _step(world: World, found: Climb, current: Sequence[Pod]) -> Outcome:
         chosen = set(policies.targets(due, world.spec, places))
     ladder = absorbed(world.record.ladder, found.acts, chosen)
     world = replace(world, record=replace(world.record, ladder=ladder))
-    return _act(world, due, current, retries=False)
+    outcome = _act(world, due, current, retries=False)
+    running = [pod for pod in outcome.deletes if pod.status.phase == "Running"]
+    return replace(outcome, disturbed=len(running))
 
 
 def _fail(world: World, reason: str, message: str) -> Outcome:
@@ -283,7 +300,9 @@ def _sync(world: World, answer: policies.Answer) -> Outcome:
     wanted = group_spec(spec, tasks, gone)
     changes = None if group is None else merge(msgspec.to_builtins(group.spec), wanted)
     least = group_minimum(spec, tasks)
-    shown = group_status(group or PodGroup(), spec, least, counts)
+    shown = group_status(
+        group or PodGroup(), spec, least, counts, recovering=recovering_condition(world)
+    )
     creates, wake = _missing(world, tasks), answer.wake
     until = world.record.hold_until()
     if creates and world.now < until:

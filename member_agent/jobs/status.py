@@ -40,6 +40,8 @@ COUNTS: Final = 1.0
 """Seconds that a status waits when it says nothing but new counts."""
 FIRST_PHASE: Final = 5.0
 """Seconds that a new PodGroup may be without a phase: most run by then."""
+RECOVERING: Final = "Recovering"
+"""Condition of a PodGroup whose Job has a ladder of recovery and lost a pod."""
 INVALID: Final = "InvalidSpec"
 """Reason of a Job that cannot run as it is written."""
 
@@ -206,8 +208,18 @@ def refuse(view: JobView, phase: Phase, message: str, now: Instant) -> Outcome:
     )
 
 
-def group_status(group: PodGroup, spec: JobSpec, minimum: int, counts: Counts) -> Json | None:
-    """The merge patch of a PodGroup's status; None when it says all that already."""
+def group_status(
+    group: PodGroup,
+    spec: JobSpec,
+    minimum: int,
+    counts: Counts,
+    *,
+    recovering: Json | None = None,
+) -> Json | None:
+    """The merge patch of a PodGroup's status; None when it says all that already.
+
+    `recovering` is its condition of that name, None for a Job that never recovered.
+    """
     phase = group_phase(
         group,
         minimum=minimum,
@@ -215,18 +227,22 @@ def group_status(group: PodGroup, spec: JobSpec, minimum: int, counts: Counts) -
         succeeded=counts.succeeded,
         pods=spec.pods(),
     )
-    wanted = {
+    wanted: Json = {
         "phase": phase,
         "running": counts.running,
         "succeeded": counts.succeeded,
         "failed": counts.failed,
     }
     shown = group.status
-    observed = {
+    if recovering is not None:
+        others = [one for one in shown.conditions or () if one.get("type") != RECOVERING]
+        wanted["conditions"] = [*others, recovering]
+    observed: Json = {
         "phase": shown.phase,
         "running": shown.running,
         "succeeded": shown.succeeded,
         "failed": shown.failed,
+        "conditions": shown.conditions,
     }
     return merge(observed, wanted) or None
 

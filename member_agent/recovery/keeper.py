@@ -5,24 +5,38 @@ nothing fails makes no writes.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from global_sched.shared.api.core import Lease
+from global_sched.shared.api.federation import ReportWorkload
 from global_sched.shared.api.resource import LEASES, PODS
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Conflict, NotFound
 from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
+from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.instant import SECOND, format_instant
 from global_sched.shared.model.recovery import Cause
 from global_sched.shared.telemetry.logs import get_logger
-from global_sched.shared.telemetry.metrics import LOOP_FAILURES, NAMES_FREED, NODE_TROUBLE
+from global_sched.shared.telemetry.metrics import (
+    LOOP_FAILURES,
+    NAMES_FREED,
+    NODE_TROUBLE,
+    PODS_LOST,
+)
 from global_sched.shared.telemetry.registry import Metrics
-from member_agent.cache import ClusterCache, PodRecord, Unit
+from member_agent.cache import ClusterCache, OwnerRecord, PodRecord, Unit, find_root
 from member_agent.recovery.freeing import Fencing, LeaseSeen, names_to_free, nodes_off
 from member_agent.recovery.health import NodeHealth, health_of
+from member_agent.recovery.losses import (
+    Book,
+    PodLost,
+    explained,
+    from_reports,
+    with_losses,
+)
 from member_agent.recovery.signals import failed_pods, leaf_of, node_signals
 from member_agent.recovery.store import TroubleStore
 from member_agent.recovery.trouble import Signal, TroubleState, next_change, step
@@ -72,6 +86,7 @@ class RecoveryKeeper:
         metrics: Metrics,
         rules: Rules,
         schedulers: frozenset[str],
+        unwatched: Callable[[], frozenset[tuple[str, str]]],
         may_write: Callable[[], bool],
         changed: Callable[[], None],
     ) -> None:
@@ -84,6 +99,7 @@ class RecoveryKeeper:
         self._metrics = metrics
         self._rules = rules
         self._schedulers = schedulers
+        self._unwatched = unwatched
         self._may_write = may_write
         self._changed = changed
         self._wake = asyncio.Event()
@@ -94,6 +110,8 @@ class RecoveryKeeper:
         self._unsaved = False
         self.state = TroubleState()
         self.health = NodeHealth()
+        self.losses: Book = {}
+        """Losses of workloads within a day."""
 
     def poke(self) -> None:
         """Something in the cache changed."""
@@ -102,6 +120,10 @@ class RecoveryKeeper:
     def causes(self) -> Mapping[str, Cause]:
         """The nodes in trouble now, with the cause."""
         return {name: one.cause for name, one in self.state.nodes.items() if one.standing}
+
+    def resume(self, reported: Iterable[ReportWorkload]) -> None:
+        """Go on with the losses that the last report had."""
+        self.losses = from_reports(reported, self._clock.now())
 
     async def load(self) -> None:
         """Start from what was written last; asked until there is an answer."""
@@ -177,12 +199,48 @@ class RecoveryKeeper:
         if changed:
             self._say(before)
         health = health_of(self.state, leaves, now)
-        if health != self.health:
+        lost = self._note_losses(self._cache.take_losses())
+        if health != self.health or lost:
             self.health = health
             self._changed()
         self._metrics.set(NODE_TROUBLE, len(self.state.standing()), state="trouble")
         self._metrics.set(NODE_TROUBLE, len(health.probation), state="probation")
         return signals
+
+    # --- losses ---------------------------------------------------------------------------
+
+    def _note_losses(self, pods: Iterable[PodRecord]) -> bool:
+        """Write down which workloads lost pods, with an Event on each job; whether any did."""
+        now, troubled = self._clock.now(), self.causes()
+        new: list[tuple[BindingId, PodLost]] = []
+        for pod in pods:
+            root = find_root(self._cache, pod.owner, self._unwatched())
+            binding = root.binding or pod.binding
+            if binding is None or pod.cause is None:
+                continue
+            cause = explained(pod.cause, pod.node, troubled)
+            lost = PodLost(
+                uid=pod.uid, pod=pod.name, node=pod.node, cause=cause, detail=pod.detail, at=now
+            )
+            if any(one.uid == pod.uid for one in self.losses.get(binding, ())):
+                continue
+            new.append((binding, lost))
+            self._metrics.inc(PODS_LOST, cause=cause.value)
+            if root.owner is not None:
+                self._record_loss(root.owner, lost)
+        if new:
+            self.losses = with_losses(self.losses, new, now)
+        return bool(new)
+
+    def _record_loss(self, owner: OwnerRecord, lost: PodLost) -> None:
+        detail = f" {lost.detail}" if lost.detail else ""
+        self._recorder.record(
+            Regarding(owner.api_version, owner.kind, owner.namespace, owner.name, owner.uid),
+            kind=EventKind.WARNING,
+            reason="PodLost",
+            action="Monitoring",
+            note=f"pod {lost.pod} on node {lost.node} was lost: {lost.cause}{detail}",
+        )
 
     def _say(self, before: TroubleState) -> None:
         """Log and Events of nodes that fell, or whose trouble ended."""
@@ -296,6 +354,7 @@ class RecoveryKeeper:
         except (NotFound, Conflict):
             return  # gone, or another pod has its name by now
         self._metrics.inc(NAMES_FREED, cause=cause.value)
+        self._note_losses([replace(pod, cause=cause, detail="")])
         log.warning("name_freed", pod=pod.name, namespace=pod.namespace, node=pod.node)
         self._recorder.record(
             Regarding("v1", "Pod", pod.namespace, pod.name, pod.uid),

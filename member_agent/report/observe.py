@@ -18,6 +18,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import demand_of, histogram
 from member_agent.cache import ClusterCache, ManagedWorkload, Unit, gone, room_of
 from member_agent.recovery.health import NodeHealth
+from member_agent.recovery.losses import Book, to_wire
 from member_agent.recovery.trouble import TroubleState
 from member_agent.report.build import AMOUNT_LIMIT, AXIS_LIMIT, Observation, ReportHeader
 
@@ -38,6 +39,7 @@ class Facts:
     """(apiVersion, kind) of owners that cannot be watched here."""
     health: NodeHealth = NodeHealth()
     trouble: TroubleState = TroubleState()
+    losses: Book = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,7 @@ def observe(
             domains=sorted(facts.health.leaves)[:DOMAINS_LIMIT] or None,
         ),
         trouble=tuple(_trouble(facts)),
-        workloads=tuple(_workloads(cache, units, placing)),
+        workloads=tuple(_workloads(cache, units, placing, facts.losses)),
         omitted=tuple(_omissions(cache, dropped)),
         gone=tuple(gone(cache, facts.unwatched)),
     )
@@ -137,7 +139,7 @@ def _largest(cache: ClusterCache) -> dict[str, int]:
 
 
 def _workloads(
-    cache: ClusterCache, units: Sequence[Unit], placing: Placing
+    cache: ClusterCache, units: Sequence[Unit], placing: Placing, losses: Book
 ) -> Iterable[ReportWorkload]:
     by_binding: dict[BindingId, list[Unit]] = {
         binding: [] for binding, entry in cache.entries().items() if not entry.held.entries
@@ -158,6 +160,7 @@ def _workloads(
             decision=decision,
             minimum_reached=bool(decision) and placing.reached.get(binding) == decision,
             reason=reason,
+            losses=to_wire(losses.get(binding, ())),
         )
 
 

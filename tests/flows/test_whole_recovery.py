@@ -6,6 +6,8 @@ import json
 import pytest
 
 from global_sched.cli import nodes
+from global_sched.cli.losses import loss_lines
+from global_sched.cli.view import find_job, look
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import OUT_OF_SERVICE, RECOVERY
 from global_sched.shared.kube.errors import NotFound
@@ -172,6 +174,22 @@ async def test_a_ladder_with_the_timers_of_the_policy(tmp_path):
         await asyncio.sleep(20)
         after, alive = await uids(world), await running(world)
 
+        progress = (await world.report("m1"))["workloads"]
+        [lost] = [one["losses"] for one in progress if one.get("losses")]
+        member_client = world.federation.member_client("m1")
+        events = (await member_client.list(kinds.EVENTS, namespace=TEAM)).items
+        await member_client.close()
+        view = await look(world.admin, world.clock)
+        lines = list(loss_lines(find_job(view.state, "train", TEAM)))
+
+        assert [(one["pod"], one["cause"], one["detail"]) for one in lost] == [
+            ("train-worker-1", "ExitCode", "3")
+        ]
+        assert lines[0] == "Losses within 24 h"
+        assert lines[1].endswith(f"train-worker-1 on {lost[0]['node']} in m1: ExitCode 3")
+        assert [e["note"] for e in events if e["reason"] == "PodLost"] == [
+            f"pod train-worker-1 on node {lost[0]['node']} was lost: ExitCode 3"
+        ]
         assert [name for name in before if crashed[name] != before[name]] == ["train-worker-1"]
         assert [name for name in held if held[name] != crashed[name]] == ["train-worker-2"]
         assert not {uid for uid, _ in after.values()} & {uid for uid, _ in held.values()}

@@ -36,7 +36,7 @@ from global_sched.shared.model.topology import (
     Topology,
     Wanted,
 )
-from global_sched.shared.model.workload import Progress
+from global_sched.shared.model.workload import PodLoss, Progress
 from global_sched.shared.placement import DemandError, decode_demand
 
 ROWS_LIMIT: Final = 200_000
@@ -45,6 +45,7 @@ WORKLOADS_LIMIT: Final = 200_000
 AXIS_LIMIT: Final = 256
 AMOUNT_LIMIT: Final = 2**60
 NODES_LIMIT: Final = 1_000_000
+LOSSES_LIMIT: Final = 10
 
 
 class ReportError(ValueError):
@@ -295,8 +296,23 @@ def _progress(
                 minimum_reached=one.minimum_reached,
                 decision=DecisionId(one.decision),
                 reason=printable(one.reason[:1024]),
+                losses=_losses(one),
             )
     return found
+
+
+def _losses(workload: ReportWorkload) -> tuple[PodLoss, ...]:
+    """The losses that a report tells, bounded and printable."""
+    return tuple(
+        PodLoss(
+            at=printable(one.at[:40]),
+            pod=printable(one.pod[:253]),
+            node=printable(one.node[:253]),
+            cause=printable(one.cause[:40]),
+            detail=printable(one.detail[:120]),
+        )
+        for one in (workload.losses or ())[-LOSSES_LIMIT:]
+    )
 
 
 def _unchanged(old: Progress, new: ReportWorkload) -> bool:
@@ -304,5 +320,6 @@ def _unchanged(old: Progress, new: ReportWorkload) -> bool:
         old.decision == new.decision
         and old.minimum_reached == new.minimum_reached
         and old.reason == new.reason
+        and old.losses == _losses(new)
         and dict[str, int](old.bound.entries) == (new.bound or {})
     )

@@ -97,6 +97,17 @@ class ReportRow(Wire, frozen=True):
     occupants: list[ReportOccupant] | None = None
 
 
+class ReportLoss(Wire, frozen=True):
+    """A pod of a workload that ran and was lost."""
+
+    uid: str = ""
+    pod: str = ""
+    node: str = ""
+    cause: str = ""
+    detail: str = ""
+    at: str = ""
+
+
 class ReportWorkload(Wire, frozen=True):
     """What the member has of one admitted workload."""
 
@@ -109,6 +120,8 @@ class ReportWorkload(Wire, frozen=True):
     """Whether the minimum was bound once under that decision."""
     reason: str = ""
     """Why the rest has no node yet."""
+    losses: list[ReportLoss] | None = None
+    """Its last losses within a day, at most ten, the latest one last."""
 
 
 class WantedShape(Wire, frozen=True):

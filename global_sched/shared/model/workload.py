@@ -78,6 +78,17 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class PodLoss:
+    """A pod that ran and was lost, in the words of the cluster's report."""
+
+    at: str
+    pod: str
+    node: str
+    cause: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class Progress:
     """What a cluster's report says of this workload.
 
@@ -90,6 +101,8 @@ class Progress:
     decision: DecisionId = DecisionId("")
     reason: str = ""
     """Why the agent has not placed it, in its words."""
+    losses: tuple[PodLoss, ...] = ()
+    """Its last losses within a day, the latest one last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,6 +156,25 @@ NODE_TROUBLE: Final = gauge(
     "state",
     programs=AGENT,
 )
+PODS_LOST: Final = counter(
+    "pods_lost_total",
+    "Pods of workloads that ran and were lost, by cause.",
+    "cause",
+    programs=AGENT,
+)
+PODS_DISTURBED: Final = counter(
+    "recovery_pods_disturbed_total",
+    "Running pods that a recovery ladder restarted for the sake of others.",
+    programs=AGENT,
+)
+RECOVERY_DURATION: Final = histogram(
+    "recovery_seconds",
+    "Time from a loss until its place was Ready again, of jobs with a recovery ladder.",
+    "scope",
+    "cause",
+    buckets=SLOW,
+    programs=AGENT,
+)
 NAMES_FREED: Final = counter(
     "names_freed_total",
     "Pods deleted without grace, since their machine is off, by cause.",

@@ -27,7 +27,7 @@ class Deciding:
     def directive(self, _cluster):
         return (DirectiveSpec(cluster="m1", epoch=self.epoch, size=0),)
 
-    def directive_changes(self, _limit):
+    def directive_changes(self, _limit, _recovery):
         self.epoch += 1
         return frozenset({"m1"})
 
@@ -50,7 +50,7 @@ class Growing:
             for number, part in enumerate(parts)
         )
 
-    def directive_changes(self, _limit):
+    def directive_changes(self, _limit, _recovery):
         self.slices += 1
         return frozenset({"m1"})
 

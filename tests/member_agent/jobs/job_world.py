@@ -13,7 +13,7 @@ from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.model.instant import SECOND, Instant, format_instant, parse_instant
 from member_agent.jobs.memory import Memory
-from member_agent.jobs.outcome import JobView, Note, Outcome
+from member_agent.jobs.outcome import Healed, JobView, Note, Outcome
 from member_agent.jobs.state import step
 from member_agent.jobs.wire import RunJob
 from member_agent.jobs.writes import difference
@@ -72,6 +72,8 @@ class Town:
         self.companions = False
         self.job_deleted = False
         self.wake: Instant | None = None
+        self.healed: list[Healed] = []
+        self.disturbed = 0
         self._serial = 0
 
     def view(self) -> JobView:
@@ -93,6 +95,8 @@ class Town:
 
     def _carry_out(self, outcome: Outcome) -> bool:
         self.notes += outcome.notes
+        self.healed += outcome.healed
+        self.disturbed += outcome.disturbed
         if outcome.status is not None:
             self.job["status"] = msgspec.to_builtins(outcome.status)
         for pod in outcome.deletes:

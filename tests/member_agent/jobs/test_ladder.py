@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from global_sched.shared.api.names import RECOVERY
+from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.recovery import Cause
 from member_agent.jobs.memory import Memory
-from member_agent.jobs.outcome import Outcome
+from member_agent.jobs.outcome import Healed, Outcome
 from tests.member_agent.jobs.job_world import Town, policy, task
 
 
@@ -246,6 +248,47 @@ def test_without_a_fault_nothing_is_written(rules):
     one.wait(86400)
 
     assert (one.status, fresh(one), one.deleted) == (before, [], [])
+
+
+def recovering(one: Town) -> dict[str, Any]:
+    """The condition Recovering of the Job's PodGroup."""
+    assert one.group is not None
+    found: dict[str, Any] = next(
+        c for c in one.group["status"]["conditions"] if c["type"] == "Recovering"
+    )
+    return found
+
+
+def test_the_pod_group_says_what_recovers():
+    """Cause, step and what follows; and that it is over, once."""
+    one = town(rules={"scopes": ["pod", "job"]})
+    one.end("train-worker-1", code=3)
+    during = recovering(one)
+    one.run("train-worker-1").wait(60)
+    after = recovering(one)
+
+    assert during == {
+        "type": "Recovering",
+        "status": "True",
+        "reason": "ExitCode",
+        "message": (
+            "pod train-worker-1 failed with exit code 3: scope pod, step 1 of 2, since "
+            "2026-01-31T12:00:00Z, next job at 2026-01-31T12:10:00Z"
+        ),
+        "lastTransitionTime": "2026-01-31T12:00:00Z",
+    }
+    assert (after["status"], after["reason"]) == ("False", "Whole")
+
+
+def test_a_step_says_what_it_took_and_how_many_it_disturbed():
+    """The widest scope and its cause once it is over; running pods that were restarted for it."""
+    one = town(rules={"scopes": ["pod", "job"]})
+    one.evict("train-worker-2").wait(600)
+    disturbed = one.disturbed
+    one.wait(30).run()
+
+    assert disturbed == 2
+    assert one.healed == [Healed(scope="job", cause=Cause.UNKNOWN, took=630 * SECOND)]
 
 
 class Killed(Exception):  # noqa: N818 - it is no error
