@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 
 BLOCKING = frozenset(
     {
@@ -30,61 +30,63 @@ def spell(value: Any) -> str:
     return str(value)
 
 
-def invalid(field: str, value: Any, why: str) -> Cause:
+def invalid(field: str, value: Any, why: str) -> StatusCause:
     """The value breaks a rule."""
     detail = f"Invalid value: {spell(value)}"
-    return Cause("FieldValueInvalid", f"{detail}: {why}" if why else detail, field)
+    return StatusCause("FieldValueInvalid", f"{detail}: {why}" if why else detail, field)
 
 
-def wrong_type(field: str, value: Any, why: str) -> Cause:
+def wrong_type(field: str, value: Any, why: str) -> StatusCause:
     """The value is of another type."""
-    return Cause("FieldValueTypeInvalid", f"Invalid value: {spell(value)}: {why}", field)
+    return StatusCause("FieldValueTypeInvalid", f"Invalid value: {spell(value)}: {why}", field)
 
 
-def required(field: str, why: str = "") -> Cause:
+def required(field: str, why: str = "") -> StatusCause:
     """The field has no value."""
     detail = f"Required value: {why}" if why else "Required value"
-    return Cause("FieldValueRequired", detail, field)
+    return StatusCause("FieldValueRequired", detail, field)
 
 
-def not_supported(field: str, value: Any, values: Sequence[Any]) -> Cause:
+def not_supported(field: str, value: Any, values: Sequence[Any]) -> StatusCause:
     """The value is none of these."""
     known = ", ".join(spell(item) for item in values)
-    return Cause(
+    return StatusCause(
         "FieldValueNotSupported",
         f"Unsupported value: {spell(value)}: supported values: {known}",
         field,
     )
 
 
-def too_long(field: str, most: int) -> Cause:
+def too_long(field: str, most: int) -> StatusCause:
     """The text is longer than so many bytes."""
     unit = "byte" if most == 1 else "bytes"
-    return Cause("FieldValueTooLong", f"Too long: may not be more than {most} {unit}", field)
+    return StatusCause("FieldValueTooLong", f"Too long: may not be more than {most} {unit}", field)
 
 
-def too_many(field: str, count: int, most: int) -> Cause:
+def too_many(field: str, count: int, most: int) -> StatusCause:
     """The list is longer than that."""
     unit = "item" if most == 1 else "items"
-    return Cause("FieldValueTooMany", f"Too many: {count}: must have at most {most} {unit}", field)
+    return StatusCause(
+        "FieldValueTooMany", f"Too many: {count}: must have at most {most} {unit}", field
+    )
 
 
-def duplicate(field: str, value: Any) -> Cause:
+def duplicate(field: str, value: Any) -> StatusCause:
     """The value is there twice."""
-    return Cause("FieldValueDuplicate", f"Duplicate value: {spell(value)}", field)
+    return StatusCause("FieldValueDuplicate", f"Duplicate value: {spell(value)}", field)
 
 
-def forbidden(field: str, why: str) -> Cause:
+def forbidden(field: str, why: str) -> StatusCause:
     """The field may not be set, or not be changed."""
-    return Cause("FieldValueForbidden", f"Forbidden: {why}", field)
+    return StatusCause("FieldValueForbidden", f"Forbidden: {why}", field)
 
 
-def not_found(field: str, value: Any) -> Cause:
+def not_found(field: str, value: Any) -> StatusCause:
     """The field names something that is not there."""
-    return Cause("FieldValueNotFound", f"Not found: {spell(value)}", field)
+    return StatusCause("FieldValueNotFound", f"Not found: {spell(value)}", field)
 
 
-RULES_NOT_RUN = Cause(
+RULES_NOT_RUN = StatusCause(
     "FieldValueInvalid",
     "Invalid value: null: some validation rules were not checked because the object was invalid;"
     " correct the existing errors to complete validation",

@@ -50,7 +50,7 @@ class NoSuchPath(Exception):  # noqa: N818 - an answer, no fault
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class StatusCause:
     """One invalid field."""
 
     reason: str
@@ -104,7 +104,7 @@ def modified(plural: str, group: str, name: str) -> StatusError:
     return conflict(plural, group, name, why)
 
 
-def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> StatusError:
+def invalid(kind: str, group: str, name: str, causes: Sequence[StatusCause]) -> StatusError:
     """422: the object breaks these rules."""
     texts = [cause.text() for cause in causes]
     detail = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

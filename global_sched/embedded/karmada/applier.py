@@ -2,11 +2,11 @@
 
 import copy
 
+from global_sched.embedded.karmada.context import ControllerContext
 from global_sched.embedded.karmada.interpreter.copies import retained
 from global_sched.embedded.karmada.loop import NotNow
 from global_sched.embedded.karmada.manifests import CONFLICT_RESOLUTION
 from global_sched.embedded.karmada.mirror import Mirror
-from global_sched.embedded.karmada.world import World
 from global_sched.propagation.fields import (
     Obj,
     annotations,
@@ -33,13 +33,13 @@ class ApplyRefusedError(NotNow):
 class Applier:
     """The only writer of propagated objects in the members."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
         self._written: dict[tuple[str, str, str, str, str], str] = {}
 
     def mirror(self, cluster: str, manifest: Obj) -> Mirror | None:
         """The mirror of managed objects of a manifest's kind in a member."""
-        member = self._world.members.get(cluster)
+        member = self._context.members.get(cluster)
         if member is None:
             return None
         return member.mirror(kind_of(manifest), label_selector=MANAGED_SELECTOR)
@@ -50,7 +50,7 @@ class Applier:
         Raises:  ApplyRefusedError; ApiError.
         """
         mirror = self._reach(cluster, manifest)
-        client = self._world.members[cluster].client
+        client = self._context.members[cluster].client
         key = key_of(manifest)
         observed = mirror.get(key)
         if observed is None:
@@ -79,7 +79,7 @@ class Applier:
         return done
 
     def _reach(self, cluster: str, manifest: Obj) -> Mirror:
-        if cluster not in self._world.members:
+        if cluster not in self._context.members:
             raise ApplyRefusedError(f"no credentials for the cluster {cluster}")
         mirror = self.mirror(cluster, manifest)
         if mirror is None:
@@ -109,12 +109,12 @@ class Applier:
 
     async def delete(self, cluster: str, manifest: Obj) -> None:
         """Delete the object in the background, if it came from this Work."""
-        if cluster not in self._world.members:
+        if cluster not in self._context.members:
             return
         mirror = self.mirror(cluster, manifest)
         if mirror is None or manifest.get("kind") == "Namespace":
             return
-        client = self._world.members[cluster].client
+        client = self._context.members[cluster].client
         key = key_of(manifest)
         namespace = key.namespace or None
         try:

@@ -2,11 +2,16 @@
 
 from typing import Final
 
+from global_sched.embedded.karmada.context import (
+    BindingKey,
+    ControllerContext,
+    cluster_of,
+    owner_of,
+)
 from global_sched.embedded.karmada.interpreter.status import aggregate
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.targets import allowed_clusters
 from global_sched.embedded.karmada.work_status import status_for
-from global_sched.embedded.karmada.world import BindingKey, World, cluster_of, owner_of
 from global_sched.propagation.fields import (
     Obj,
     deleting,
@@ -23,11 +28,11 @@ FULLY_APPLIED: Final = "FullyApplied"
 class BindingStatusController:
     """Reconciles bindings' aggregatedStatus, FullyApplied, and templates' status."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.loop: Loop[BindingKey] = Loop("binding-status", self.reconcile, clock=world.clock)
-        world.works.listen(self._work_changed)
-        for mirror in (world.bindings, world.cluster_bindings):
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+        self.loop: Loop[BindingKey] = Loop("binding-status", self.reconcile, clock=context.clock)
+        context.works.listen(self._work_changed)
+        for mirror in (context.bindings, context.cluster_bindings):
             mirror.listen(self._binding_changed)
 
     def _work_changed(self, old: Obj | None, new: Obj | None) -> None:
@@ -48,7 +53,7 @@ class BindingStatusController:
 
     async def reconcile(self, key: BindingKey) -> float | None:
         """Collect the Works' statuses into one binding and its template."""
-        binding = self._world.binding(key)
+        binding = self._context.binding(key)
         if binding is None or deleting(binding):
             return None
         items = self._items(binding)
@@ -59,7 +64,7 @@ class BindingStatusController:
     def _items(self, binding: Obj) -> list[Obj]:
         reference = get(binding, "spec", "resource") or {}
         items: list[Obj] = []
-        for work in self._world.works_of(binding):
+        for work in self._context.works_of(binding):
             if deleting(work):
                 continue
             item: Obj = {"clusterName": cluster_of(work)}
@@ -89,7 +94,7 @@ class BindingStatusController:
         patch = merge_difference(old, status)
         if not patch:
             return binding
-        return await self._world.patch_binding(binding, {"status": patch}, status=True)
+        return await self._context.patch_binding(binding, {"status": patch}, status=True)
 
     def _fully_applied(self, wanted: set[str], items: list[Obj]) -> Obj:
         applied = {str(item["clusterName"]) for item in items if item.get("applied")}
@@ -101,22 +106,22 @@ class BindingStatusController:
             "message": "All works have been successfully applied"
             if done
             else "Failed to apply all works, see status.aggregatedStatus for details",
-            "lastTransitionTime": self._world.now(),
+            "lastTransitionTime": self._context.now(),
         }
 
     async def _write_template(self, binding: Obj, items: list[Obj]) -> None:
-        template = await self._world.template(get(binding, "spec", "resource") or {})
+        template = await self._context.template(get(binding, "spec", "resource") or {})
         if template is None or deleting(template):
             return
-        status = aggregate(template, items, self._world.now())
+        status = aggregate(template, items, self._context.now())
         old = get(template, "status") or {}
         if status is None or not (patch := merge_difference(old, status)):
             return
-        mirror = self._world.control.mirror(kind_of(template))
+        mirror = self._context.control.mirror(kind_of(template))
         if mirror is None:
             return
         key = key_of(template)
-        done = await self._world.client.patch(
+        done = await self._context.client.patch(
             mirror.resource,
             key.name,
             {"status": patch},

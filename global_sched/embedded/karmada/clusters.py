@@ -12,10 +12,10 @@ from global_sched.embedded.karmada.cluster_content import (
     resource_summary,
     with_health_taints,
 )
+from global_sched.embedded.karmada.context import ControllerContext
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.mirror import Mirror
 from global_sched.embedded.karmada.server_view import ServerView
-from global_sched.embedded.karmada.world import World
 from global_sched.propagation.fields import (
     Obj,
     deleting,
@@ -56,17 +56,17 @@ class _Member:
 class ClusterController:
     """Reconciles Cluster objects, each at least once a period."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
         self._members: dict[str, _Member] = {}
-        self.loop: Loop[str] = Loop("clusters", self.reconcile, clock=world.clock)
-        world.clusters.listen(self._cluster_changed)
-        for name, view in world.members.items():
+        self.loop: Loop[str] = Loop("clusters", self.reconcile, clock=context.clock)
+        context.clusters.listen(self._cluster_changed)
+        for name, view in context.members.items():
             view.changed.append(partial(self.loop.add, name))
 
     def start(self) -> None:
         """Watch nodes and pods of every member."""
-        for name, view in self._world.members.items():
+        for name, view in self._context.members.items():
             self._members[name] = _Member(view, view.feed(Mirror(NODES)), view.feed(Mirror(PODS)))
 
     def _cluster_changed(self, old: Obj | None, new: Obj | None) -> None:
@@ -77,7 +77,7 @@ class ClusterController:
 
     async def reconcile(self, name: str) -> float | None:
         """Register a cluster, or show its state, or let it go."""
-        cluster = self._world.clusters.get(ObjectKey("", name))
+        cluster = self._context.clusters.get(ObjectKey("", name))
         if cluster is None:
             return None
         if deleting(cluster):
@@ -85,7 +85,7 @@ class ClusterController:
         cluster = await self._register(cluster)
         cluster = await self._show(cluster)
         await self._taint(cluster)
-        return self._world.options.status_period
+        return self._context.options.status_period
 
     # --- registration -----------------------------------------------------------------------
 
@@ -100,21 +100,21 @@ class ClusterController:
         if patch:
             cluster = await self._patch(cluster, patch)
         space = execution_namespace(name)
-        if self._world.namespaces.get(ObjectKey("", space)) is None:
+        if self._context.namespaces.get(ObjectKey("", space)) is None:
             body: Obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}
             with suppress(AlreadyExists):
-                self._world.namespaces.note(await self._world.client.create(NAMESPACES, body))
+                self._context.namespaces.note(await self._context.client.create(NAMESPACES, body))
         return cluster
 
     async def _unregister(self, cluster: Obj) -> float | None:
         """Its Works go first, then their namespace, then the finalizer."""
         name = name_of(cluster)
         space = execution_namespace(name)
-        namespace = self._world.namespaces.get(ObjectKey("", space))
+        namespace = self._context.namespaces.get(ObjectKey("", space))
         if namespace is not None:
             if not deleting(namespace):
                 with suppress(NotFound):
-                    await self._world.client.delete(NAMESPACES, space)
+                    await self._context.client.delete(NAMESPACES, space)
             return 1.0
         finalizers = get(cluster, "metadata", "finalizers") or []
         rest = [one for one in finalizers if one != FINALIZER]
@@ -124,13 +124,13 @@ class ClusterController:
 
     async def _patch(self, cluster: Obj, patch: Obj, *, status: bool = False) -> Obj:
         guarded = patch.get("metadata", {}) | {"resourceVersion": version_of(cluster)}
-        done = await self._world.client.patch(
+        done = await self._context.client.patch(
             CLUSTERS,
             name_of(cluster),
             patch | {"metadata": guarded},
             subresource="status" if status else None,
         )
-        self._world.clusters.note(done)
+        self._context.clusters.note(done)
         return done
 
     # --- state ------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class ClusterController:
         return await self._patch(cluster, {"status": patch}, status=True) if patch else cluster
 
     def _stamped(self, condition: Obj) -> Obj:
-        return condition | {"lastTransitionTime": self._world.now()}
+        return condition | {"lastTransitionTime": self._context.now()}
 
     def _summary(self, member: _Member, cluster: Obj) -> Obj:
         if member.stale:
@@ -193,10 +193,10 @@ class ClusterController:
         if member.shown is None or member.shown == healthy:
             member.shown, member.other_since = healthy, None
             return healthy
-        now = self._world.clock.monotonic()
+        now = self._context.clock.monotonic()
         if member.other_since is None:
             member.other_since = now
-        if now - member.other_since >= self._world.options.health_threshold:
+        if now - member.other_since >= self._context.options.health_threshold:
             member.shown, member.other_since = healthy, None
         return member.shown
 
@@ -204,7 +204,7 @@ class ClusterController:
         conditions = get(cluster, "status", "conditions") or []
         ready = next((str(one["status"]) for one in conditions if one.get("type") == READY), "")
         old = get(cluster, "spec", "taints") or []
-        new = with_health_taints(old, ready, self._world.now())
+        new = with_health_taints(old, ready, self._context.now())
         if new != old:
             await self._patch(cluster, {"spec": {"taints": new or None}})
 

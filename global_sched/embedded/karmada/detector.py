@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from global_sched.embedded.karmada.context import BindingKey, ControllerContext, TemplateKey
 from global_sched.embedded.karmada.loop import Loop, NotNow
 from global_sched.embedded.karmada.mirror import Mirror
-from global_sched.embedded.karmada.world import BindingKey, TemplateKey, World
 from global_sched.propagation.binding_content import new_binding, updated_binding
 from global_sched.propagation.claim import (
     Claim,
@@ -45,15 +45,15 @@ class ApplyError(NotNow):
 class Detector:
     """Reconciles templates; `policies.PolicyController` reconciles the policies themselves."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
         self._mirrors: set[int] = set()
-        self.loop: Loop[TemplateKey] = Loop("detector", self.reconcile, clock=world.clock)
-        world.recorder(COMPONENT)
+        self.loop: Loop[TemplateKey] = Loop("detector", self.reconcile, clock=context.clock)
+        context.recorder(COMPONENT)
 
     def watch(self, kind: tuple[str, str]) -> Mirror | None:
         """The mirror of a template's kind, its changes reported here from the first time on."""
-        mirror = self._world.control.mirror(kind)
+        mirror = self._context.control.mirror(kind)
         if mirror is not None and id(mirror) not in self._mirrors:
             self._mirrors.add(id(mirror))
             mirror.listen(self._changed)
@@ -68,7 +68,7 @@ class Detector:
 
     async def reconcile(self, key: TemplateKey) -> float | None:
         """Find the policy of a template, claim it, and bring its binding in line."""
-        mirror = self._world.control.mirror(key.kind)
+        mirror = self._context.control.mirror(key.kind)
         template = mirror.get(key.key) if mirror is not None else None
         if mirror is None or template is None or deleting(template):
             return None  # garbage collection takes the binding
@@ -84,7 +84,7 @@ class Detector:
             await self._apply(mirror, template, policy)
         except ApplyError as error:
             note = f"Apply policy({key_of(policy)}) failed: {error}"
-            self._world.warn(COMPONENT, template, "ApplyPolicyFailed", note)
+            self._context.warn(COMPONENT, template, "ApplyPolicyFailed", note)
             raise
         return None
 
@@ -96,15 +96,15 @@ class Detector:
         claimant = self._claimant(template)
         if claimant is None or best is None or policy_id(best) == policy_id(claimant):
             return claimant if claimant is not None else best
-        if self._world.options.policy_preemption and preempts(best, claimant):
+        if self._context.options.policy_preemption and preempts(best, claimant):
             return best
         return claimant
 
     def _best(self, template: Obj) -> Obj | None:
         namespace = namespace_of(template)
-        local = [one for one in self._world.policies.all() if namespace_of(one) == namespace]
+        local = [one for one in self._context.policies.all() if namespace_of(one) == namespace]
         found = choose(local, template) if namespace else None
-        return found or choose(self._world.cluster_policies.all(), template)
+        return found or choose(self._context.cluster_policies.all(), template)
 
     def _claimant(self, template: Obj) -> Obj | None:
         """The policy that the marks name, if it is still there and still means the template."""
@@ -113,7 +113,9 @@ class Detector:
             return None
         kind, key = named
         mirror = (
-            self._world.policies if kind == "PropagationPolicy" else self._world.cluster_policies
+            self._context.policies
+            if kind == "PropagationPolicy"
+            else self._context.cluster_policies
         )
         policy = mirror.get(key)
         if policy is None or deleting(policy) or policy_id(policy) != claimed_by(template):
@@ -125,17 +127,17 @@ class Detector:
         return [
             name
             for name in get(policy, "spec", "dependentOverrides") or []
-            if self._world.overrides.get(ObjectKey(namespace, name)) is None
-            and self._world.cluster_overrides.get(ObjectKey("", name)) is None
+            if self._context.overrides.get(ObjectKey(namespace, name)) is None
+            and self._context.cluster_overrides.get(ObjectKey("", name)) is None
         ]
 
     # --- claim and bind ---------------------------------------------------------------------
 
     async def _release(self, mirror: Mirror, template: Obj) -> None:
         """Take the marks of a policy that is gone off a template and its binding."""
-        binding = self._world.binding(self._binding_key(template))
+        binding = self._context.binding(self._binding_key(template))
         if binding is not None and (patch := unclaim_patch(binding)):
-            await self._world.patch_binding(binding, patch)
+            await self._context.patch_binding(binding, patch)
         if patch := unclaim_patch(template):
             await self._patch_template(mirror, template, patch)
 
@@ -146,27 +148,29 @@ class Detector:
             template = await self._patch_template(mirror, template, patch)
         priority = await self._priority(template, policy)
         key = self._binding_key(template)
-        binding = self._world.binding(key)
+        binding = self._context.binding(key)
         if binding is None:
             await self._create(key, template, policy, claim, priority)
             return
         self._check_owner(binding, template)
         wanted = updated_binding(binding, template, policy, claim, priority=priority)
         if patch := merge_difference(binding, wanted):
-            await self._world.patch_binding(binding, patch)
+            await self._context.patch_binding(binding, patch)
 
     async def _create(
         self, key: BindingKey, template: Obj, policy: Obj, claim: Claim, priority: int | None
     ) -> None:
-        binding = new_binding(template, policy, claim, id_=self._world.new_id(), priority=priority)
-        done = await self._world.client.create(
+        binding = new_binding(
+            template, policy, claim, id_=self._context.new_id(), priority=priority
+        )
+        done = await self._context.client.create(
             key.resource, binding, namespace=key.key.namespace or None
         )
-        self._world.bindings_of(key).note(done)
+        self._context.bindings_of(key).note(done)
 
     async def _patch_template(self, mirror: Mirror, template: Obj, patch: Obj) -> Obj:
         key = key_of(template)
-        done = await self._world.client.patch(
+        done = await self._context.client.patch(
             mirror.resource, key.name, patch, namespace=key.namespace or None
         )
         mirror.note(done)
@@ -191,7 +195,7 @@ class Detector:
             return None
         name = str(wanted.get("priorityClassName"))
         try:
-            found = await self._world.client.get(PRIORITY_CLASSES, name)
+            found = await self._context.client.get(PRIORITY_CLASSES, name)
         except NotFound as error:
             raise ApplyError(f"the PriorityClass {name} does not exist: create it") from error
         return int(found.get("value") or 0)

@@ -4,6 +4,13 @@ import copy
 from collections.abc import Sequence
 from typing import Final
 
+from global_sched.embedded.karmada.context import (
+    BINDING_LABELS,
+    BindingKey,
+    ControllerContext,
+    cluster_of,
+    owner_of,
+)
 from global_sched.embedded.karmada.interpreter.copies import completions_of, divide, revise
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.manifests import (
@@ -24,13 +31,6 @@ from global_sched.embedded.karmada.targets import (
     is_suspended,
     purged_clusters,
     targets,
-)
-from global_sched.embedded.karmada.world import (
-    BINDING_LABELS,
-    BindingKey,
-    World,
-    cluster_of,
-    owner_of,
 )
 from global_sched.propagation.binding_content import (
     BINDING_FINALIZER,
@@ -64,16 +64,16 @@ PURGE_POLL: Final = 5.0
 class Dispatcher:
     """Reconciles bindings into Works."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.loop: Loop[BindingKey] = Loop("dispatcher", self.reconcile, clock=world.clock)
-        world.recorder(COMPONENT)
-        for mirror in (world.bindings, world.cluster_bindings):
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+        self.loop: Loop[BindingKey] = Loop("dispatcher", self.reconcile, clock=context.clock)
+        context.recorder(COMPONENT)
+        for mirror in (context.bindings, context.cluster_bindings):
             mirror.listen(self._binding_changed)
-        world.works.listen(self._work_changed)
-        for mirror in (world.overrides, world.cluster_overrides):
+        context.works.listen(self._work_changed)
+        for mirror in (context.overrides, context.cluster_overrides):
             mirror.listen(self._override_changed)
-        world.clusters.listen(self._cluster_changed)
+        context.clusters.listen(self._cluster_changed)
 
     # --- what wakes it up -------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class Dispatcher:
         if changed is None or (old and new and old.get("spec") == new.get("spec")):
             return
         namespace = namespace_of(changed)
-        for binding in self._world.all_bindings():
+        for binding in self._context.all_bindings():
             if not namespace or namespace == namespace_of(binding):
                 self.loop.add(BindingKey(key=key_of(binding)))
 
@@ -104,7 +104,7 @@ class Dispatcher:
             return
         if old is not None and labels(old) == labels(new):
             return
-        for mirror in (self._world.bindings, self._world.cluster_bindings):
+        for mirror in (self._context.bindings, self._context.cluster_bindings):
             for binding in mirror.indexed(("cluster", name_of(new))):
                 self.loop.add(BindingKey(key=key_of(binding)))
 
@@ -112,13 +112,13 @@ class Dispatcher:
 
     async def reconcile(self, key: BindingKey) -> float | None:
         """Bring the Works of one binding in line with it."""
-        binding = self._world.binding(key)
+        binding = self._context.binding(key)
         if binding is None:
             return None
         if deleting(binding):
             await self._clean_up(binding)
             return None
-        works = self._world.works_of(binding)
+        works = self._context.works_of(binding)
         allowed = allowed_clusters(binding)
         for work in works:
             if cluster_of(work) not in allowed:
@@ -126,29 +126,31 @@ class Dispatcher:
         wanted = targets(binding)
         if not wanted:
             return None
-        if purged_clusters(binding) & {cluster_of(work) for work in self._world.works_of(binding)}:
+        if purged_clusters(binding) & {
+            cluster_of(work) for work in self._context.works_of(binding)
+        }:
             return PURGE_POLL
-        template = await self._world.template(get(binding, "spec", "resource") or {})
+        template = await self._context.template(get(binding, "spec", "resource") or {})
         if template is None:
             return None  # it was deleted, and the binding will be
         await self._ensure_works(binding, template, wanted)
         return None
 
     async def _clean_up(self, binding: Obj) -> None:
-        for work in self._world.works_of(binding):
+        for work in self._context.works_of(binding):
             await self._delete(work)
         mine = (BINDING_FINALIZER, CLUSTER_BINDING_FINALIZER)
         finalizers = get(binding, "metadata", "finalizers") or []
         rest = [one for one in finalizers if one not in mine]
         if rest != finalizers:
-            await self._world.patch_binding(binding, {"metadata": {"finalizers": rest}})
+            await self._context.patch_binding(binding, {"metadata": {"finalizers": rest}})
 
     async def _delete(self, work: Obj) -> None:
         if deleting(work):
             return
         key = key_of(work)
         try:
-            await self._world.client.delete(WORKS, key.name, namespace=key.namespace)
+            await self._context.client.delete(WORKS, key.name, namespace=key.namespace)
         except NotFound:
             return
 
@@ -160,7 +162,7 @@ class Dispatcher:
                 await self._ensure_work(binding, template, target, done)
             except OverrideError as error:
                 # One cluster's override must not keep the others from their copies.
-                self._world.warn(COMPONENT, binding, "SyncWorkFailed", str(error))
+                self._context.warn(COMPONENT, binding, "SyncWorkFailed", str(error))
                 first = first or error
         if first is not None:
             raise first
@@ -181,12 +183,12 @@ class Dispatcher:
         cluster = str(target["name"])
         name = work_name(template["kind"], name_of(template), namespace_of(template))
         key = ObjectKey(execution_namespace(cluster), name)
-        existing = self._world.works.get(key)
+        existing = self._context.works.get(key)
         if existing is not None and deleting(existing):
             return  # its deletion brings us back
         work_id = labels(existing).get(WORK_ID, "") if existing else ""
         identity = WorkIdentity(
-            namespace=key.namespace, name=name, permanent_id=work_id or self._world.new_id()
+            namespace=key.namespace, name=name, permanent_id=work_id or self._context.new_id()
         )
         work = self._work(binding, template, target, identity, completions)
         await self._write(key, existing, work)
@@ -244,15 +246,15 @@ class Dispatcher:
 
         Raises:  OverrideError.
         """
-        target = self._world.clusters.get(ObjectKey("", cluster))
+        target = self._context.clusters.get(ObjectKey("", cluster))
         if target is None:
             raise OverrideError(f"the cluster {cluster} is not registered")
         notes: dict[str, str] = {}
-        wide = applicable(self._world.cluster_overrides.all(), copied, target)
+        wide = applicable(self._context.cluster_overrides.all(), copied, target)
         if applied := apply_all(copied, wide):
             notes[APPLIED_CLUSTER] = applied
         namespace = namespace_of(copied)
-        local = [one for one in self._world.overrides.all() if namespace_of(one) == namespace]
+        local = [one for one in self._context.overrides.all() if namespace_of(one) == namespace]
         if namespace and (applied := apply_all(copied, applicable(local, copied, target))):
             notes[APPLIED] = applied
         return notes
@@ -260,12 +262,12 @@ class Dispatcher:
     async def _write(self, key: ObjectKey, existing: Obj | None, work: Obj) -> None:
         if existing is None:
             try:
-                done = await self._world.client.create(WORKS, work, namespace=key.namespace)
+                done = await self._context.client.create(WORKS, work, namespace=key.namespace)
             except AlreadyExists:
-                done = await self._world.client.get(WORKS, key.name, namespace=key.namespace)
-                self._world.works.note(done)
+                done = await self._context.client.get(WORKS, key.name, namespace=key.namespace)
+                self._context.works.note(done)
                 raise
-            self._world.works.note(done)
+            self._context.works.note(done)
             return
         owner = {name: labels(existing).get(name) for name in BINDING_LABELS}
         if owner != {name: labels(work).get(name) for name in BINDING_LABELS}:
@@ -282,5 +284,5 @@ class Dispatcher:
         if not patch:
             return
         patch["metadata"] = patch.get("metadata", {}) | {"resourceVersion": version_of(existing)}
-        done = await self._world.client.patch(WORKS, key.name, patch, namespace=key.namespace)
-        self._world.works.note(done)
+        done = await self._context.client.patch(WORKS, key.name, patch, namespace=key.namespace)
+        self._context.works.note(done)

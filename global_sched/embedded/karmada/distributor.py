@@ -4,10 +4,10 @@ from typing import Final
 
 import msgspec
 
+from global_sched.embedded.karmada.context import BindingKey, ControllerContext, binding_id
 from global_sched.embedded.karmada.interpreter.dependencies import Dependency, dependencies_of
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.mirror import Mirror
-from global_sched.embedded.karmada.world import BindingKey, World, binding_id
 from global_sched.propagation.binding_content import (
     BINDING_FINALIZER,
     owner_reference,
@@ -36,12 +36,12 @@ DEPENDENCIES: Final = "resourcebinding.karmada.io/dependencies"
 class DependencyDistributor:
     """Reconciles bindings with `propagateDeps` into attached bindings of what they need."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
         self._watched: set[int] = set()
         self._needed_by: dict[Dependency, set[ObjectKey]] = {}
-        self.loop: Loop[BindingKey] = Loop("distributor", self.reconcile, clock=world.clock)
-        world.bindings.listen(self._binding_changed)
+        self.loop: Loop[BindingKey] = Loop("distributor", self.reconcile, clock=context.clock)
+        context.bindings.listen(self._binding_changed)
 
     def _binding_changed(self, old: Obj | None, new: Obj | None) -> None:
         if new is None:
@@ -64,7 +64,7 @@ class DependencyDistributor:
 
     async def reconcile(self, key: BindingKey) -> float | None:
         """Bring the attached bindings of one binding in line."""
-        binding = self._world.bindings.get(key.key)
+        binding = self._context.bindings.get(key.key)
         if binding is None:
             return None
         finalizers = get(binding, "metadata", "finalizers") or []
@@ -73,11 +73,11 @@ class DependencyDistributor:
                 await self._detach(binding, keep=set())
                 self._forget(key.key)
                 rest = [one for one in finalizers if one != FINALIZER]
-                await self._world.patch_binding(binding, {"metadata": {"finalizers": rest}})
+                await self._context.patch_binding(binding, {"metadata": {"finalizers": rest}})
             return None
         if not get(binding, "spec", "clusters") and FINALIZER not in finalizers:
             return None  # nothing is anywhere yet
-        template = await self._world.template(get(binding, "spec", "resource") or {})
+        template = await self._context.template(get(binding, "spec", "resource") or {})
         found = dependencies_of(template) if template is not None else None
         if found is None:
             return None
@@ -93,20 +93,20 @@ class DependencyDistributor:
         if annotations(binding).get(DEPENDENCIES) != text:
             patch["annotations"] = {DEPENDENCIES: text}
         if patch:
-            binding = await self._world.patch_binding(binding, {"metadata": patch})
+            binding = await self._context.patch_binding(binding, {"metadata": patch})
         self._forget(key_of(binding))
         keep: set[ObjectKey] = set()
         for one in found:
             self._needed_by.setdefault(one, set()).add(key_of(binding))
             mirror = self._watch((one.api_version, one.kind))
-            needed = await self._world.template(one.as_object()) if mirror is not None else None
+            needed = await self._context.template(one.as_object()) if mirror is not None else None
             if needed is None or deleting(needed):
                 continue
             keep.add(await self._attach(binding, needed))
         await self._detach(binding, keep=keep)
 
     def _watch(self, kind: tuple[str, str]) -> Mirror | None:
-        mirror = self._world.control.mirror(kind)
+        mirror = self._context.control.mirror(kind)
         if mirror is not None and id(mirror) not in self._watched:
             self._watched.add(id(mirror))
             mirror.listen(self._dependency_changed)
@@ -127,14 +127,14 @@ class DependencyDistributor:
             "clusters": get(binding, "spec", "clusters") or [],
         }
         label = {depended_by_label(namespace, name): binding_id(binding)}
-        existing = self._world.bindings.get(key)
+        existing = self._context.bindings.get(key)
         if existing is None:
-            done = await self._world.client.create(
+            done = await self._context.client.create(
                 RESOURCE_BINDINGS,
                 self._attached(key, needed, snapshot, label),
                 namespace=namespace,
             )
-            self._world.bindings.note(done)
+            self._context.bindings.note(done)
             return key
         required = [
             one for one in get(existing, "spec", "requiredBy") or [] if not _is_of(one, binding)
@@ -146,7 +146,7 @@ class DependencyDistributor:
         }
         having = {"metadata": {"labels": labels(existing)}, "spec": existing["spec"]}
         if patch := merge_difference(having, wanted):
-            await self._world.patch_binding(existing, patch)
+            await self._context.patch_binding(existing, patch)
         return key
 
     def _attached(self, key: ObjectKey, needed: Obj, snapshot: Obj, label: dict[str, str]) -> Obj:
@@ -156,7 +156,7 @@ class DependencyDistributor:
             "metadata": {
                 "name": key.name,
                 "namespace": key.namespace,
-                "labels": {BINDING_ID: self._world.new_id()} | label,
+                "labels": {BINDING_ID: self._context.new_id()} | label,
                 "finalizers": [BINDING_FINALIZER],
                 "ownerReferences": [owner_reference(needed)],
             },
@@ -166,7 +166,7 @@ class DependencyDistributor:
     async def _detach(self, binding: Obj, *, keep: set[ObjectKey]) -> None:
         """Take a binding out of `requiredBy` everywhere except where it is still needed."""
         namespace, name = key_of(binding)
-        for attached in self._world.bindings.indexed(("required-by", namespace, name)):
+        for attached in self._context.bindings.indexed(("required-by", namespace, name)):
             if key_of(attached) in keep:
                 continue
             required = [
@@ -176,7 +176,7 @@ class DependencyDistributor:
                 "metadata": {"labels": {depended_by_label(namespace, name): None}},
                 "spec": {"requiredBy": required or None},
             }
-            await self._world.patch_binding(attached, patch)
+            await self._context.patch_binding(attached, patch)
 
 
 def _is_of(snapshot: Obj, binding: Obj) -> bool:

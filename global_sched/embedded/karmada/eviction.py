@@ -2,10 +2,10 @@
 
 import msgspec
 
+from global_sched.embedded.karmada.context import BindingKey, ControllerContext
 from global_sched.embedded.karmada.interpreter.status import HEALTHY
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.targets import eviction_tasks
-from global_sched.embedded.karmada.world import BindingKey, World
 from global_sched.propagation.fields import (
     Obj,
     annotations,
@@ -27,10 +27,10 @@ class EvictionController:
     has no new home, though the Work is long gone.
     """
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.loop: Loop[BindingKey] = Loop("eviction", self.reconcile, clock=world.clock)
-        for mirror in (world.bindings, world.cluster_bindings):
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+        self.loop: Loop[BindingKey] = Loop("eviction", self.reconcile, clock=context.clock)
+        for mirror in (context.bindings, context.cluster_bindings):
             mirror.listen(self._binding_changed)
 
     def _binding_changed(self, old: Obj | None, new: Obj | None) -> None:
@@ -45,7 +45,7 @@ class EvictionController:
 
     async def reconcile(self, key: BindingKey) -> float | None:
         """Look at the tasks of one binding."""
-        binding = self._world.binding(key)
+        binding = self._context.binding(key)
         if binding is None or deleting(binding):
             return None
         tasks = eviction_tasks(binding)
@@ -55,13 +55,13 @@ class EvictionController:
         kept = [
             task
             if task.get("creationTimestamp")
-            else task | {"creationTimestamp": self._world.now()}
+            else task | {"creationTimestamp": self._context.now()}
             for task in tasks
             if not (task.get("creationTimestamp") and self._over(binding, task))
         ]
         if kept != tasks:
             patch = {"spec": {"gracefulEvictionTasks": kept or None}}
-            await self._world.patch_binding(binding, patch)
+            await self._context.patch_binding(binding, patch)
         return min((self._wait(task) for task in kept), default=None)
 
     def _over(self, binding: Obj, task: Obj) -> bool:
@@ -75,15 +75,15 @@ class EvictionController:
             since = parse_instant(str(task.get("creationTimestamp")))
         except InstantError:
             return 0.0
-        return (self._world.clock.now() - since) / SECOND
+        return (self._context.clock.now() - since) / SECOND
 
     def _timeout(self, task: Obj) -> float:
         seconds = task.get("gracePeriodSeconds")
-        return self._world.options.eviction_timeout if seconds is None else float(seconds)
+        return self._context.options.eviction_timeout if seconds is None else float(seconds)
 
     def _wait(self, task: Obj) -> float:
         if task.get("suppressDeletion"):
-            return self._world.options.eviction_timeout
+            return self._context.options.eviction_timeout
         return max(0.1, self._timeout(task) - self._age(task))
 
 
@@ -106,18 +106,18 @@ class TaintManager:
     Off by default, as released; the scheduler finds the new home.
     """
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.loop: Loop[BindingKey] = Loop("taints", self.reconcile, clock=world.clock)
-        if world.options.no_execute_eviction:
-            world.clusters.listen(self._cluster_changed)
-            for mirror in (world.bindings, world.cluster_bindings):
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+        self.loop: Loop[BindingKey] = Loop("taints", self.reconcile, clock=context.clock)
+        if context.options.no_execute_eviction:
+            context.clusters.listen(self._cluster_changed)
+            for mirror in (context.bindings, context.cluster_bindings):
                 mirror.listen(self._binding_changed)
 
     def _cluster_changed(self, old: Obj | None, new: Obj | None) -> None:
         if new is None or (old is not None and _no_execute(old) == _no_execute(new)):
             return
-        for mirror in (self._world.bindings, self._world.cluster_bindings):
+        for mirror in (self._context.bindings, self._context.cluster_bindings):
             for binding in mirror.indexed(("cluster", name_of(new))):
                 self.loop.add(BindingKey(key=key_of(binding)))
 
@@ -127,7 +127,7 @@ class TaintManager:
 
     async def reconcile(self, key: BindingKey) -> float | None:
         """Evict one binding from where it may not stay; seconds until the next one is due."""
-        binding = self._world.binding(key)
+        binding = self._context.binding(key)
         if binding is None or deleting(binding) or APPLIED_PLACEMENT not in annotations(binding):
             return None
         placement = msgspec.json.decode(annotations(binding)[APPLIED_PLACEMENT])
@@ -147,7 +147,7 @@ class TaintManager:
 
     def _stay(self, name: str, tolerations: list[Obj]) -> float | None:
         """Seconds that a binding may stay in a cluster; None for ever."""
-        cluster = self._world.clusters.get(ObjectKey("", name))
+        cluster = self._context.clusters.get(ObjectKey("", name))
         waits: list[float] = []
         for taint in _no_execute(cluster) if cluster is not None else []:
             seconds = [
@@ -165,7 +165,7 @@ class TaintManager:
             added = parse_instant(str(taint.get("timeAdded")))
         except InstantError:
             return 0.0
-        return (self._world.clock.now() - added) / SECOND
+        return (self._context.clock.now() - added) / SECOND
 
     async def _evict(self, binding: Obj, leaving: list[Obj]) -> None:
         names = {target["name"] for target in leaving}
@@ -179,14 +179,14 @@ class TaintManager:
                 "purgeMode": "Gracefully",
                 "reason": "TaintUntolerated",
                 "producer": "TaintManager",
-                "creationTimestamp": self._world.now(),
+                "creationTimestamp": self._context.now(),
             }
             if target.get("replicas"):
                 task["replicas"] = target["replicas"]
             tasks.append(task)
         rest = [one for one in get(binding, "spec", "clusters") if one["name"] not in names]
         patch = {"spec": {"clusters": rest or None, "gracefulEvictionTasks": tasks}}
-        await self._world.patch_binding(binding, patch)
+        await self._context.patch_binding(binding, patch)
 
 
 def _no_execute(cluster: Obj) -> list[Obj]:

@@ -4,9 +4,9 @@ from functools import partial
 from typing import Final
 
 from global_sched.embedded.karmada.applier import Applier, ApplyRefusedError
+from global_sched.embedded.karmada.context import ControllerContext, cluster_of
 from global_sched.embedded.karmada.dispatcher import WORK_FINALIZER
 from global_sched.embedded.karmada.loop import Loop, NotNow
-from global_sched.embedded.karmada.world import World, cluster_of
 from global_sched.propagation.fields import (
     Obj,
     deleting,
@@ -26,14 +26,16 @@ COMPONENT: Final = "execution-controller"
 class ExecutionController:
     """Reconciles Works into member objects."""
 
-    def __init__(self, world: World, applier: Applier) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext, applier: Applier) -> None:
+        self._context = context
         self._applier = applier
-        self.loop: Loop[ObjectKey] = Loop("execution", self.reconcile, clock=world.clock, workers=8)
-        world.recorder(COMPONENT)
-        world.works.listen(self._work_changed)
-        world.clusters.listen(self._cluster_changed)
-        for name, member in world.members.items():
+        self.loop: Loop[ObjectKey] = Loop(
+            "execution", self.reconcile, clock=context.clock, workers=8
+        )
+        context.recorder(COMPONENT)
+        context.works.listen(self._work_changed)
+        context.clusters.listen(self._cluster_changed)
+        for name, member in context.members.items():
             member.changed.append(partial(self._look_at_all, name))
 
     def _work_changed(self, old: Obj | None, new: Obj | None) -> None:
@@ -48,22 +50,22 @@ class ExecutionController:
             self._look_at_all(name_of(new))
 
     def _look_at_all(self, cluster: str) -> None:
-        for work in self._world.works.indexed(("cluster", cluster)):
+        for work in self._context.works.indexed(("cluster", cluster)):
             if not is_applied(work):
                 self.loop.add(key_of(work))
 
     async def reconcile(self, key: ObjectKey) -> float | None:
         """Create, update or delete one Work's objects in its member."""
-        work = self._world.works.get(key)
+        work = self._context.works.get(key)
         if work is None or not key.namespace.startswith(EXECUTION_PREFIX):
             return None
-        cluster = self._world.clusters.get(ObjectKey("", cluster_of(work)))
+        cluster = self._context.clusters.get(ObjectKey("", cluster_of(work)))
         if deleting(work):
             await self._remove(work, cluster)
             return None
         if cluster is None or not is_ready(cluster):
             return None  # its becoming ready brings us back
-        member = self._world.members.get(cluster_of(work))
+        member = self._context.members.get(cluster_of(work))
         if member is not None and not member.discovered.is_set():
             return None  # its discovery does, too
         if get(work, "spec", "suspendDispatching"):
@@ -95,23 +97,23 @@ class ExecutionController:
         done = len(manifests) - len(problems)
         message = f"Failed to apply all manifests ({done}/{len(manifests)}): {'; '.join(problems)}"
         await self._conditions(work, dispatching, _applied("False", "AppliedFailed", message))
-        self._world.warn(COMPONENT, work, "SyncFailed", message)
+        self._context.warn(COMPONENT, work, "SyncFailed", message)
         raise transient or NotNow(message)
 
     async def _conditions(self, work: Obj, *new: Obj) -> None:
         old = get(work, "status", "conditions")
         conditions = old
         for one in new:
-            stamped = {**one, "lastTransitionTime": self._world.now()}
+            stamped = {**one, "lastTransitionTime": self._context.now()}
             conditions = set_condition(conditions, stamped)
         if conditions == old:
             return
         key = key_of(work)
         patch = {"status": {"conditions": conditions}}
-        done = await self._world.client.patch(
+        done = await self._context.client.patch(
             WORKS, key.name, patch, namespace=key.namespace, subresource="status"
         )
-        self._world.works.note(done)
+        self._context.works.note(done)
 
     async def _remove(self, work: Obj, cluster: Obj | None) -> None:
         """Delete the objects in the member, then let the Work go.
@@ -139,7 +141,7 @@ class ExecutionController:
         key = key_of(work)
         patch = {"metadata": {"finalizers": rest}}
         try:
-            await self._world.client.patch(WORKS, key.name, patch, namespace=key.namespace)
+            await self._context.client.patch(WORKS, key.name, patch, namespace=key.namespace)
         except NotFound:
             return
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from global_sched.embedded.karmada.applier import Applier
 from global_sched.embedded.karmada.binding_status import BindingStatusController
 from global_sched.embedded.karmada.clusters import ClusterController
+from global_sched.embedded.karmada.context import ControllerContext, KarmadaOptions
 from global_sched.embedded.karmada.detector import Detector
 from global_sched.embedded.karmada.dispatcher import Dispatcher
 from global_sched.embedded.karmada.distributor import DependencyDistributor
@@ -16,7 +17,6 @@ from global_sched.embedded.karmada.namespaces import NamespaceController
 from global_sched.embedded.karmada.policies import PolicyController
 from global_sched.embedded.karmada.rebalancer import RebalancerController
 from global_sched.embedded.karmada.work_status import WorkStatusController
-from global_sched.embedded.karmada.world import KarmadaOptions, World
 from global_sched.propagation.fields import Obj, name_of
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
@@ -40,35 +40,37 @@ class Karmada:
         clock: Clock,
         options: KarmadaOptions | None = None,
     ) -> None:
-        world = World(control, members, clock=clock, options=options or KarmadaOptions())
-        applier = Applier(world)
-        detector = Detector(world)
-        self._world = world
+        context = ControllerContext(
+            control, members, clock=clock, options=options or KarmadaOptions()
+        )
+        applier = Applier(context)
+        detector = Detector(context)
+        self._context = context
         self._registered = asyncio.Event()
-        world.clusters.listen(self._cluster_changed)
-        self._clusters = ClusterController(world)
+        context.clusters.listen(self._cluster_changed)
+        self._clusters = ClusterController(context)
         self._loops: list[Runnable] = [
             detector.loop,
-            PolicyController(world, detector).loop,
-            Dispatcher(world).loop,
-            NamespaceController(world).loop,
-            ExecutionController(world, applier).loop,
-            WorkStatusController(world, applier).loop,
-            BindingStatusController(world).loop,
-            DependencyDistributor(world).loop,
-            EvictionController(world).loop,
-            TaintManager(world).loop,
-            RebalancerController(world).loop,
+            PolicyController(context, detector).loop,
+            Dispatcher(context).loop,
+            NamespaceController(context).loop,
+            ExecutionController(context, applier).loop,
+            WorkStatusController(context, applier).loop,
+            BindingStatusController(context).loop,
+            DependencyDistributor(context).loop,
+            EvictionController(context).loop,
+            TaintManager(context).loop,
+            RebalancerController(context).loop,
             self._clusters.loop,
         ]
 
     async def run(self) -> None:
         """Reconcile until cancelled."""
         async with asyncio.TaskGroup() as group:
-            self._world.start(group.create_task)
+            self._context.start(group.create_task)
             self._clusters.start()
             # On half of what there is, everything looks orphaned.
-            await self._world.control.synced()
+            await self._context.control.synced()
             for loop in self._loops:
                 group.create_task(loop.run())
 
@@ -77,8 +79,8 @@ class Karmada:
         await self._registered.wait()
 
     def _cluster_changed(self, _old: Obj | None, _new: Obj | None) -> None:
-        known = {name_of(one) for one in self._world.clusters.all() if is_ready(one)}
-        if known >= set(self._world.members):
+        known = {name_of(one) for one in self._context.clusters.all() if is_ready(one)}
+        if known >= set(self._context.members):
             self._registered.set()
 
     def failures(self) -> int:

@@ -27,7 +27,7 @@ class Runnable(Protocol):
 class Loop(Generic[K]):
     """Reconciles keys until cancelled.
 
-    `reconcile` brings the world in line for one key; a number that it returns is the seconds
+    `reconcile` brings the context in line for one key; a number that it returns is the seconds
     after which the key is looked at again.
     """
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from global_sched.embedded.karmada.context import ControllerContext, TemplateKey
 from global_sched.embedded.karmada.detector import Detector
 from global_sched.embedded.karmada.loop import Loop
 from global_sched.embedded.karmada.mirror import Mirror
-from global_sched.embedded.karmada.world import TemplateKey, World
 from global_sched.propagation.admission import admitted_policy
 from global_sched.propagation.claim import (
     CLUSTER_POLICY_FINALIZER,
@@ -43,13 +43,13 @@ class PolicyKey:
 class PolicyController:
     """Reconciles policies and tells the detector which templates to look at."""
 
-    def __init__(self, world: World, detector: Detector) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext, detector: Detector) -> None:
+        self._context = context
         self._detector = detector
-        self.loop: Loop[PolicyKey] = Loop("policies", self.reconcile, clock=world.clock)
-        for mirror in (world.policies, world.cluster_policies):
+        self.loop: Loop[PolicyKey] = Loop("policies", self.reconcile, clock=context.clock)
+        for mirror in (context.policies, context.cluster_policies):
             mirror.listen(self._changed)
-        world.control.changed.append(self._look_at_all)
+        context.control.changed.append(self._look_at_all)
 
     def _changed(self, old: Obj | None, new: Obj | None) -> None:
         if new is None:
@@ -59,12 +59,12 @@ class PolicyController:
 
     def _look_at_all(self) -> None:
         """A kind that was not served before may be now."""
-        for mirror in (self._world.policies, self._world.cluster_policies):
+        for mirror in (self._context.policies, self._context.cluster_policies):
             for policy in mirror.all():
                 self.loop.add(PolicyKey(key=key_of(policy)))
 
     def _mirror(self, key: PolicyKey) -> Mirror:
-        return self._world.policies if key.key.namespace else self._world.cluster_policies
+        return self._context.policies if key.key.namespace else self._context.cluster_policies
 
     async def reconcile(self, key: PolicyKey) -> float | None:
         """Bring one policy into shape, and its templates to the detector."""
@@ -75,7 +75,7 @@ class PolicyController:
         if deleting(policy):
             await self._free(mirror, policy)
             return None
-        if patch := merge_difference(policy, admitted_policy(policy, self._world.new_id)):
+        if patch := merge_difference(policy, admitted_policy(policy, self._context.new_id)):
             policy = await self._patch(mirror, policy, patch)
         await self._let_go(policy)
         self._look_for_templates(policy)
@@ -86,7 +86,7 @@ class PolicyController:
         guarded = patch.get("metadata", {}) | {
             "resourceVersion": policy["metadata"]["resourceVersion"]
         }
-        done = await self._world.client.patch(
+        done = await self._context.client.patch(
             mirror.resource,
             key.name,
             patch | {"metadata": guarded},
@@ -115,13 +115,13 @@ class PolicyController:
         value = policy_id(policy)
         if not value:
             return []
-        mirrors = (self._world.bindings, self._world.cluster_bindings)
+        mirrors = (self._context.bindings, self._context.cluster_bindings)
         return [binding for mirror in mirrors for binding in mirror.indexed(("policy", value))]
 
     async def _let_go(self, policy: Obj) -> None:
         """Free the templates that a changed policy no longer means."""
         for binding in self._claimed(policy):
-            template = await self._world.template(get(binding, "spec", "resource") or {})
+            template = await self._context.template(get(binding, "spec", "resource") or {})
             if template is None or matches(policy, template) is not Match.NONE:
                 continue
             await self._unclaim(binding, template)
@@ -132,7 +132,7 @@ class PolicyController:
         The bindings stay with their clusters: a deleted policy stops nothing that runs.
         """
         for binding in self._claimed(policy):
-            template = await self._world.template(get(binding, "spec", "resource") or {})
+            template = await self._context.template(get(binding, "spec", "resource") or {})
             await self._unclaim(binding, template)
         finalizer = POLICY_FINALIZER if namespace_of(policy) else CLUSTER_POLICY_FINALIZER
         finalizers = get(policy, "metadata", "finalizers") or []
@@ -142,15 +142,15 @@ class PolicyController:
 
     async def _unclaim(self, binding: Obj, template: Obj | None) -> None:
         if patch := unclaim_patch(binding):
-            await self._world.patch_binding(binding, patch)
+            await self._context.patch_binding(binding, patch)
         if template is None:
             return
         kind, key = kind_of(template), key_of(template)
-        mirror = self._world.control.mirror(kind)
+        mirror = self._context.control.mirror(kind)
         patch = unclaim_patch(template)
         if mirror is not None and patch:
             try:
-                done = await self._world.client.patch(
+                done = await self._context.client.patch(
                     mirror.resource, key.name, patch, namespace=key.namespace or None
                 )
             except NotFound:

@@ -3,8 +3,8 @@
 from contextlib import suppress
 from typing import Final
 
+from global_sched.embedded.karmada.context import BindingKey, ControllerContext
 from global_sched.embedded.karmada.loop import Loop
-from global_sched.embedded.karmada.world import BindingKey, World
 from global_sched.propagation.fields import (
     Obj,
     deleting,
@@ -30,10 +30,10 @@ class RebalancerController:
     Successful means that the binding was written, not that a scheduler has acted.
     """
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.loop: Loop[str] = Loop("rebalancer", self.reconcile, clock=world.clock)
-        world.rebalancers.listen(self._changed)
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+        self.loop: Loop[str] = Loop("rebalancer", self.reconcile, clock=context.clock)
+        context.rebalancers.listen(self._changed)
 
     def _changed(self, old: Obj | None, new: Obj | None) -> None:
         if new is not None and (old is None or old.get("spec") != new.get("spec")):
@@ -41,7 +41,7 @@ class RebalancerController:
 
     async def reconcile(self, name: str) -> float | None:
         """Tell the bindings of one rebalancer, and delete it when its time is over."""
-        one = self._world.rebalancers.get(ObjectKey("", name))
+        one = self._context.rebalancers.get(ObjectKey("", name))
         if one is None or deleting(one):
             return None
         if get(one, "status", "observedGeneration") != generation_of(one):
@@ -56,24 +56,24 @@ class RebalancerController:
         status: Obj = {
             "observedWorkloads": observed,
             "observedGeneration": generation_of(one),
-            "finishTime": self._world.now(),
+            "finishTime": self._context.now(),
         }
-        done = await self._world.client.patch(
+        done = await self._context.client.patch(
             WORKLOAD_REBALANCERS, name_of(one), {"status": status}, subresource="status"
         )
-        self._world.rebalancers.note(done)
+        self._context.rebalancers.note(done)
         return done
 
     async def _tell(self, workload: Obj, at: str) -> Obj:
         result: Obj = {"workload": workload, "result": SUCCESSFUL}
         name = binding_name(str(workload.get("kind")), str(workload.get("name")))
         key = BindingKey(key=ObjectKey(workload.get("namespace") or "", name))
-        binding = self._world.binding(key)
+        binding = self._context.binding(key)
         if binding is None:
             return result | {"result": FAILED, "reason": MISSING}
         triggered = get(binding, "spec", "rescheduleTriggeredAt")
         if triggered is None or parse_instant(triggered) < parse_instant(at):
-            await self._world.patch_binding(binding, {"spec": {"rescheduleTriggeredAt": at}})
+            await self._context.patch_binding(binding, {"spec": {"rescheduleTriggeredAt": at}})
         return result
 
     async def _expire(self, one: Obj) -> float | None:
@@ -81,9 +81,11 @@ class RebalancerController:
         finished = get(one, "status", "finishTime")
         if seconds is None or finished is None:
             return None
-        left = parse_instant(finished) / SECOND + float(seconds) - self._world.clock.now() / SECOND
+        left = (
+            parse_instant(finished) / SECOND + float(seconds) - self._context.clock.now() / SECOND
+        )
         if left > 0:
             return left
         with suppress(NotFound):
-            await self._world.client.delete(WORKLOAD_REBALANCERS, key_of(one).name)
+            await self._context.client.delete(WORKLOAD_REBALANCERS, key_of(one).name)
         return None

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from global_sched.embedded.karmada.applier import MANAGED_SELECTOR, Applier
+from global_sched.embedded.karmada.context import ControllerContext, cluster_of
 from global_sched.embedded.karmada.discovery import Kind
 from global_sched.embedded.karmada.execution import is_applied
 from global_sched.embedded.karmada.interpreter.status import UNKNOWN, health_of, reflect
 from global_sched.embedded.karmada.loop import Loop
-from global_sched.embedded.karmada.world import World, cluster_of
 from global_sched.propagation.fields import (
     Obj,
     annotations,
@@ -39,15 +39,15 @@ class MemberObject:
 class WorkStatusController:
     """Watches managed objects in all members, of the kinds that Works have."""
 
-    def __init__(self, world: World, applier: Applier) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext, applier: Applier) -> None:
+        self._context = context
         self._applier = applier
         self._watched: set[tuple[str, Kind]] = set()
         self.loop: Loop[MemberObject] = Loop(
-            "work-status", self.reconcile, clock=world.clock, workers=8
+            "work-status", self.reconcile, clock=context.clock, workers=8
         )
-        world.works.listen(self._work_changed)
-        for member in world.members.values():
+        context.works.listen(self._work_changed)
+        for member in context.members.values():
             member.changed.append(self._watch_all)
 
     def _work_changed(self, old: Obj | None, new: Obj | None) -> None:
@@ -60,12 +60,12 @@ class WorkStatusController:
                 self.loop.add(_member_object(cluster_of(new), one))
 
     def _watch_all(self) -> None:
-        for work in self._world.works.all():
+        for work in self._context.works.all():
             self._watch(work)
 
     def _watch(self, work: Obj) -> None:
         cluster = cluster_of(work)
-        member = self._world.members.get(cluster)
+        member = self._context.members.get(cluster)
         if member is None:
             return
         for one in get(work, "spec", "workload", "manifests") or []:
@@ -84,7 +84,7 @@ class WorkStatusController:
 
     async def reconcile(self, key: MemberObject) -> float | None:
         """Bring the Work's status of one object up to date, and undo foreign changes to it."""
-        member = self._world.members[key.cluster]
+        member = self._context.members[key.cluster]
         mirror = member.mirror(key.kind, label_selector=MANAGED_SELECTOR)
         if mirror is None:
             return None
@@ -112,8 +112,8 @@ class WorkStatusController:
         if observed is not None:
             notes = annotations(observed)
             named = ObjectKey(notes.get(WORK_NAMESPACE, ""), notes.get(WORK_NAME, ""))
-            return self._world.works.get(named)
-        for work in self._world.works.indexed(("cluster", key.cluster)):
+            return self._context.works.get(named)
+        for work in self._context.works.indexed(("cluster", key.cluster)):
             if _manifest_of(work, key)[0] is not None:
                 return work
         return None
@@ -130,14 +130,14 @@ class WorkStatusController:
         if new == old:
             return
         key = key_of(work)
-        done = await self._world.client.patch(
+        done = await self._context.client.patch(
             WORKS,
             key.name,
             {"status": {"manifestStatuses": new}},
             namespace=key.namespace,
             subresource="status",
         )
-        self._world.works.note(done)
+        self._context.works.note(done)
 
 
 def _member_object(cluster: str, obj: Obj) -> MemberObject:

@@ -26,7 +26,7 @@ from global_sched.embedded.apiserver.registry.patch_handler import Patcher
 from global_sched.embedded.apiserver.registry.subresources import Subresources
 from global_sched.embedded.apiserver.registry.update_strategy import check_uid
 from global_sched.embedded.apiserver.registry.watching import Watch, Watcher
-from global_sched.embedded.apiserver.registry.writes import Writer, Written
+from global_sched.embedded.apiserver.registry.writes import Writer, WriteResult
 from global_sched.embedded.apiserver.resources.custom_resources import CRDS
 from global_sched.embedded.apiserver.status_error import StatusError
 from global_sched.embedded.apiserver.storage.backend import Backend, key_of
@@ -121,7 +121,7 @@ class Handler:
         """The record that a call names."""
         return self.backend.get(call.served.collection, key_of(call.namespace, call.name))
 
-    def _rendered(self, call: RequestInfo, written: Written, code: int) -> web.Response:
+    def _rendered(self, call: RequestInfo, written: WriteResult, code: int) -> web.Response:
         rendering = rendering_of(call.accept)
         if rendering is Rendering.JSON:
             if written.record is not None:

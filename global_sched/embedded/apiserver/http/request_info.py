@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from global_sched.embedded.apiserver.field_errors import not_supported, too_long
 from global_sched.embedded.apiserver.http.identity import User
 from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
-from global_sched.embedded.apiserver.status_error import Cause, StatusError, bad_request, invalid
+from global_sched.embedded.apiserver.status_error import (
+    StatusCause,
+    StatusError,
+    bad_request,
+    invalid,
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,7 +50,7 @@ class RequestInfo:
             raise self._bad_option(not_supported("dryRun", [value], ["All"]))
         return True
 
-    def _bad_option(self, cause: Cause) -> StatusError:
+    def _bad_option(self, cause: StatusCause) -> StatusError:
         options = {
             "create": "CreateOptions",
             "update": "UpdateOptions",

@@ -15,7 +15,7 @@ from global_sched.embedded.apiserver.storage.backend import Registry
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Route:
     """What a path names."""
 
     served: ResourceInfo
@@ -27,7 +27,7 @@ class Target:
 _SELF_NAMED = frozenset({"status", "finalize"})
 
 
-def parse_target(path: str, registry: Registry) -> Target:
+def parse_target(path: str, registry: Registry) -> Route:
     """The resource, namespace, name and subresource in a path.
 
     Raises:  NoSuchPath for anything else.
@@ -59,10 +59,10 @@ def parse_target(path: str, registry: Registry) -> Target:
         raise NoSuchPath
     if name and served.namespaced and not namespace:
         raise NoSuchPath
-    return Target(served, namespace, name, subresource)
+    return Route(served, namespace, name, subresource)
 
 
-def verb_of(method: str, target: Target, *, watch: bool) -> str:
+def verb_of(method: str, target: Route, *, watch: bool) -> str:
     """The verb of a request.
 
     Raises:  StatusError (405) for a method that the target does not take.
@@ -97,7 +97,7 @@ def _unknown_verb(served: ResourceInfo, verb: str) -> StatusError:
     return method_not_allowed()
 
 
-def _check_name(verb: str, target: Target) -> str:
+def _check_name(verb: str, target: Route) -> str:
     """Collections and objects take different verbs; custom resources word it their own way."""
     custom = target.served.custom
     if verb in {"update", "patch"} and not target.name:

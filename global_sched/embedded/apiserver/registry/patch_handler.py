@@ -17,7 +17,7 @@ from global_sched.embedded.apiserver.patch.strategic_merge_patch import (
     strategic_merge,
 )
 from global_sched.embedded.apiserver.registry.server_side_apply import Applier
-from global_sched.embedded.apiserver.registry.writes import Writer, Written
+from global_sched.embedded.apiserver.registry.writes import Writer, WriteResult
 from global_sched.embedded.apiserver.status_error import StatusError
 from global_sched.embedded.apiserver.storage.conversion import from_storage
 from global_sched.embedded.apiserver.storage.store import Record
@@ -46,7 +46,7 @@ class Patcher:
         self.writer = writer
         self.applier = Applier(writer)
 
-    def patch(self, call: RequestInfo, record: Record | None, body: bytes) -> Written:
+    def patch(self, call: RequestInfo, record: Record | None, body: bytes) -> WriteResult:
         """Patch an object; an apply may create it."""
         served = call.served
         kind = media_type(call.content_type)

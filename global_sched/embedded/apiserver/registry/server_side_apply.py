@@ -25,7 +25,7 @@ from global_sched.embedded.apiserver.patch.managed_fields import (
 from global_sched.embedded.apiserver.patch.merge_patch import copied
 from global_sched.embedded.apiserver.registry.decoding import check_applied
 from global_sched.embedded.apiserver.registry.update_strategy import check_uid, drops_of
-from global_sched.embedded.apiserver.registry.writes import Writer, Written
+from global_sched.embedded.apiserver.registry.writes import Writer, WriteResult
 from global_sched.embedded.apiserver.status_error import StatusError
 from global_sched.embedded.apiserver.storage.conversion import from_storage
 from global_sched.embedded.apiserver.storage.store import Record
@@ -131,7 +131,7 @@ class Applier:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
 
-    def apply(self, call: RequestInfo, record: Record | None, config: Json) -> Written:
+    def apply(self, call: RequestInfo, record: Record | None, config: Json) -> WriteResult:
         """Apply a configuration; creates the object when it is absent."""
         if not call.query.get("fieldManager"):
             cause = field_errors.required("fieldManager", "is required for apply patch")
@@ -161,7 +161,7 @@ class Applier:
             trie,
         )
 
-    def _create(self, call: RequestInfo, config: Obj) -> Written:
+    def _create(self, call: RequestInfo, config: Obj) -> WriteResult:
         trie = self._fields(call, config)
         config["metadata"]["name"] = call.name
         if call.served.namespaced:
@@ -170,7 +170,7 @@ class Applier:
         obj["metadata"]["managedFields"] = [self._entry(call, trie)]
         return self.writer.insert(call, obj)
 
-    def _update(self, call: RequestInfo, record: Record, config: Obj) -> Written:
+    def _update(self, call: RequestInfo, record: Record, config: Obj) -> WriteResult:
         served = call.served
         live = from_storage(served, record.load())
         check_uid(call, record, config)

@@ -23,7 +23,7 @@ from global_sched.embedded.apiserver.registry.patch_handler import (
 )
 from global_sched.embedded.apiserver.registry.update_strategy import check_uid
 from global_sched.embedded.apiserver.registry.writes import Writer
-from global_sched.embedded.apiserver.status_error import Cause, StatusError
+from global_sched.embedded.apiserver.status_error import StatusCause, StatusError
 from global_sched.embedded.apiserver.storage.backend import key_of
 from global_sched.embedded.apiserver.storage.conversion import from_storage
 from global_sched.embedded.apiserver.storage.selectors import match_selector, selector_text
@@ -67,7 +67,7 @@ def _text_for_replicas(scale: Obj) -> StatusError:
     why = "json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"
     ordered = {"apiVersion": scale["apiVersion"], "kind": scale["kind"], **scale}
     text = encode(ordered).decode().strip().replace('"', '\\"')
-    cause = Cause("FieldValueInvalid", f'Invalid value: "{text}": {why}', "patch")
+    cause = StatusCause("FieldValueInvalid", f'Invalid value: "{text}": {why}', "patch")
     failure = status_error.invalid("", "", "", [cause])
     assert failure.details is not None
     del failure.details["kind"]

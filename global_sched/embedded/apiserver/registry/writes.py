@@ -20,7 +20,7 @@ from global_sched.embedded.apiserver.registry.update_strategy import (
     keep_all_but_status,
 )
 from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
-from global_sched.embedded.apiserver.status_error import Cause, StatusError
+from global_sched.embedded.apiserver.status_error import StatusCause, StatusError
 from global_sched.embedded.apiserver.storage.backend import Backend, key_of
 from global_sched.embedded.apiserver.storage.conversion import to_storage
 from global_sched.embedded.apiserver.storage.store import Record
@@ -47,7 +47,7 @@ _KEPT_META: Final = (
 
 
 @dataclass(slots=True)
-class Written:
+class WriteResult:
     """The outcome of a write: the object to answer with, and whether it was created."""
 
     obj: Obj
@@ -63,7 +63,7 @@ class Writer:
 
     # ---- create ----------------------------------------------------------------------------
 
-    def create(self, call: RequestInfo, body: Obj) -> Written:
+    def create(self, call: RequestInfo, body: Obj) -> WriteResult:
         """Store a new object."""
         obj = decode_object(call, body)
         self._place(call, obj)
@@ -72,7 +72,7 @@ class Writer:
         self._own_new(call, obj)
         return self.insert(call, obj)
 
-    def insert(self, call: RequestInfo, obj: Obj) -> Written:
+    def insert(self, call: RequestInfo, obj: Obj) -> WriteResult:
         """Store a decoded object whose field ownership is known."""
         served, rules = call.served, rules_of(call.served.collection)
         self._check_namespace(call, obj["metadata"].get("name", ""))
@@ -93,9 +93,9 @@ class Writer:
             meta["name"] = meta["generateName"][:58] + self.backend.suffix()
             key = key_of(call.namespace, meta["name"])
         if call.dry_run:
-            return Written(obj, None, created=True)
+            return WriteResult(obj, None, created=True)
         record = self.backend.commit(served, key, to_storage(served, obj))
-        return Written(obj, record, created=True)
+        return WriteResult(obj, record, created=True)
 
     def _place(self, call: RequestInfo, obj: Obj) -> None:
         """Fit the namespace and name to those of the path."""
@@ -164,7 +164,7 @@ class Writer:
 
     # ---- update ----------------------------------------------------------------------------
 
-    def update(self, call: RequestInfo, record: Record, old: Obj, new: Obj) -> Written:
+    def update(self, call: RequestInfo, record: Record, old: Obj, new: Obj) -> WriteResult:
         """Store a new state of an object; `new` is a whole object from a client."""
         served = call.served
         new = decode_object(call, new, old=old)
@@ -243,21 +243,21 @@ class Writer:
             subresource=subresource,
         )
 
-    def replace(self, call: RequestInfo, record: Record, old: Obj, new: Obj) -> Written:
+    def replace(self, call: RequestInfo, record: Record, old: Obj, new: Obj) -> WriteResult:
         """Validate and commit a new state; removes the object when that was its last hold."""
         served = call.served
         rules = rules_of(served.collection)
         self._refuse(served, record.name, self._causes(served, rules, new, old, call.subresource))
         if new == old:
-            return Written(old, record)
+            return WriteResult(old, record)
         if call.dry_run:
-            return Written(new, None)
+            return WriteResult(new, None)
         if is_released(new):
             answer = {**new, "metadata": {**new["metadata"]}}
             self.backend.remove(served, record.key, to_storage(served, new))
-            return Written(answer, None)
+            return WriteResult(answer, None)
         stored = self.backend.commit(served, record.key, to_storage(served, new))
-        return Written(new, stored)
+        return WriteResult(new, stored)
 
     # ---- validation ------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class Writer:
         new: Obj,
         old: Obj | None,
         subresource: str = "",
-    ) -> list[Cause]:
+    ) -> list[StatusCause]:
         before = old["metadata"] if old is not None else None
         found = meta_causes(served.collection, new["metadata"], before)
         if not served.custom and new["metadata"].get("finalizers"):
@@ -286,8 +286,8 @@ class Writer:
 
     @staticmethod
     def _custom_causes(
-        served: ResourceInfo, new: Obj, old: Obj | None, found: list[Cause]
-    ) -> list[Cause]:
+        served: ResourceInfo, new: Obj, old: Obj | None, found: list[StatusCause]
+    ) -> list[StatusCause]:
         assert served.schema is not None
         causes = validate(served.schema, new, old=old)
         if not served.rules:
@@ -298,7 +298,7 @@ class Writer:
         return [*causes, *rule_causes(served.schema, new, old)]
 
     @staticmethod
-    def _refuse(served: ResourceInfo, name: str, causes: list[Cause]) -> None:
+    def _refuse(served: ResourceInfo, name: str, causes: list[StatusCause]) -> None:
         if causes:
             raise status_error.invalid(served.kind, served.group, name, causes)
 

@@ -5,7 +5,7 @@ import ipaddress
 from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.storage.backend import Backend
 from global_sched.embedded.apiserver.strategy.pod_validation import NEGATIVE, amount_causes
 from global_sched.embedded.apiserver.strategy.strategy import Strategy
@@ -43,7 +43,7 @@ def _node_defaults(obj: Obj) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
-def _node_causes(obj: Obj) -> list[Cause]:
+def _node_causes(obj: Obj) -> list[StatusCause]:
     found = amount_causes(obj["status"].get("capacity"), "status.capacity")
     found += amount_causes(obj["status"].get("allocatable"), "status.allocatable")
     seen: set[tuple[str, str]] = set()
@@ -134,9 +134,9 @@ def _service_update(backend: Backend, obj: Obj, old: Obj) -> None:
     _allocate(backend, spec)
 
 
-def _service_causes(obj: Obj) -> list[Cause]:
+def _service_causes(obj: Obj) -> list[StatusCause]:
     spec = obj["spec"]
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     kinds = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
     if spec["type"] not in kinds:
         found.append(field_errors.not_supported("spec.type", spec["type"], kinds))
@@ -156,7 +156,7 @@ def _service_causes(obj: Obj) -> list[Cause]:
     return found
 
 
-def _service_fixed(obj: Obj, old: Obj) -> list[Cause]:
+def _service_fixed(obj: Obj, old: Obj) -> list[StatusCause]:
     now, before = obj["spec"].get("clusterIP"), old["spec"].get("clusterIP")
     if before and now != before and obj["spec"]["type"] != "ExternalName":
         why = "may not change once set"
@@ -176,7 +176,7 @@ def _secret_defaults(obj: Obj) -> None:
         obj["data"] = {**(obj.get("data") or {}), **encoded}
 
 
-def _data_causes(obj: Obj) -> list[Cause]:
+def _data_causes(obj: Obj) -> list[StatusCause]:
     size = sum(
         len(str(value))
         for part in ("data", "binaryData")
@@ -187,7 +187,7 @@ def _data_causes(obj: Obj) -> list[Cause]:
     return []
 
 
-def _data_fixed(obj: Obj, old: Obj) -> list[Cause]:
+def _data_fixed(obj: Obj, old: Obj) -> list[StatusCause]:
     fixed = ("data", "binaryData", "immutable") if old.get("immutable") else ()
     found = [
         field_errors.forbidden(key, _IMMUTABLE) for key in fixed if obj.get(key) != old.get(key)
@@ -214,12 +214,12 @@ def _empty_status(_backend: Backend, obj: Obj) -> None:
     obj["status"] = {}
 
 
-def _quota_causes(obj: Obj) -> list[Cause]:
+def _quota_causes(obj: Obj) -> list[StatusCause]:
     return amount_causes(obj["spec"].get("hard"), "spec.hard")
 
 
-def _lease_causes(obj: Obj) -> list[Cause]:
-    found: list[Cause] = []
+def _lease_causes(obj: Obj) -> list[StatusCause]:
+    found: list[StatusCause] = []
     spec = obj["spec"]
     seconds = spec.get("leaseDurationSeconds")
     if seconds is not None and seconds <= 0:
@@ -231,9 +231,9 @@ def _lease_causes(obj: Obj) -> list[Cause]:
     return found
 
 
-def _event_causes(obj: Obj) -> list[Cause]:
+def _event_causes(obj: Obj) -> list[StatusCause]:
     """An event is in the namespace of what it is about; a new-style one says who and why."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     about = obj.get("involvedObject") or obj.get("regarding") or {}
     namespace = obj["metadata"].get("namespace") or ""
     of = about.get("namespace") or ""
@@ -245,8 +245,8 @@ def _event_causes(obj: Obj) -> list[Cause]:
     return found
 
 
-def _new_event_causes(obj: Obj) -> list[Cause]:
-    found: list[Cause] = []
+def _new_event_causes(obj: Obj) -> list[StatusCause]:
+    found: list[StatusCause] = []
     if not obj.get("eventTime"):
         found.append(field_errors.required("eventTime"))
     controller = obj.get("reportingController") or obj.get("reportingComponent")
@@ -268,7 +268,7 @@ def _new_event_causes(obj: Obj) -> list[Cause]:
     return found
 
 
-def _event_fixed(obj: Obj, old: Obj) -> list[Cause]:
+def _event_fixed(obj: Obj, old: Obj) -> list[StatusCause]:
     """Of an Event of the newer kind only the series changes."""
     if obj.get("apiVersion") != "events.k8s.io/v1":
         return []

@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.storage.backend import Backend
 from global_sched.embedded.apiserver.strategy.strategy import Strategy
 from global_sched.embedded.apiserver.validation.cel_validation import rule_problems
@@ -51,8 +51,8 @@ def _definition_update(_backend: Backend, obj: Obj, old: Obj) -> None:
         obj["status"] = {**status, "storedVersions": stored}
 
 
-def _definition_causes(obj: Obj) -> list[Cause]:
-    found: list[Cause] = []
+def _definition_causes(obj: Obj) -> list[StatusCause]:
+    found: list[StatusCause] = []
     spec, name = obj["spec"], obj["metadata"].get("name") or ""
     names = spec.get("names") or {}
     wanted = f"{names.get('plural', '')}.{spec.get('group', '')}"
@@ -83,8 +83,8 @@ def _definition_causes(obj: Obj) -> list[Cause]:
     return found
 
 
-def _version_causes(version: Obj, field: str) -> list[Cause]:
-    found: list[Cause] = []
+def _version_causes(version: Obj, field: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     where = f"{field}.schema.openAPIV3Schema"
     if schema is None:
@@ -104,7 +104,7 @@ def _version_causes(version: Obj, field: str) -> list[Cause]:
     return found
 
 
-def _path_causes(path: Any, field: str) -> list[Cause]:
+def _path_causes(path: Any, field: str) -> list[StatusCause]:
     if not path:
         return [field_errors.required(field)]
     try:
@@ -114,9 +114,9 @@ def _path_causes(path: Any, field: str) -> list[Cause]:
     return []
 
 
-def _structural_causes(schema: Obj, field: str, *, top: bool = False) -> list[Cause]:
+def _structural_causes(schema: Obj, field: str, *, top: bool = False) -> list[StatusCause]:
     """Types are given at every node, and patterns can be compiled."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     loose = schema.get("x-kubernetes-int-or-string") or schema.get(
         "x-kubernetes-preserve-unknown-fields"
     )
@@ -147,7 +147,7 @@ def _structural_causes(schema: Obj, field: str, *, top: bool = False) -> list[Ca
     return found
 
 
-def _definition_fixed(obj: Obj, old: Obj) -> list[Cause]:
+def _definition_fixed(obj: Obj, old: Obj) -> list[StatusCause]:
     found = [
         field_errors.invalid(f"spec.{key}", obj["spec"].get(key), _IMMUTABLE)
         for key in ("group", "scope")

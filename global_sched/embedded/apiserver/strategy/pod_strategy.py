@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors, status_error
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.storage.backend import Backend
 from global_sched.embedded.apiserver.strategy.pod_defaults import (
     add_tolerations,
@@ -103,7 +103,7 @@ def _prepare_update(_backend: Backend, obj: Obj, old: Obj) -> None:
     obj["status"] = status
 
 
-def _validate(pod: Obj) -> list[Cause]:
+def _validate(pod: Obj) -> list[StatusCause]:
     return pod_spec_causes(pod["spec"], "spec")
 
 
@@ -130,11 +130,11 @@ def _fixed_part(spec: Obj) -> Obj:
     return left
 
 
-def _validate_update(pod: Obj, old: Obj) -> list[Cause]:
+def _validate_update(pod: Obj, old: Obj) -> list[StatusCause]:
     spec, before = pod["spec"], old["spec"]
     if spec == before:
         return []
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     kept = before.get("tolerations") or []
     if any(toleration not in (spec.get("tolerations") or []) for toleration in kept):
         why = "existing toleration can not be modified except its tolerationSeconds"
@@ -165,7 +165,7 @@ def _same_but_seconds(new: list[Obj], old: list[Obj]) -> bool:
     return all(bare(toleration) in have for toleration in old)
 
 
-def _validate_status(pod: Obj, old: Obj) -> list[Cause]:
+def _validate_status(pod: Obj, old: Obj) -> list[StatusCause]:
     node = (old["spec"] or {}).get("nodeName")
     if node and pod["spec"].get("nodeName") != node:
         return [field_errors.forbidden("status.nodeName", "may not be changed directly")]

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.codec.quantity import QuantityError, value_of
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.validation.metadata import (
     label_causes,
     label_problems,
@@ -20,9 +20,9 @@ _DNS: Final = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def amount_causes(amounts: Any, field: str) -> list[Cause]:
+def amount_causes(amounts: Any, field: str) -> list[StatusCause]:
     """What is wrong with a map of amounts."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     for name in sorted(amounts or {}):
         where = f"{field}[{name}]"
         try:
@@ -46,7 +46,7 @@ _CORE_RESOURCES: Final = frozenset(
 _PREFIXED: Final = ("hugepages-", "requests.", "limits.", "count/")
 
 
-def _resource_causes(resources: Obj, field: str) -> list[Cause]:
+def _resource_causes(resources: Obj, field: str) -> list[StatusCause]:
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     found = amount_causes(limits, f"{field}.limits")
     found += amount_causes(requests, f"{field}.requests")
@@ -73,8 +73,8 @@ def _resource_causes(resources: Obj, field: str) -> list[Cause]:
     return found
 
 
-def _container_causes(container: Obj, field: str, volumes: set[str]) -> list[Cause]:
-    found: list[Cause] = []
+def _container_causes(container: Obj, field: str, volumes: set[str]) -> list[StatusCause]:
+    found: list[StatusCause] = []
     name = container.get("name") or ""
     if not name:
         found.append(field_errors.required(f"{field}.name"))
@@ -105,8 +105,8 @@ def _container_causes(container: Obj, field: str, volumes: set[str]) -> list[Cau
     return found + _resource_causes(container.get("resources") or {}, f"{field}.resources")
 
 
-def _volume_causes(volumes: list[Obj], field: str) -> list[Cause]:
-    found: list[Cause] = []
+def _volume_causes(volumes: list[Obj], field: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     seen: set[str] = set()
     for index, volume in enumerate(volumes):
         where, name = f"{field}[{index}].name", volume.get("name") or ""
@@ -123,8 +123,8 @@ def _volume_causes(volumes: list[Obj], field: str) -> list[Cause]:
     return found
 
 
-def _toleration_causes(tolerations: list[Obj], field: str) -> list[Cause]:
-    found: list[Cause] = []
+def _toleration_causes(tolerations: list[Obj], field: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     for index, toleration in enumerate(tolerations):
         where = f"{field}[{index}]"
         operator = toleration.get("operator") or "Equal"
@@ -149,7 +149,7 @@ def _toleration_causes(tolerations: list[Obj], field: str) -> list[Cause]:
     return found
 
 
-def pod_spec_causes(spec: Obj, field: str) -> list[Cause]:
+def pod_spec_causes(spec: Obj, field: str) -> list[StatusCause]:
     """What is wrong with a pod spec."""
     found = _volume_causes(spec.get("volumes") or [], f"{field}.volumes")
     volumes = {volume.get("name", "") for volume in spec.get("volumes") or ()}

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors, status_error
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.storage.backend import Backend
 from global_sched.embedded.apiserver.strategy.pod_strategy import PRIORITY_CLASSES
 from global_sched.embedded.apiserver.strategy.strategy import Strategy
@@ -36,8 +36,8 @@ def _class_admit(backend: Backend, obj: Obj) -> None:
             )
 
 
-def _class_causes(obj: Obj) -> list[Cause]:
-    found: list[Cause] = []
+def _class_causes(obj: Obj) -> list[StatusCause]:
+    found: list[StatusCause] = []
     name = obj["metadata"].get("name") or ""
     if name.startswith("system-"):
         why = "priority class names with 'system-' prefix are reserved for system use only"
@@ -52,8 +52,8 @@ def _class_causes(obj: Obj) -> list[Cause]:
     return found
 
 
-def _class_fixed(obj: Obj, old: Obj) -> list[Cause]:
-    found: list[Cause] = []
+def _class_fixed(obj: Obj, old: Obj) -> list[StatusCause]:
+    found: list[StatusCause] = []
     if obj.get("value") != old.get("value"):
         why = "may not be changed in an update."
         found.append(field_errors.forbidden("value", why))
@@ -69,7 +69,7 @@ def _budget_prepare(_backend: Backend, obj: Obj) -> None:
     obj["status"] = dict.fromkeys(kinds, 0)
 
 
-def _budget_causes(obj: Obj) -> list[Cause]:
+def _budget_causes(obj: Obj) -> list[StatusCause]:
     spec = obj["spec"]
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         why = "minAvailable and maxUnavailable cannot be both set"
@@ -89,8 +89,8 @@ def _binding_defaults(obj: Obj) -> None:
             subject["apiGroup"] = _RBAC
 
 
-def _binding_causes(obj: Obj) -> list[Cause]:
-    found: list[Cause] = []
+def _binding_causes(obj: Obj) -> list[StatusCause]:
+    found: list[StatusCause] = []
     reference = obj["roleRef"]
     known = ["ClusterRole"] if obj["kind"] == "ClusterRoleBinding" else ["Role", "ClusterRole"]
     if reference.get("kind") not in known:
@@ -114,14 +114,14 @@ def _binding_causes(obj: Obj) -> list[Cause]:
     return found
 
 
-def _binding_fixed(obj: Obj, old: Obj) -> list[Cause]:
+def _binding_fixed(obj: Obj, old: Obj) -> list[StatusCause]:
     if obj["roleRef"] != old["roleRef"]:
         return [field_errors.invalid("roleRef", obj["roleRef"], "cannot change roleRef")]
     return []
 
 
-def _role_causes(obj: Obj) -> list[Cause]:
-    found: list[Cause] = []
+def _role_causes(obj: Obj) -> list[StatusCause]:
+    found: list[StatusCause] = []
     for index, rule in enumerate(obj.get("rules") or ()):
         where = f"rules[{index}]"
         if not rule.get("verbs"):

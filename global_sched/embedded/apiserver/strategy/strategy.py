@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.storage.backend import Backend
 
 Obj = dict[str, Any]
@@ -25,11 +25,11 @@ def _keep_nothing(_backend: Backend, _obj: Obj, _old: Obj) -> None:
     return
 
 
-def _no_causes(_obj: Obj) -> list[Cause]:
+def _no_causes(_obj: Obj) -> list[StatusCause]:
     return []
 
 
-def _no_changes(_obj: Obj, _old: Obj) -> list[Cause]:
+def _no_changes(_obj: Obj, _old: Obj) -> list[StatusCause]:
     return []
 
 
@@ -45,10 +45,10 @@ class Strategy:
     """Sets what the server owns on create (status, finalizers)."""
     prepare_update: Callable[[Backend, Obj, Obj], None] = _keep_nothing
     """Carries over what an update may not touch (new, old)."""
-    validate: Callable[[Obj], list[Cause]] = _no_causes
-    validate_update: Callable[[Obj, Obj], list[Cause]] = _no_changes
+    validate: Callable[[Obj], list[StatusCause]] = _no_causes
+    validate_update: Callable[[Obj, Obj], list[StatusCause]] = _no_changes
     """What a change breaks (new, old)."""
-    validate_status: Callable[[Obj, Obj], list[Cause]] = _no_changes
+    validate_status: Callable[[Obj, Obj], list[StatusCause]] = _no_changes
     create_on_update: bool = False
     unconditional: bool = True
     """Whether an update may leave out the resourceVersion."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.storage.backend import Backend
 from global_sched.embedded.apiserver.storage.selectors import match_selector
 from global_sched.embedded.apiserver.strategy.pod_defaults import default_template
@@ -73,8 +73,8 @@ def _job_prepare(_backend: Backend, obj: Obj) -> None:
 # ---- validation ----------------------------------------------------------------------------
 
 
-def _replicas_causes(spec: Obj) -> list[Cause]:
-    found: list[Cause] = []
+def _replicas_causes(spec: Obj) -> list[StatusCause]:
+    found: list[StatusCause] = []
     for key in ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"):
         value = spec.get(key)
         if value is not None and value < 0:
@@ -86,7 +86,7 @@ def _replicas_causes(spec: Obj) -> list[Cause]:
     return found
 
 
-def selector_causes(selector: Obj | None, field: str) -> list[Cause]:
+def selector_causes(selector: Obj | None, field: str) -> list[StatusCause]:
     """What is wrong with a label selector."""
     if selector is None:
         return [field_errors.required(field)]
@@ -106,7 +106,7 @@ def selector_causes(selector: Obj | None, field: str) -> list[Cause]:
     return found
 
 
-def _template_causes(spec: Obj, field: str, restart: tuple[str, ...]) -> list[Cause]:
+def _template_causes(spec: Obj, field: str, restart: tuple[str, ...]) -> list[StatusCause]:
     template = spec.get("template") or {}
     found = label_causes((template.get("metadata") or {}).get("labels"), f"{field}.metadata.labels")
     pod = template.get("spec") or {}
@@ -121,7 +121,7 @@ def _template_causes(spec: Obj, field: str, restart: tuple[str, ...]) -> list[Ca
     return found
 
 
-def _set_causes(obj: Obj) -> list[Cause]:
+def _set_causes(obj: Obj) -> list[StatusCause]:
     """Replicated pods: a selector that matches the template."""
     spec = obj["spec"]
     found = _replicas_causes(spec)
@@ -142,9 +142,9 @@ def _set_causes(obj: Obj) -> list[Cause]:
     return found + _template_causes(spec, "spec.template", ("Always",))
 
 
-def _job_causes(obj: Obj) -> list[Cause]:
+def _job_causes(obj: Obj) -> list[StatusCause]:
     spec = obj["spec"]
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     for key in (
         "parallelism",
         "completions",
@@ -166,9 +166,9 @@ def _job_causes(obj: Obj) -> list[Cause]:
     return found + _template_causes(spec, "spec.template", ("OnFailure", "Never"))
 
 
-def _cron_job_causes(obj: Obj) -> list[Cause]:
+def _cron_job_causes(obj: Obj) -> list[StatusCause]:
     spec = obj["spec"]
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if not spec.get("schedule"):
         found.append(field_errors.required("spec.schedule"))
     inner = spec["jobTemplate"]["spec"]
@@ -176,7 +176,7 @@ def _cron_job_causes(obj: Obj) -> list[Cause]:
     return found + _template_causes(inner, "spec.jobTemplate.spec.template", restart)
 
 
-def _selector_fixed(obj: Obj, old: Obj) -> list[Cause]:
+def _selector_fixed(obj: Obj, old: Obj) -> list[StatusCause]:
     selector = obj["spec"].get("selector")
     if selector == old["spec"].get("selector"):
         return []
@@ -196,7 +196,7 @@ _STATEFUL_MAY: Final = frozenset(
 )
 
 
-def _stateful_fixed(obj: Obj, old: Obj) -> list[Cause]:
+def _stateful_fixed(obj: Obj, old: Obj) -> list[StatusCause]:
     one = {k: v for k, v in obj["spec"].items() if k not in _STATEFUL_MAY}
     two = {k: v for k, v in old["spec"].items() if k not in _STATEFUL_MAY}
     if one == two:
@@ -209,7 +209,7 @@ def _stateful_fixed(obj: Obj, old: Obj) -> list[Cause]:
     return [field_errors.forbidden("spec", why)]
 
 
-def _job_fixed(obj: Obj, old: Obj) -> list[Cause]:
+def _job_fixed(obj: Obj, old: Obj) -> list[StatusCause]:
     found = _selector_fixed(obj, old)
     spec, before = obj["spec"], old["spec"]
     for key in ("completions", "completionMode", "podFailurePolicy", "backoffLimitPerIndex"):
@@ -247,8 +247,8 @@ def _suspended_change(spec: Obj, before: Obj, old: Obj) -> bool:
 def _workload(
     defaults: Callable[[Obj], None],
     prepare: Callable[[Backend, Obj], None],
-    validate: Callable[[Obj], list[Cause]],
-    fixed: Callable[[Obj, Obj], list[Cause]] | None = None,
+    validate: Callable[[Obj], list[StatusCause]],
+    fixed: Callable[[Obj, Obj], list[StatusCause]] | None = None,
 ) -> Strategy:
     if fixed is None:
         return Strategy(defaults=defaults, prepare=prepare, validate=validate)

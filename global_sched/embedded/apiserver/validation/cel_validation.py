@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.patch.field_sets import item_key
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.validation.cel_functions import FUNCTIONS, to_cel
 from global_sched.embedded.apiserver.validation.schemas import Schema, shape_of_schema
 from global_sched.embedded.extra import needs_demo_extra
@@ -84,7 +84,7 @@ def compile_rule(rule: str) -> Compiled:
     return Compiled(program, _OLD.search(rule) is not None)
 
 
-def rule_problems(raw: Obj, field: str) -> Iterator[Cause]:
+def rule_problems(raw: Obj, field: str) -> Iterator[StatusCause]:
     """What is wrong with the rules in a schema, for the author of the definition."""
     for index, rule in enumerate(raw.get("x-kubernetes-validations") or ()):
         where = f"{field}.x-kubernetes-validations[{index}]"
@@ -103,12 +103,12 @@ def rule_problems(raw: Obj, field: str) -> Iterator[Cause]:
             yield from rule_problems(raw[key], f"{field}.{key}")
 
 
-def rule_causes(schema: Schema, new: Obj, old: Obj | None) -> list[Cause]:
+def rule_causes(schema: Schema, new: Obj, old: Obj | None) -> list[StatusCause]:
     """What the rules refuse."""
     return list(_walk(schema, new, old, ""))
 
 
-def _walk(schema: Schema, new: Json, old: Json, path: str) -> Iterator[Cause]:
+def _walk(schema: Schema, new: Json, old: Json, path: str) -> Iterator[StatusCause]:
     if not schema.ruled or (old is not None and (new is old or new == old)):
         return
     if schema.rules:
@@ -137,7 +137,7 @@ def _keyed(schema: Schema, old: Json) -> dict[str, Json]:
     return {item_key(shape, item): item for item in old}
 
 
-def _run(schema: Schema, new: Json, old: Json, path: str) -> Iterator[Cause]:
+def _run(schema: Schema, new: Json, old: Json, path: str) -> Iterator[StatusCause]:
     context: cel.Context | None = None
     kind = schema.type
     for rule in schema.rules:
@@ -197,7 +197,7 @@ def _detail(rule: Obj, context: cel.Context) -> str:
     return f"failed rule: {_rule_text(rule)}"
 
 
-def _refusal(rule: Obj, where: str, value: Json, detail: str) -> Cause:
+def _refusal(rule: Obj, where: str, value: Json, detail: str) -> StatusCause:
     match rule.get("reason"):
         case "FieldValueForbidden":
             return field_errors.forbidden(where, detail)
@@ -207,5 +207,5 @@ def _refusal(rule: Obj, where: str, value: Json, detail: str) -> Cause:
             return field_errors.duplicate(where, value)
         case _:
             if isinstance(value, dict | list):
-                return Cause("FieldValueInvalid", f"Invalid value: {detail}", where)
+                return StatusCause("FieldValueInvalid", f"Invalid value: {detail}", where)
             return field_errors.invalid(where, value, detail)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from global_sched.embedded.apiserver import field_errors
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 
 Obj = dict[str, Any]
 
@@ -127,9 +127,9 @@ def qualified_problems(text: str) -> list[str]:
     return found
 
 
-def label_causes(labels: Any, field: str) -> list[Cause]:
+def label_causes(labels: Any, field: str) -> list[StatusCause]:
     """What is wrong with a map of labels."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     for key in sorted(labels or {}):
         found += [field_errors.invalid(field, key, why) for why in qualified_problems(key)]
         value = labels[key]
@@ -142,8 +142,8 @@ def label_causes(labels: Any, field: str) -> list[Cause]:
     return found
 
 
-def _annotation_causes(annotations: Any) -> list[Cause]:
-    found: list[Cause] = []
+def _annotation_causes(annotations: Any) -> list[StatusCause]:
+    found: list[StatusCause] = []
     size = 0
     for key, value in (annotations or {}).items():
         size += len(key.encode()) + len(str(value).encode())
@@ -156,8 +156,8 @@ def _annotation_causes(annotations: Any) -> list[Cause]:
     return found
 
 
-def _owner_causes(owners: Any) -> list[Cause]:
-    found: list[Cause] = []
+def _owner_causes(owners: Any) -> list[StatusCause]:
+    found: list[StatusCause] = []
     controllers = []
     for index, owner in enumerate(owners or ()):
         where = f"metadata.ownerReferences[{index}]"
@@ -181,8 +181,8 @@ def _owner_causes(owners: Any) -> list[Cause]:
     return found
 
 
-def _finalizer_causes(finalizers: Any) -> list[Cause]:
-    found: list[Cause] = []
+def _finalizer_causes(finalizers: Any) -> list[StatusCause]:
+    found: list[StatusCause] = []
     for name in finalizers or ():
         found += [
             field_errors.invalid("metadata.finalizers", name, why)
@@ -191,7 +191,7 @@ def _finalizer_causes(finalizers: Any) -> list[Cause]:
     return found
 
 
-def plain_finalizer_causes(finalizers: Any) -> list[Cause]:
+def plain_finalizer_causes(finalizers: Any) -> list[StatusCause]:
     """Finalizers of built-in kinds have a domain, or are standard ones."""
     why = "name is neither a standard finalizer name nor is it fully qualified"
     return [
@@ -201,7 +201,7 @@ def plain_finalizer_causes(finalizers: Any) -> list[Cause]:
     ]
 
 
-def _new_finalizer_causes(meta: Obj, old: Obj) -> list[Cause]:
+def _new_finalizer_causes(meta: Obj, old: Obj) -> list[StatusCause]:
     """What is being deleted takes no new finalizers."""
     held = old.get("finalizers") or ()
     new = sorted(name for name in meta.get("finalizers") or () if name not in held)
@@ -215,9 +215,9 @@ def _new_finalizer_causes(meta: Obj, old: Obj) -> list[Cause]:
     return [field_errors.forbidden("metadata.finalizers", why)]
 
 
-def meta_causes(collection: str, meta: Obj, old: Obj | None = None) -> list[Cause]:
+def meta_causes(collection: str, meta: Obj, old: Obj | None = None) -> list[StatusCause]:
     """What is wrong with an object's metadata."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     name = meta.get("name") or ""
     if not name:
         found.append(field_errors.required("metadata.name", "name or generateName is required"))
@@ -236,7 +236,7 @@ def meta_causes(collection: str, meta: Obj, old: Obj | None = None) -> list[Caus
     return found
 
 
-_CHECKS: Final[tuple[tuple[str, Callable[[Any], list[Cause]]], ...]] = (
+_CHECKS: Final[tuple[tuple[str, Callable[[Any], list[StatusCause]]], ...]] = (
     ("labels", lambda value: label_causes(value, "metadata.labels")),
     ("annotations", _annotation_causes),
     ("ownerReferences", _owner_causes),

@@ -9,7 +9,7 @@ import msgspec
 
 from global_sched.embedded.apiserver import field_errors
 from global_sched.embedded.apiserver.patch.merge_patch import copied, equal
-from global_sched.embedded.apiserver.status_error import Cause
+from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.validation.formats import FORMATS
 from global_sched.embedded.apiserver.validation.schemas import MISSING, Schema
 
@@ -110,7 +110,7 @@ def _fits(schema: Schema, kind: str) -> bool:
 
 def validate(
     schema: Schema, value: Json, path: str = "", *, top: bool = True, old: Json = None
-) -> list[Cause]:
+) -> list[StatusCause]:
     """What is wrong with a value, field by field; parts equal to the old value are let be."""
     if old is not None and not top and (value is old or value == old):
         return []
@@ -121,7 +121,7 @@ def validate(
         wanted = "integer,string" if schema.int_or_string else schema.type
         why = f"{path} in body must be of type {wanted}: {field_errors.spell(kind)}"
         return [field_errors.wrong_type(path or "<nil>", kind, why)]
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     enum = schema.raw.get("enum")
     if enum is not None and not any(equal(value, item) for item in enum):
         found.append(field_errors.not_supported(path, value, enum))
@@ -142,8 +142,10 @@ def validate(
     return found
 
 
-def _validate_object(schema: Schema, value: Obj, old: Obj, path: str, *, top: bool) -> list[Cause]:
-    found: list[Cause] = []
+def _validate_object(
+    schema: Schema, value: Obj, old: Obj, path: str, *, top: bool
+) -> list[StatusCause]:
+    found: list[StatusCause] = []
     raw = schema.raw
     for key in sorted(value):
         if top and key in _TOP:
@@ -173,8 +175,8 @@ def _validate_object(schema: Schema, value: Obj, old: Obj, path: str, *, top: bo
     return found
 
 
-def _validate_list(schema: Schema, value: list[Json], path: str) -> list[Cause]:
-    found: list[Cause] = []
+def _validate_list(schema: Schema, value: list[Json], path: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     raw = schema.raw
     most, least = raw.get("maxItems"), raw.get("minItems")
     if most is not None and len(value) > most:
@@ -192,7 +194,9 @@ def _validate_list(schema: Schema, value: list[Json], path: str) -> list[Cause]:
     return found
 
 
-def _validate_item(schema: Schema, item: Json, path: str, known: set[bytes] | None) -> list[Cause]:
+def _validate_item(
+    schema: Schema, item: Json, path: str, known: set[bytes] | None
+) -> list[StatusCause]:
     """What is wrong with one item; in a long list, `known` ones were looked at before.
 
     A client that changes one entry of a long list sends all the others with it.
@@ -210,7 +214,7 @@ def _validate_item(schema: Schema, item: Json, path: str, known: set[bytes] | No
     return found
 
 
-def _duplicates(schema: Schema, value: list[Json], path: str) -> list[Cause]:
+def _duplicates(schema: Schema, value: list[Json], path: str) -> list[StatusCause]:
     kind = schema.raw.get("x-kubernetes-list-type")
     if kind not in {"set", "map"}:
         return []
@@ -227,8 +231,8 @@ def _duplicates(schema: Schema, value: list[Json], path: str) -> list[Cause]:
     return found
 
 
-def _validate_text(schema: Schema, value: str, path: str) -> list[Cause]:
-    found: list[Cause] = []
+def _validate_text(schema: Schema, value: str, path: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     raw = schema.raw
     most, least = raw.get("maxLength"), raw.get("minLength")
     if most is not None and len(value) > most:
@@ -246,8 +250,8 @@ def _validate_text(schema: Schema, value: str, path: str) -> list[Cause]:
     return found
 
 
-def _validate_number(schema: Schema, value: float, path: str) -> list[Cause]:
-    found: list[Cause] = []
+def _validate_number(schema: Schema, value: float, path: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     raw = schema.raw
     most, least, step = raw.get("maximum"), raw.get("minimum"), raw.get("multipleOf")
     if step is not None and value % step != 0:
@@ -272,8 +276,8 @@ def _validate_number(schema: Schema, value: float, path: str) -> list[Cause]:
     return found
 
 
-def _validate_logic(schema: Schema, value: Json, path: str) -> list[Cause]:
-    found: list[Cause] = []
+def _validate_logic(schema: Schema, value: Json, path: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     where = path or "<nil>"
     for part in schema.all_of:
         found += validate(part, value, path)

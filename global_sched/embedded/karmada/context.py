@@ -77,7 +77,7 @@ class KarmadaOptions:
     eviction_timeout: float = 600.0
 
 
-class World:
+class ControllerContext:
     """Mirrors of the control plane's collections, and the members."""
 
     def __init__(
