@@ -32,7 +32,7 @@ from member_agent.scheduler.plan.outcome import (
 )
 from member_agent.scheduler.plan.round import plan_round
 from member_agent.scheduler.write.annotations import AnnotationWriter
-from member_agent.scheduler.write.binder import Binder, Outcome
+from member_agent.scheduler.write.binder import Binder, BindOutcome
 from member_agent.scheduler.write.conditions import (
     ConditionWriter,
     Debounce,
@@ -258,7 +258,7 @@ class Scheduler:
         except Exception as error:  # the loop guard: counts, logs, backs off
             self._metrics.inc(LOOP_FAILURES, loop="bind")
             log.exception("bind_crashed", unit=key)
-            outcome = Outcome(stopped=repr(error))
+            outcome = BindOutcome(stopped=repr(error))
         finally:
             self._write_gate.end()
             self._being_bound.pop(key, None)
@@ -272,7 +272,7 @@ class Scheduler:
         if outcome.bound:
             self._record_bound(placement, len(outcome.bound))
 
-    def _note_refusal(self, key: str, outcome: Outcome) -> None:
+    def _note_refusal(self, key: str, outcome: BindOutcome) -> None:
         """What the API server refused of the unit last, until something of it succeeds."""
         self._refused.pop(key, None)
         if outcome.refused:
@@ -304,7 +304,7 @@ class Scheduler:
         )
 
     async def _roll_back(self, rollback: Rollback) -> None:
-        key, outcome = rollback.unit.key, Outcome()
+        key, outcome = rollback.unit.key, BindOutcome()
         try:
             deleted = await self._binder.roll_back(rollback, outcome)
         finally:
@@ -326,7 +326,7 @@ class Scheduler:
             )
 
     async def _give_up(self, giving: SurplusEviction) -> None:
-        key, outcome = giving.unit.key, Outcome()
+        key, outcome = giving.unit.key, BindOutcome()
         try:
             deleted = await self._binder.delete_pods(giving.pods, outcome)
         finally:

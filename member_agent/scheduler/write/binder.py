@@ -52,7 +52,7 @@ class BindResult(StrEnum):
 
 
 @dataclass(slots=True)
-class Outcome:
+class BindOutcome:
     """What became of a placement."""
 
     bound: list[PodRecord] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Binder:
 
     # --- placements -------------------------------------------------------------------------
 
-    async def carry_out(self, placement: Placement) -> Outcome:
+    async def carry_out(self, placement: Placement) -> BindOutcome:
         """Write the plan and bind the pods, as far as they still fit.
 
         Pods that start a unit are bound all or none, as far as the cache can tell; what fails
@@ -102,17 +102,17 @@ class Binder:
         holder = placement.unit.holder
         text = render_plan(placement.plan)
         if holder is not None and holder.notes.plan != text:
-            outcome = Outcome()
+            outcome = BindOutcome()
             outcome.stopped = await self._annotate(holder, {PLAN: text}, outcome)
             if outcome.stopped:
                 return outcome
         if not self._may_write():
-            return Outcome(stopped="this replica no longer leads")
+            return BindOutcome(stopped="this replica no longer leads")
         fitting, lost = self._still_fit(placement)
         if lost and (placement.starts or not fitting):
             pod, why = lost[0]
-            return Outcome(stopped=f"pod {pod.name}: {why}")
-        outcome = Outcome(failed=lost)
+            return BindOutcome(stopped=f"pod {pod.name}: {why}")
+        outcome = BindOutcome(failed=lost)
         async with asyncio.TaskGroup() as tasks:
             for pod, node in fitting:
                 tasks.create_task(self._bind_into(outcome, pod, node))
@@ -152,7 +152,7 @@ class Binder:
                 return f"node {node} has no room for its {name} any more"
         return ""
 
-    async def _bind_into(self, outcome: Outcome, pod: PodRecord, node: str) -> None:
+    async def _bind_into(self, outcome: BindOutcome, pod: PodRecord, node: str) -> None:
         async with self._slots:
             result, error = await self._bind(pod, node, outcome)
         self._metrics.inc(BINDS, result=result.value)
@@ -161,7 +161,9 @@ class Binder:
         elif result is BindResult.FAILED:
             outcome.failed.append((pod, error))
 
-    async def _bind(self, pod: PodRecord, node: str, outcome: Outcome) -> tuple[BindResult, str]:
+    async def _bind(
+        self, pod: PodRecord, node: str, outcome: BindOutcome
+    ) -> tuple[BindResult, str]:
         if not self._may_write():
             return BindResult.FAILED, "this replica no longer leads"
         body = {
@@ -217,10 +219,10 @@ class Binder:
         self,
         holder: Holder,
         annotations: Mapping[str, str | None],
-        outcome: Outcome | None = None,
+        outcome: BindOutcome | None = None,
     ) -> str:
         """Write annotations on a holder that has not changed since; what went wrong, or empty."""
-        outcome = outcome or Outcome()
+        outcome = outcome or BindOutcome()
         resource = self._resource_of(holder.api_version, holder.kind)
         if resource is None:
             return f"the kind {holder.api_version} {holder.kind} is not served"
@@ -255,7 +257,7 @@ class Binder:
 
     # --- rollback ---------------------------------------------------------------------------
 
-    async def roll_back(self, rollback: Rollback, outcome: Outcome) -> int:
+    async def roll_back(self, rollback: Rollback, outcome: BindOutcome) -> int:
         """Delete the bound pods (their controller makes new ones), then the plan; how many.
 
         The plan goes last: a crash in between finds it, and decides again.
@@ -268,7 +270,7 @@ class Binder:
             await self._annotate(rollback.unit.holder, {PLAN: None})
         return len(gone)
 
-    async def delete_pods(self, pods: Sequence[PodRecord], outcome: Outcome) -> list[PodRecord]:
+    async def delete_pods(self, pods: Sequence[PodRecord], outcome: BindOutcome) -> list[PodRecord]:
         """Delete these very pods, in order; those that are gone now. It ends at the first error.
 
         A refusal stands in `outcome`.
