@@ -323,6 +323,37 @@ def simulate(
 
 
 @cli.command()
+@click.option(
+    "--jobs",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the finished jobs here, for `gsched simulate --from`.",
+)
+@click.option(
+    "--replay",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write what a cycle decides on now, with Policy and plan, for `gsched replay`.",
+)
+@click.pass_obj
+def record(where: Where, jobs: Path | None, replay: Path | None) -> None:
+    """Write what the live federation did and decides, for the simulator and for replays."""
+    from global_sched.cli.record import record as write  # noqa: PLC0415 - as above
+
+    if jobs is None and replay is None:
+        raise click.UsageError("give --jobs FILE, --replay FILE, or both")
+    write(where, jobs=jobs, replay=replay)
+
+
+@cli.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@output_option
+def replay(file: Path, output: str) -> None:
+    """Decide again on what `gsched record --replay` wrote; 1 where the plan differs from then."""
+    from global_sched.cli.record import replay as decide  # noqa: PLC0415 - as above
+
+    sys.exit(0 if decide(file, output=output) else 1)
+
+
+@cli.command()
 @click.option("--keep", is_flag=True, help="Stay up after the jobs are placed, until Ctrl-C.")
 @click.option(
     "--examples",

@@ -42,6 +42,8 @@ class Job:
     tier: int | None = None
     """The highest tier of the HyperNode around it."""
     mode: Mode = Mode.HARD
+    line: int = 0
+    """Where it is in its file, for errors."""
 
     @property
     def width(self) -> int:
@@ -59,6 +61,7 @@ class Dropped:
     """A job that no arm gets, and why."""
 
     name: str
+    line: int
     reason: str
 
 
@@ -70,11 +73,19 @@ class Gangs:
 
     def of(self, job: Job) -> Gang:
         """The job's gang."""
-        key = (job.pods, job.gpus, job.cpu, job.memory, job.least, job.tier, job.mode)
+        key = _asks(job)
         gang = self._made.get(key)
         if gang is None:
-            gang = self._made[key] = _gang(job)
+            gang = self._made[key] = self.make(job)
         return gang
+
+    def make(self, job: Job) -> Gang:
+        """A gang that no other job has asked for before."""
+        return _gang(job)
+
+
+def _asks(job: Job) -> tuple[object, ...]:
+    return job.pods, job.gpus, job.cpu, job.memory, job.least, job.tier, job.mode
 
 
 def _gang(job: Job) -> Gang:

@@ -90,7 +90,7 @@ def prepare(experiment: Experiment, read: Read) -> Prepared:
     for job in jobs:
         if job.queue not in names:
             raise SimulationError(
-                f"{spec.file}: job {job.name}: queue: {job.queue!r} is not in world.queues; "
+                f"{spec.file}: line {job.line}: queue: {job.queue!r} is not in world.queues; "
                 f"there are {', '.join(sorted(names))}"
             )
     if spec.hard_tiers:
@@ -99,7 +99,7 @@ def prepare(experiment: Experiment, read: Read) -> Prepared:
     if dropped and spec.too_large == "refuse":
         first = dropped[0]
         raise SimulationError(
-            f"{spec.file}: job {first.name}: {first.reason} ({len(dropped)} such jobs); make the "
+            f"{spec.file}: line {first.line}: {first.reason} ({len(dropped)} such jobs); make the "
             "world larger, or set trace.tooLarge: drop to leave them out of all arms"
         )
     policies = {}
@@ -235,15 +235,15 @@ def _held(
     kept, dropped = [], []
     for job in jobs:
         gang = gangs.of(job)
-        why = ""
+        asks, why = f"pods, gpus_per_pod: {job.pods} × {job.gpus} GPUs", ""
         if not any(member.holds(gang) for member in members):
-            why = f"asks for {job.pods} × {job.gpus} GPUs, more than any cluster holds"
+            why = f"{asks} are more than any cluster holds"
         elif silos and job.tenant not in silos:
-            why = f"tenant {job.tenant!r} has no silo"
+            why = f"tenant: {job.tenant!r} has no silo"
         elif silos and not silos[job.tenant].holds(gangs.of(replace(job, tier=None))):
-            why = f"asks for {job.pods} × {job.gpus} GPUs, more than its tenant's silo holds"
+            why = f"{asks} are more than its tenant's silo holds"
         if why:
-            dropped.append(Dropped(job.name, why))
+            dropped.append(Dropped(job.name, job.line, why))
         else:
             kept.append(job)
     return kept, dropped
@@ -252,7 +252,7 @@ def _held(
 def reasons(dropped: Sequence[Dropped]) -> dict[str, int]:
     """How many jobs were dropped for each kind of reason."""
     kinds = Counter(
-        "has no silo" if "has no silo" in one.reason else one.reason.rpartition(", ")[2]
+        "has no silo" if "has no silo" in one.reason else one.reason.partition(" are ")[2]
         for one in dropped
     )
     return dict(sorted(kinds.items()))

@@ -139,6 +139,7 @@ class _Own:
         tier = row.whole("tier", 0, 100) if row.text("tier") else None
         return Job(
             number=number,
+            line=row.line,
             name=name,
             submit=round(submit * SECOND),
             duration=round(row.number("duration_s", 0.001, _LONGEST) * SECOND),
@@ -183,6 +184,7 @@ def _philly(row: Row, number: int, per_node: int) -> Job:
     pods, gpus = pods_of(row.whole("num_gpus", 1, _MOST), per_node)
     return Job(
         number=number,
+        line=row.line,
         name=f"philly-{row.line}",
         submit=round(came * SECOND),
         duration=_at_least_a_second(row.number("duration", 0, _LONGEST)),
@@ -195,6 +197,7 @@ def _philly(row: Row, number: int, per_node: int) -> Job:
 def _kalos(row: Row, number: int, _: int) -> Job:
     return Job(
         number=number,
+        line=row.line,
         name=f"kalos-{row.text('job_id')}",
         submit=round(row.number("arrival_time", 0, _LONGEST) * SECOND),
         duration=_at_least_a_second(row.number("num_iteration", 0, _LONGEST) * _KALOS_SECONDS),
@@ -207,6 +210,7 @@ def _muri(row: Row, number: int, per_node: int) -> Job:
     pods, gpus = pods_of(row.whole("num_gpu", 1, _MOST), per_node)
     return Job(
         number=number,
+        line=row.line,
         name=f"muri-{row.text('job_id')}",
         submit=round(row.number("submit_time", 0, _LONGEST * 1000) * 1000),
         duration=_at_least_a_second(row.number("duration", 0, _LONGEST * 1000) / 1000),
