@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Decision
-from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import ClusterName, DomainId, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.instant import Instant, answered_at
 from global_sched.shared.model.plan import Plan, Withdrawal
@@ -144,7 +144,7 @@ def _room(one: Workload, given: Iterable[Given]) -> Iterable[Given]:
 def _less(
     clusters: tuple[Cluster, ...], admitted: list[Workload], room: tuple[Given, ...]
 ) -> Iterable[Cluster]:
-    """The clusters less what the admitted workloads hold, in the order of the decisions."""
+    """The clusters less what the admitted workloads hold: minimums, then surplus, by decision."""
     gangs = {one.key: one.demand.gang for one in admitted}
     for cluster in clusters:
         takers = sorted(part for part in room if part.cluster == cluster.name)
@@ -152,10 +152,16 @@ def _less(
             yield cluster
             continue
         space = Space(cluster.capacity.topology)
-        for part in takers:
+        # As in the cache: of a paused template nothing is counted.
+        counted = [part for part in takers if gangs[part.workload] is not None]
+        least = [replace(part, amounts=_least(gangs[part.workload], part)) for part in counted]
+        surplus = [
+            replace(part, amounts=part.amounts.minus(one.amounts))
+            for part, one in zip(counted, least, strict=True)
+        ]
+        for part in (*least, *surplus):
             gang = gangs[part.workload]
-            if gang is None:
-                continue  # as in the cache: of a paused template nothing is counted
+            assert gang is not None
             placed = space.place(
                 gang,
                 amounts=part.amounts,
@@ -167,6 +173,11 @@ def _less(
             space.take(placed)
         capacity = replace(cluster.capacity, topology=space.remaining())
         yield replace(cluster, capacity=capacity)
+
+
+def _least(gang: Gang | None, part: Given) -> Amounts:
+    """What of it makes up the minimum; of growth nothing does."""
+    return Amounts() if gang is None or part.beside else gang.minimum_amounts().within(part.amounts)
 
 
 def after(world: World, plan: Plan, *, bound: bool = True) -> World:

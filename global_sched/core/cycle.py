@@ -1,7 +1,6 @@
 """One cycle: from a snapshot to a plan."""
 
 from math import inf
-from typing import Final
 
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.growing import consider_growing, end_claim
@@ -11,17 +10,9 @@ from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.place.admission import consider, refuse
 from global_sched.core.place.alike import refuse_alike
 from global_sched.core.place.groups import Groups, consider_group
-from global_sched.core.place.in_order import holds, settles
-from global_sched.core.place.left_over import (
-    all_that_they_want,
-    behind_all,
-    give,
-    given,
-    left_over,
-)
+from global_sched.core.place.left_over import give_left_over
 from global_sched.core.place.rehearsal import rehearse
 from global_sched.core.quota.entitlement import WITHIN
-from global_sched.core.quota.fair_surplus import Shares
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep.running import Keeping, conclude, consider_growth, look_after
 from global_sched.shared.api.reasons import Reason
@@ -44,9 +35,6 @@ LIMIT_REACHED = Refusal(
 )
 
 
-_MOST_RUNS: Final = 4
-
-
 def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
     """Decide everything that can be decided now: what to admit, take back and confirm.
 
@@ -56,73 +44,20 @@ def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
     3. Everything else in the order of turns: first what queues are owed, then what they borrow.
        Admitted where there is room, else refused with reasons. A refusal never blocks those behind
        it, and may make others leave for it (`claims`).
-    4. What is still unsaid about admitted workloads is written.
+    4. What is still unsaid about admitted workloads is written, and surplus that is left over goes
+       to those that were admitted with less than they want.
 
     Order:  the plan does not depend on the order of the input, nor on the hash seed.
     """
-    return settled(snapshot, policy, now)[0].statement.plan()
-
-
-def settled(snapshot: Snapshot, policy: Policy, now: Instant) -> tuple["Cycle", Shares]:
-    """The cycle, run to its end with nothing left over, and the surplus that it granted beforehand.
-
-    Where gangs were held back for the sake of others (`fair_surplus`) and room is left at the end,
-    they get it with the decisions that they have, if it fits in the order of these (else behind all
-    others) and nobody could have more elsewhere. Else the cycle runs again and gives it to them in
-    their turn, the last time with nobody held back, as long as that costs no queue anything.
-    """
-    granted: Shares = {}
     cycle = Cycle(snapshot, policy, now)
     cycle.run()
-    for runs in range(1, _MOST_RUNS + 1):
-        statement = cycle.statement
-        if not statement.ledger.surplus.held_back:
-            break
-        mark = statement.mark()
-        more = left_over(statement)
-        fits, full = holds(more, statement)
-        if not fits:  # whoever gets more may be in the way of those after it, but not behind them
-            behind = [behind_all(one, statement) for one in more]
-            fits, full = holds(behind, statement)
-            more = behind if fits else more
-        enough = full and settles(more, statement)
-        statement.rollback(mark)
-        if not more or enough or runs == _MOST_RUNS:
-            give(more if fits else [], statement)
-            break
-        shared = {one.admission.workload: given(one.admission) for one in more}
-        last = runs == _MOST_RUNS - 1
-        wider = {**granted, **(all_that_they_want(statement) if last else shared)}
-        again = Cycle(snapshot, policy, now, wider, cycle.shares)
-        again.run()
-        if _costs_a_queue(statement, again.statement):
-            give(more if fits else [], statement)
-            break
-        cycle, granted = again, wider
-    return cycle, granted
-
-
-def _costs_a_queue(first: Statement, second: Statement) -> bool:
-    """Whether any queue holds less after the second than after the first."""
-    return any(
-        second.ledger.queue_held(one.name).get(name, 0) < amount
-        for one in first.snapshot.queues
-        for name, amount in first.ledger.queue_held(one.name).items()
-    )
+    return cycle.statement.plan()
 
 
 class Cycle:
     """A cycle in progress; `explain` stops it before the workload that it is asked about."""
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        policy: Policy,
-        now: Instant,
-        granted: Shares | None = None,
-        shares: Shares | None = None,
-    ) -> None:
-        """`granted` is surplus that was left over before, `shares` what was found out then."""
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: Instant) -> None:
         self.statement = Statement(snapshot, policy, now)
         kept = look_after(self.statement)
         self.keeping = {one.now.key: one for one in kept}
@@ -139,9 +74,8 @@ class Cycle:
         ]
         self.claims = Claims(self.statement)
         self.claims.open([*waiting, *growing])
-        self.shares = rehearse(waiting, growing, self.statement) if shares is None else shares
-        surplus = self.statement.ledger.surplus
-        surplus.shares, surplus.granted = self.shares, granted or {}
+        shares = rehearse(waiting, growing, self.statement)
+        self.statement.ledger.surplus.shares = shares
         self.groups = Groups(waiting)
         self.line = QueueOrder([*waiting, *growing], self.statement)
         self._behind: dict[QueueName, tuple[int, float]] = {}
@@ -180,6 +114,8 @@ class Cycle:
             if key not in statement.decided:
                 conclude(keeping, statement, None)
                 end_claim(keeping.now, statement)
+        if until is None:
+            give_left_over(statement)
         return None
 
     def _is_put_off(self, workload: Workload, level: int) -> bool:

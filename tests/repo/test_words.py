@@ -9,7 +9,7 @@ from tests.repo.words import lines_found, room_of
 from tools.generate import ROOT
 
 ALLOWED = {
-    "global_sched/core": 24,
+    "global_sched/core": 15,
 }
 """Lines that are still to be reworded, by folder. A number may fall and never rises: write the new
 one here when lines are reworded. Folders that are not named have none."""

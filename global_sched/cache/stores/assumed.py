@@ -1,5 +1,6 @@
 """The room that is left in a cluster: what it reported, less what is admitted and not counted."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from global_sched.shared.model.cluster import Capacity
@@ -19,10 +20,29 @@ class AssumedPlacement:
     amounts: Amounts
     gang: Gang
     domain: DomainId | None
+    least: Amounts = Amounts()
+    """What of the amounts makes up its minimum."""
+
+    def only(self, amounts: Amounts) -> "AssumedPlacement":
+        """The same with these pods alone."""
+        return replace(self, amounts=amounts, least=self.least.within(amounts))
+
+
+def in_order(takers: Iterable[AssumedPlacement]) -> tuple[AssumedPlacement, ...]:
+    """The order in which the member places them: all minimums first, then all surplus."""
+    takers = tuple(takers)
+    if all(one.amounts == one.least for one in takers):
+        return takers
+    least = [one.only(one.least) for one in takers]
+    surplus = [one.only(one.amounts.minus(one.least)) for one in takers]
+    return tuple(one for one in (*least, *surplus) if one.amounts.entries)
 
 
 class Room:
-    """One cluster's room, kept between snapshots so that a new admission costs one placement."""
+    """One cluster's room, kept between snapshots.
+
+    So a new admission costs one placement, or as many as are not counted where any has surplus.
+    """
 
     def __init__(self) -> None:
         self._base: Capacity | None = None
@@ -30,13 +50,14 @@ class Room:
         self._taken: tuple[AssumedPlacement, ...] = ()
 
     def deduct(self, base: Capacity, takers: tuple[AssumedPlacement, ...]) -> Capacity:
-        """The capacity with every taker's pods placed, in the order of their decisions.
+        """The capacity with every taker's pods placed: minimums, then surplus, by decision.
 
         Pods that find no room deduct nothing: the report that will count them knows better.
         """
         if not takers:
             self._base, self._space, self._taken = base, None, ()
             return base
+        takers = in_order(takers)
         known = len(self._taken)
         if (
             self._base is None

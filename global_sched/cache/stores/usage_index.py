@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from global_sched.cache.stores.assumed import AssumedPlacement
 from global_sched.cache.stores.demands import Demands
 from global_sched.cache.stores.sorted_values import SortedValues
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.queue import Usage
 from global_sched.shared.model.resources import Resources
@@ -143,14 +144,14 @@ class UsageIndex:
                 self.changed_holders.add(grant.cluster)
                 self._changed_running.add(grant.cluster)
             progress = new.progress_in(grant.cluster)
-            missing = grant.amounts if progress is None else grant.amounts.minus(progress.bound)
-            self._take(
-                grant.cluster,
-                new.key,
-                AssumedPlacement(
-                    decision.at, decision.order, new.binding_id, missing, gang, grant.domain
-                ),
+            bound = Amounts() if progress is None else progress.bound
+            missing = grant.amounts.minus(bound)
+            least = (
+                gang.minimum_amounts().minus(bound).within(missing) if missing.entries else missing
             )
+            order, domain = (decision.at, decision.order), grant.domain
+            taker = AssumedPlacement(*order, new.binding_id, missing, gang, domain, least)
+            self._take(grant.cluster, new.key, taker)
         position.charges = tuple(charges)
         position.clusters = tuple(grant.cluster for grant in decision.grants)
 

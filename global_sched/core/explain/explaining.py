@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from global_sched.core.cycle import Cycle, settled
+from global_sched.core.cycle import Cycle
 from global_sched.core.explain.choice import reasons
 from global_sched.core.explain.group_remedies import GroupRemedies
 from global_sched.core.explain.kept_room import kept_from
@@ -184,10 +184,8 @@ def _turn(
     elastic = standing is not None and standing.minimum != standing.wanted
     if not (elastic or statement.ledger.surplus.held_back):
         return cycle, turn, None
-    whole, granted = settled(snapshot, policy, now)
-    if granted:
-        cycle = Cycle(snapshot, policy, now, granted)
-        turn = cycle.run(until=key)
+    whole = Cycle(snapshot, policy, now)
+    whole.run()
     written = (one for one in whole.statement.admissions if one.workload == key)
     return cycle, turn, next(written, None)
 

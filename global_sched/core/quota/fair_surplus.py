@@ -29,8 +29,6 @@ class FairSurplus:
         self._tree, self._entitlements = tree, entitlements
         self.shares: Shares = {}
         """At most so much; who is not in here may have all that there is room for."""
-        self.granted: Shares = {}
-        """So much in any case: it was left over when everybody had a turn."""
         self.held_back: dict[WorkloadKey, Workload] = {}
         """Workloads that got less here than they wanted when they were last asked about."""
         self.all_had_turns = False
@@ -52,9 +50,8 @@ class FairSurplus:
         if workload.key in self._least:
             fair = minimum.within(wanted)
         else:
-            granted = self.granted.get(workload.key, Amounts())
             share = self.shares.get(workload.key, wanted)
-            fair = self._fair(workload, _larger(minimum, granted), share, wanted)
+            fair = self._fair(workload, minimum, share, wanted)
         return self._one_at_least(workload, fair, wanted)
 
     def part_of_growth(self, workload: Workload, least: Amounts, wanted: Amounts) -> Amounts:
@@ -71,13 +68,12 @@ class FairSurplus:
 
     def _fair_growth(self, workload: Workload, least: Amounts, wanted: Amounts) -> Amounts:
         """The same beside the pods that it has."""
-        granted, share = self.granted.get(workload.key, Amounts()), self.shares.get(workload.key)
+        share = self.shares.get(workload.key)
         grants = () if workload.decision is None else workload.decision.grants
         for grant in grants:
-            granted = granted.minus(grant.amounts)
             share = None if share is None else share.minus(grant.amounts)
         more = wanted if share is None else share
-        return self._fair(workload, _larger(least, granted), more, wanted)
+        return self._fair(workload, least, more, wanted)
 
     def _fair(self, workload: Workload, least: Amounts, share: Amounts, wanted: Amounts) -> Amounts:
         """As much of `wanted` as its share is, and as its queue deserves; `least` in any case."""

@@ -219,36 +219,59 @@ def keep_own_places(state: RoundState, entry: ManagedWorkload) -> None:
         state.capacity.release(slot.node, slot.shape)
 
 
-def place_managed(state: RoundState, entry: ManagedWorkload) -> None:
-    """Reserve what is still lacking, then start the units that may start."""
+def reserve_minimum(state: RoundState, entry: ManagedWorkload) -> None:
+    """Reserve what its minimum still lacks: no surplus, its own or another's, takes that.
+
+    All that it lacks where room was held for it before, since others left for that, and where it
+    found none in an order before.
+    """
+    whole = entry.binding in state.inputs.first or entry.binding in state.held_before
     state.capacity.give_back(entry.binding)
     units = state.inputs.by_binding.get(entry.binding, [])
     if has_started(state.inputs, entry) or _all_reached(entry, units):
         state.reached[entry.binding] = entry.decision
     demand = demand_of(state, entry)
-    why = ""
-    if demand is not None:
-        why = _reserve(state, entry, units, demand)
-        if why and not has_started(state.inputs, entry):
-            state.stranded.append(entry.binding)
+    if demand is None or not (whole or demand.least.pods()):
+        return
+    why = _reserve(state, entry, units, demand, demand.amounts() if whole else demand.least)
+    if why and not _one_by_one(units) and entry.binding not in state.reservations:
+        state.unplaced[entry.binding] = why
+
+
+def place_managed(state: RoundState, entry: ManagedWorkload) -> None:
+    """Reserve surplus where its minimum has places, then start the units that may start."""
+    units = state.inputs.by_binding.get(entry.binding, [])
+    demand, why = demand_of(state, entry), state.unplaced.get(entry.binding, "")
+    if demand is not None and not why:
+        why = _reserve(state, entry, units, demand, demand.amounts())
+    if why and not has_started(state.inputs, entry):
+        state.stranded.append(entry.binding)
     for unit in units:
         _start(state, entry, unit, why)
 
 
+def _one_by_one(units: Sequence[Unit]) -> bool:
+    """Whether these are services: they start pod by pod."""
+    return bool(units) and all(unit.root_kind in ONE_BY_ONE for unit in units)
+
+
 def _reserve(
-    state: RoundState, entry: ManagedWorkload, units: Sequence[Unit], demand: Demand
+    state: RoundState,
+    entry: ManagedWorkload,
+    units: Sequence[Unit],
+    demand: Demand,
+    wanted: Amounts,
 ) -> str:
-    """Places for what has none yet; why there are none, empty when there are."""
+    """Places for what of that has none yet; why there are none, empty when there are."""
     kept = state.reservations.get(entry.binding)
-    missing = demand.amounts().minus(kept.amounts() if kept else Amounts())
+    missing = wanted.minus(kept.amounts() if kept else Amounts())
     if not missing.pods():
         return ""
     around = [node for unit in units for node in nodes_around(state, unit)]
     around += [slot.node for slot in kept.slots] if kept else []
     # Services start pod by pod: where all of a minimum does not fit, some of it does.
-    services = bool(units) and all(unit.root_kind in ONE_BY_ONE for unit in units)
     tries = [Amounts() if kept else demand.least]
-    if services and tries[0].pods():
+    if _one_by_one(units) and tries[0].pods():
         tries.append(Amounts())
     assignment: Assignment | str = ""
     home = next((place for unit in units if (place := home_of(state.inputs, unit))), None)

@@ -1,13 +1,16 @@
 """One round: which waiting pods go to which nodes now, and why the others wait. Pure.
 
 Order of claims on the room: pods that are being bound; plans that a crash or a failed bind left;
-places reserved in earlier rounds; directed workloads without places, in the order in which the
-leader admitted them, those with a reservation only among them; then unmanaged units, by priority
-and age. What was held for a workload before it was admitted is kept from its turn of then to that
-of its admission. What a workload that runs lacks (pods that are made anew, surplus that comes late)
-comes after the room that others leave for a claim, but for the places that its own pods had. A
-directed workload keeps its reservation until its pods are bound, so that the order in which pods
-arrive does not matter.
+places reserved in earlier rounds; the minimums of directed workloads without places, in the order
+in which the leader admitted them, those with a reservation only among them; their surplus, in the
+same order; then unmanaged units, by priority and age. So no surplus takes the node of a minimum;
+but surplus for which room was held has its turn among the minimums, since others left for it.
+
+What was held for a workload before it was admitted is kept from its turn of then to that of its
+admission. What a workload that runs lacks (pods that are made anew, surplus that comes late) comes
+after the room that others leave for a claim, but for the places that its own pods had. A directed
+workload keeps its reservation until its pods are bound, so that the order in which pods arrive does
+not matter.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -26,6 +29,7 @@ from member_agent.scheduler.plan.managed import (
     keep_own_places,
     keep_reservation,
     place_managed,
+    reserve_minimum,
 )
 from member_agent.scheduler.plan.outcome import Round, Situation
 from member_agent.scheduler.plan.pending_demand import hold_binding_pods, pin
@@ -106,15 +110,19 @@ def _planned(
         if entry.binding not in holds and (hold := held_before(state, entry)) is not None
     ]
     ordered = _scarcest_first(state, _in_turn(steps, running))
-    for entry, hold in _overtaking(ordered, first):
+    steps = _overtaking(ordered, first)
+    for entry, hold in steps:
         if hold is None:
             for giving in surplus_evictions(entry, state.inputs.by_binding.get(entry.binding, ())):
                 evict(state, giving)
-            place_managed(state, entry)
+            reserve_minimum(state, entry)
         elif entry.binding in holds:
             hold_room(state, hold)
         else:
             hold_until_its_turn(state, entry, hold)
+    for entry, hold in steps:
+        if hold is None:
+            place_managed(state, entry)
     for unit in units:
         if unit.binding is not None and unit.binding not in cache.entries():
             wait(state, unit, unit.waiting, f"no Directive entry for binding {unit.binding} yet")

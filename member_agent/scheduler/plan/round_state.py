@@ -58,6 +58,8 @@ class RoundState:
     """Nodes with capacity that was held for a workload which is admitted by now."""
     stranded: list[BindingId] = field(default_factory=list)
     """Workloads that are admitted, have not started and find no capacity."""
+    unplaced: dict[BindingId, str] = field(default_factory=dict)
+    """Why a workload's minimum has no places."""
     demands: dict[BindingId, Demand | None] = field(default_factory=dict)
     placements: list[Placement] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)

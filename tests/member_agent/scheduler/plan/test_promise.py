@@ -14,7 +14,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import NotPlaced, Space, demand_of, encode_demand, histogram
 from member_agent.cache import room_of, units_of
 from tests.builders import gang, hard, pod_set, soft
-from tests.member_agent.directives import directive, entry
+from tests.member_agent.directives import directive, entry, hold
 from tests.member_agent.member import feed, hyper_node, member, node, owner, pod, pod_group
 from tests.member_agent.scheduler.rounds import OURS, bind, nodes_of, round_of
 from tests.wire import GPU
@@ -191,6 +191,52 @@ def test_an_order_in_which_greedy_placement_would_fail():
             feed(cache, objects_of(name, needs[name]))
             situation = bind(cache, round_of(cache, situation))
         assert all(bound_of(cache, name).pods() == 1 for name in sizes), order
+
+
+def test_a_minimum_has_its_place_before_surplus_of_an_earlier_one():
+    """Where less is free than was admitted, surplus waits, whatever the order of the decisions."""
+    first = gang(pod_set("worker", pods=4, minimum=1, gpus=1, cpu=1), minimum=1)
+    second = gang(pod_set("worker", gpus=2, cpu=1))
+    cache = member(node("n1", gpus=4))
+    entries = [
+        entry("first", {"worker": 4}, order=0, gang=first),
+        entry("second", {"worker": 1}, order=1, gang=second),
+    ]
+    feed(cache, [directive(*entries), *objects_of("first", first), *objects_of("second", second)])
+
+    bind(cache, round_of(cache))
+
+    assert [bound_of(cache, name).pods() for name in ("first", "second")] == [2, 1]
+
+
+def test_surplus_is_placed_in_the_order_of_the_decisions():
+    """Behind all minimums the first of them gets what is free."""
+    needs = gang(pod_set("worker", pods=3, minimum=1, gpus=1, cpu=1), minimum=1)
+    cache = member(node("n1", gpus=4))
+    entries = [entry(name, {"worker": 3}, order=at, gang=needs) for at, name in enumerate("ab")]
+    feed(cache, [directive(*entries), *objects_of("b", needs), *objects_of("a", needs)])
+
+    bind(cache, round_of(cache))
+
+    assert [bound_of(cache, name).pods() for name in "ab"] == [3, 1]
+
+
+def test_room_that_was_held_for_surplus_is_no_minimums():
+    """Others left for it, so it is placed in its turn, before the minimum of a later decision."""
+    needs = gang(pod_set("worker", pods=3, minimum=1, gpus=1, cpu=1), minimum=1)
+    late = gang(pod_set("worker", gpus=2, cpu=1))
+    cache = member(node("n1", gpus=4))
+    feed(cache, [directive(hold("a", {"worker": 3}, gang=needs, at=-2))])
+    situation = bind(cache, round_of(cache))
+    entries = [
+        entry("a", {"worker": 3}, gang=needs, at=-1),
+        entry("late", {"worker": 1}, gang=late, order=1),
+    ]
+    feed(cache, [directive(*entries), *objects_of("a", needs), *objects_of("late", late)])
+
+    bind(cache, round_of(cache, situation))
+
+    assert [bound_of(cache, name).pods() for name in ("a", "late")] == [3, 0]
 
 
 def test_places_are_chosen_by_the_mix_that_the_leader_chose_by():
