@@ -20,6 +20,7 @@ GROUPS = {
     "kueue": "micro.kueue",
     "growth": "micro.growth",
     "memory": "flow.memory",
+    "recovery": "flow.recovery",
     "reports": "micro.reports",
 }
 """The module of each group, with a function `figures() -> list[Figure]`."""
