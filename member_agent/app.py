@@ -96,7 +96,7 @@ class Agent:
         self.feeds = Feeds(member, control, cache=self.cache, watcher=self, clock=clock)
         self._keeper: RecoveryKeeper | None = None
         self._job_store = JobStore()
-        self._jobs: JobController | None = None
+        self.jobs: JobController | None = None
         if settings.run_volcano_jobs:
             self.feeds.also_handle(PODS, PodHandler(self._job_store))
             self.feeds.also_handle(POD_GROUPS, GroupHandler(self._job_store))
@@ -162,7 +162,7 @@ class Agent:
         finally:
             self._term = None
             self.ready.clear()
-            self.scheduler = self.publisher = self._jobs = self._keeper = None
+            self.scheduler = self.publisher = self.jobs = self._keeper = None
             self.refusals.clear()
             self.metrics.set(LEADER, 0)
 
@@ -197,7 +197,7 @@ class Agent:
             tasks.create_task(self._look_for_volcano(), name="volcano")
             tasks.create_task(self._say_ready(), name="ready")
             if self.settings.run_volcano_jobs:
-                self._jobs = JobController(
+                self.jobs = JobController(
                     self._member,
                     clock=self.clock,
                     recorder=self._recorder,
@@ -209,7 +209,7 @@ class Agent:
                     troubled=keeper.causes,
                     measured=self._measured,
                 )
-                tasks.create_task(self._jobs.run(), name="jobs")
+                tasks.create_task(self.jobs.run(), name="jobs")
 
     async def _resume(self, publisher: Publisher) -> list[ReportWorkload]:
         """What the last report said; without it generations would start again."""
@@ -309,8 +309,8 @@ class Agent:
 
     def _going(self, pod: PodRecord) -> None:
         """A pod goes by our own doing: no policy of its Job may answer it."""
-        if self._jobs is not None and pod.owner is not None:
-            self._jobs.expect(pod.owner.uid, (pod.uid,))
+        if self.jobs is not None and pod.owner is not None:
+            self.jobs.expect(pod.owner.uid, (pod.uid,))
 
     def _reported_keys(self) -> frozenset[str]:
         settings = self.settings

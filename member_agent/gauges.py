@@ -12,12 +12,14 @@ from global_sched.shared.telemetry.metrics import (
     INFORMER_OBJECTS,
     INFORMER_SYNCED,
     NODES,
+    QUEUE_DEPTH,
     REPORT_AGE,
     WATCH_STALENESS,
 )
 from global_sched.shared.telemetry.registry import Metrics
 from member_agent.cache import ClusterCache
 from member_agent.feeds import Feeds
+from member_agent.jobs import JobController
 from member_agent.report.publish import Publisher
 
 
@@ -27,6 +29,7 @@ class Gauged(Protocol):
     cache: ClusterCache
     feeds: Feeds
     publisher: Publisher | None
+    jobs: JobController | None
     clock: Clock
 
 
@@ -50,6 +53,10 @@ def refresh_gauges(metrics: Metrics, agent: Gauged) -> None:
     written = agent.publisher.written_at if agent.publisher is not None else None
     if written is not None:
         metrics.set(REPORT_AGE, agent.clock.monotonic() - written)
+    if agent.jobs is not None:
+        depth = agent.jobs.queue_statistics()
+        for state in ("ready", "delayed", "processing", "failing"):
+            metrics.set(QUEUE_DEPTH, getattr(depth, state), queue="jobs", state=state)
     for informer in agent.feeds.informers():
         stats = informer.statistics()
         server = "control" if stats.namespace else "member"

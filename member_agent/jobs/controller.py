@@ -26,7 +26,7 @@ from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.kube.retry import retry
-from global_sched.shared.kube.workqueue import WorkQueue
+from global_sched.shared.kube.workqueue import QueueStatistics, WorkQueue
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.recovery import Cause
@@ -107,6 +107,10 @@ class JobController:
         ]
         if store is None:
             self._watch_owned()
+
+    def queue_statistics(self) -> QueueStatistics:
+        """How many keys of Jobs are ready, delayed, processed and failing now."""
+        return self._queue.statistics()
 
     def _watch_owned(self) -> None:
         client, clock, store = self._client, self._clock, self.store

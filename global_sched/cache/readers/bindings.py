@@ -212,12 +212,6 @@ def _withdrawn(spec: BindingSpec) -> tuple[tuple[ClusterName, Instant], ...]:
     )
 
 
-def _others(conditions: list[Condition] | None) -> tuple[Condition, ...]:
-    if not conditions:
-        return ()
-    return tuple(one for one in conditions if one.type != ConditionType.SCHEDULED)
-
-
 def _name(name: str) -> ClusterName:
     return ClusterName(intern(name))
 

@@ -1,4 +1,4 @@
-"""From clients, informers and queues to metrics."""
+"""From clients, informers and events to metrics."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -9,7 +9,6 @@ from global_sched.shared.kube.errors import Target
 from global_sched.shared.kube.events import EventRecorder
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.informer_stats import InformerStatistics, ListReason
-from global_sched.shared.kube.workqueue import WorkQueue
 from global_sched.shared.telemetry import metrics as m
 from global_sched.shared.telemetry.registry import Metrics
 
@@ -55,17 +54,6 @@ def _export(metrics: Metrics, all_stats: list[InformerStatistics], labels: dict[
     for reason in ListReason:
         lists = sum(stats.lists[reason] for stats in all_stats)
         metrics.set_total(m.INFORMER_LISTS, lists, **labels, reason=reason.value)
-
-
-def export_queue(metrics: Metrics, queue: WorkQueue[Any], *, name: str) -> None:
-    """Export the depth of a work queue."""
-
-    def refresh() -> None:
-        stats = queue.statistics()
-        for state in ("ready", "delayed", "processing", "failing"):
-            metrics.set(m.QUEUE_DEPTH, getattr(stats, state), queue=name, state=state)
-
-    metrics.before_scrape(refresh)
 
 
 def export_events(metrics: Metrics, recorder: EventRecorder) -> None:

@@ -297,7 +297,7 @@ QUEUE_DEPTH: Final = gauge(
     "Keys of a work queue by state: ready, delayed, processing, failing.",
     "queue",
     "state",
-    programs=BOTH,
+    programs=AGENT,
 )
 EVENTS: Final = counter(
     "events_total", "Events by outcome: written, dropped, failed.", "outcome", programs=BOTH

@@ -33,10 +33,6 @@ class BindPlan:
         width = len(next(iter(self.nodes), uid))
         return self.nodes.get(PodUid(uid[:width]), "")
 
-    def with_pods(self, nodes: Mapping[PodUid, str]) -> "BindPlan":
-        """The plan with more pods, or with other nodes for some."""
-        return BindPlan(decision=self.decision, nodes={**self.nodes, **nodes})
-
 
 class _Text(msgspec.Struct):
     """The annotation's JSON."""

@@ -28,7 +28,6 @@ from global_sched.shared.placement.sentinels import FAR
 _MOST_COSTS = 2**18
 """Vectors beyond which no costs are made."""
 _MOST_COMPARED = 2**23
-_BLOCK = 2**22
 _HALF = FAR // 2
 
 Costs = NDArray[np.int64]
