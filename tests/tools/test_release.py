@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tools.release import ROOT, ReleaseError, charts, make, notes_of, packed_chart, told, version_of
+from tools.release import (
+    ROOT,
+    ReleaseError,
+    charts,
+    make,
+    notes_of,
+    packed_chart,
+    summary,
+    version_of,
+)
 
 CHANGELOG = """\
 # Changelog
@@ -64,7 +73,7 @@ def test_a_chart_is_packed_as_helm_packs_it():
 def test_a_release_and_what_would_be_published(tmp_path):
     """Wheel, sdist, a file per chart, notes and checksums; each is named with where it would go."""
     version, parts = make(ROOT, tmp_path)
-    said = "\n".join(told(ROOT, version, parts))
+    said = "\n".join(summary(ROOT, version, parts))
 
     assert version == version_of(ROOT)
     assert sorted(one.file.name for one in parts) == sorted(
