@@ -17,7 +17,7 @@ BARE = {
     "leader", "epoch", "gangs", "report_slices", "report_generation", "report_rounded",
     "directive_entries", "nodes", "hypernodes", "hypernodes_invalid", "jobs",
     "informer_objects", "informer_malformed_objects", "informer_synced", "work_queue_depth",
-    "ready", "build_info", "copied_objects", "election_blocked",
+    "ready", "build_info", "copied_objects", "election_blocked", "node_trouble",
 }  # fmt: skip
 
 
