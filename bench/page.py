@@ -85,7 +85,7 @@ reservations, all of it on. A figure that misses its target is listed as a miss;
   single groups: `make bench ARGS="cycle"`.
 - Machine: {machine}.
 - Versions: {versions}. Commit: {commit}.
-- Time: CPU time of the process (`time.process_time`), but for admissions per second of real time.
+- Time: CPU time of the process (`time.process_time`).
 
 """,
     tail="""

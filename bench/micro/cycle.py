@@ -17,7 +17,7 @@ import numpy as np
 from bench.busy import busy_world, with_usage
 from bench.harness import Figure, at_least, at_most, cpu_seconds, quiet_collector, shown
 from bench.traces import TraceMissingError
-from bench.worlds import NOW, Size
+from bench.worlds import NOW, Size, core_world
 from global_sched.core import run_cycle
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.policy import Policy
@@ -173,6 +173,11 @@ def _contention() -> list[Figure]:
     without, kept = cost(small, replace(CALM, patience_seconds=0)), cost(small)
     title = "10 clusters, 2,000 pending, 90 % full: with reservations ÷ without"
     note = f"{without.whole * 1000:,.0f} ms without"
+    found.append(at_most("cycle", title, kept.whole / without.whole, "×", 1.3, note))
+    tight = core_world(Size(filled=0.9, pending=2_000, clusters=10))
+    without, kept = cost(tight, replace(CALM, patience_seconds=0)), cost(tight)
+    title = "the same without running gangs, CPUs and memory full as well"
+    note = f"{kept.said}; {without.whole * 1000:,.0f} ms without"
     found.append(at_most("cycle", title, kept.whole / without.whole, "×", 1.3, note))
     wide = with_usage(busy_world(Size(filled=0.9, pending=0, queues=1_000)), 100_000)
     title = "setup of a cycle: nothing pending, 100,000 usage entries, 1,000 queues"
