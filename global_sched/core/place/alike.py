@@ -1,7 +1,7 @@
 """Refusals that several in a row share: many waiting Jobs are copies of one template.
 
-Who stands right behind a refused workload in the line, and differs from it in nothing that anybody
-asks about, gets the same answer as long as nothing has changed since. Asking again would say so.
+A workload right behind a refused one in the order, and equal to it in all that is asked about, gets
+the same answer as long as nothing has changed since. Asking again would say so.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def refuse_alike(workload: Workload, line: QueueOrder, statement: Statement) -> 
 
 
 def _plain(one: Workload, statement: Statement) -> bool:
-    """Whether nothing but what `_like` compares decides what it is told.
+    """Whether nothing but what `_like` compares decides its refusal.
 
     Surplus is shared out by name, and a back-off, a claim or a group is the workload's own.
     """
@@ -44,9 +44,9 @@ def _plain(one: Workload, statement: Statement) -> bool:
 
 
 def _like(workload: Workload, statement: Statement) -> Callable[[Workload], bool]:
-    """Whether another one of its queue and tenant is told what a plain workload was told.
+    """Whether another one of its queue and tenant gets the refusal of a plain workload.
 
-    Of the two that is not the older one: who is patient is told more.
+    Of the two that is not the older one: a patient gang gets more.
     """
     demand, priority, created = workload.demand, workload.priority, workload.created
     priority_class, affinity = workload.priority_class, workload.observed_affinity

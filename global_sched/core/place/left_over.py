@@ -1,4 +1,4 @@
-"""What is free at the end of a cycle for those that were held back in their turn.
+"""Left-over room at the end of a cycle for workloads that were held back in their turn.
 
 It goes to them with the decisions that they have, in the order of these, first as far as their
 shares. Members place the minimums of all that was admitted before any surplus, so it is in no
@@ -19,7 +19,7 @@ from global_sched.shared.model.workload import Division, Workload
 
 
 def give_left_over(statement: Statement) -> None:
-    """Let those grow that were held back, in place of what was planned for them."""
+    """Let workloads grow that were held back, in place of what was planned for them."""
     surplus = statement.ledger.surplus
     surplus.all_had_turns = True
     held_back = dict(surplus.held_back)

@@ -1,13 +1,14 @@
-"""How much surplus everybody may have: the line gone through with sums in place of nodes.
+"""Shares of surplus: the queue order gone through with sums in place of nodes.
 
-An elastic gang asks more than once. In its turn it gets its minimum, and it stands in the line
+An elastic gang asks more than once. In its turn it gets its minimum, and it stands in the order
 again for surplus, a part at a time: behind all that its tenant waits for with the same priority,
 and wherever its queue and its tenant belong with what they hold by then. So surplus goes by the
 same order as everything else: no minimum of a tenant waits for surplus of the same priority,
-brothers share what their queues deserve and what they borrow, and tenants what their queue gets.
+siblings share what their queues deserve and what they borrow, and tenants what their queue gets.
 
-Clusters are amounts here, without nodes, domains or domains' shapes. What is given to somebody who
-then finds no place is left over, and goes to the others at the end of the cycle (`left_over`).
+Clusters are amounts here, without nodes, domains or domains' shapes. What is given to a
+workload that then finds no place is left over, and goes to others at the end of the cycle
+(`left_over`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +36,7 @@ _TURNS: Final = 4000
 def rehearse(
     waiting: Sequence[Workload], growing: Sequence[Workload], statement: Statement
 ) -> Shares:
-    """What each that asks for surplus may have; nothing where nobody does, or nobody else waits.
+    """What each that asks for surplus may have; nothing where none does, or no other waits.
 
     Pending workloads and admitted ones that may want more, in any order. Nothing of it stays in the
     statement. Cost: a turn of each, and about `_PARTS` for each that asks for surplus; little where
@@ -110,13 +111,13 @@ class _Rehearsal:
 
     def __init__(
         self,
-        everybody: Iterable[Workload],
+        workloads: Iterable[Workload],
         asks: Iterable[Workload],
         sums: Sums,
         statement: Statement,
     ) -> None:
         self._statement, self._ledger = statement, statement.ledger
-        self._line = QueueOrder(everybody, statement)
+        self._line = QueueOrder(workloads, statement)
         self._sums = sums
         self._given = {one.key: Amounts() for one in asks}
         self._asking = {one.key: self._weight(one) for one in asks}
@@ -132,7 +133,7 @@ class _Rehearsal:
         """The cluster of those that are whole in one."""
 
     def run(self) -> Shares:
-        """Go through the line to its end, and then through those who let others go first."""
+        """Go through the order to its end, then through workloads that let others go first."""
         self._go_through()
         if self._after:
             self._line, self._last = QueueOrder(self._after.values(), self._statement), True

@@ -1,4 +1,4 @@
-"""What the clusters have free in all, without nodes and domains: a copy to give away."""
+"""Free amounts of the clusters in all, without nodes and domains: a copy to give away."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -67,7 +67,7 @@ class Sums:
         """
         entitlements, path = self._ledger.entitlements, self._ledger.node(workload.queue).path
         for name, amount in request.entries:
-            within = False  # whether one below stays at what it deserves: nobody takes it then
+            within = False  # whether one below stays at what it deserves: none takes it then
             for node in path[:-1]:
                 if not entitlements.counts(node, name):
                     continue

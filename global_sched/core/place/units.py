@@ -1,4 +1,4 @@
-"""What of a gang grows together."""
+"""Units of growth: the pods of a gang that grow together."""
 
 from collections.abc import Iterator
 

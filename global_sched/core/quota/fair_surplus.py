@@ -1,8 +1,8 @@
 """Surplus in a workload's turn: not more than the others leave it.
 
 How much that is in the end was found out beforehand (`rehearsal`). In its turn a workload gets no
-more of it than its queue deserves while brothers lack some of theirs: they come behind it, need
-nodes, and could take it back. What is left when everybody had a turn is given to those that were
+more of it than its queue deserves while siblings lack some of theirs: they come behind it, need
+nodes, and could take it back. What is left when all had a turn is given to workloads that were
 held back (`left_over`): nothing stays idle, and a second cycle finds nothing to give.
 """
 
@@ -23,16 +23,16 @@ Shares = Mapping[WorkloadKey, Amounts]
 
 
 class FairSurplus:
-    """What of surplus each may have, and who wanted more; who lacks what is looked at once."""
+    """Surplus that each may have, and workloads that wanted more; lacks are looked at once."""
 
     def __init__(self, tree: Tree, entitlements: Entitlements) -> None:
         self._tree, self._entitlements = tree, entitlements
         self.shares: Shares = {}
-        """At most so much; who is not in here may have all that there is room for."""
+        """At most so much; a workload not in here may have all that there is room for."""
         self.held_back: dict[WorkloadKey, Workload] = {}
         """Workloads that got less here than they wanted when they were last asked about."""
         self.all_had_turns = False
-        """Whether nobody is left that lacks anything and comes later."""
+        """Whether none is left that lacks anything and comes later."""
         self._least: frozenset[WorkloadKey] = frozenset()
         """Workloads that get their minimum alone."""
         self._lacking: dict[QueueName, Counter[str]] = {}
@@ -61,7 +61,7 @@ class FairSurplus:
     def leaves_nothing(self, workload: Workload) -> bool:
         """Whether one that was admitted is to let others go first: for now it gets no more.
 
-        What its minimum lacks is no surplus, and waits for nobody.
+        What its minimum lacks is no surplus, and waits for no other.
         """
         wanted, least = workload.lacking(), needs_more(workload)
         return bool(wanted.entries) and not self._fair_growth(workload, least, wanted).entries

@@ -1,4 +1,4 @@
-"""What becomes of admitted workloads: taken back, cut, moved, confirmed, or wanting more.
+"""Upkeep of admitted workloads: withdrawn, cut, moved, confirmed, or grown.
 
 It starts nothing and makes nothing leave for another workload. Start reading at
 `running.look_after`.

@@ -14,7 +14,7 @@ def live(workload: Workload, statement: Statement) -> Claim | None:
     """The workload's claim where it still counts: it may be admitted, and will be in time.
 
     Others left for it already, so one that asks for less by now claims that much: without a claim
-    they would come back to its room, and somebody would have to leave a second time.
+    they would come back to its room, and a victim would have to leave a second time.
     """
     claim = None if workload.decision is None else workload.decision.claim
     gang = workload.demand.gang

@@ -1,8 +1,8 @@
-"""What an admitted workload needs: taken back, cut, moved, confirmed, or more of what it has.
+"""Upkeep of an admitted workload: withdrawn, cut, moved, confirmed, or grown.
 
 First what must go: clusters that are gone, places that the member never filled, replicas that
-nobody asks for any more. What is asked for in addition joins the line with everybody else, and
-what is left unsaid by then is written at the end.
+are not asked for any more. What is asked for in addition joins the order with all others, and what
+is left unsaid by then is written at the end.
 """
 
 from collections.abc import Mapping
@@ -181,7 +181,7 @@ def _withdraw_untimely(
 
 
 def _late(workload: Workload, decision: Decision, grant: Grant, statement: Statement) -> bool:
-    """Whether the member had its time, has told us since, and never reached the minimum."""
+    """Whether the member had its time, has reported since, and never reached the minimum."""
     if workload.demand.gang is None or not grant.amounts.entries:
         return False
     if workload.minimum_reached(grant):
@@ -206,8 +206,9 @@ def _withdraw_late(workload: Workload, late: tuple[Grant, ...], statement: State
     left = statement.decide(workload, kept, _backed_off(workload, why, statement))
     seconds = statement.policy.placement_timeout_seconds
     text = "; ".join(
-        f"{cluster} did not place the minimum within {seconds} s" + (f": {told}" if told else "")
-        for cluster, told in why.items()
+        f"{cluster} did not place the minimum within {seconds} s"
+        + (f": {reason}" if reason else "")
+        for cluster, reason in why.items()
     )
     statement.withdraw(workload, late[0], left, Reason.PLACEMENT_TIMEOUT, text, late[1:])
     _waits(workload, late[0], Reason.PLACEMENT_TIMEOUT, text, statement)
@@ -225,12 +226,12 @@ def _backed_off(
     policy = statement.policy
     before = statement.backoffs(workload)
     found = [one for one in before if one.cluster not in why]
-    for cluster, told in why.items():
+    for cluster, reason in why.items():
         failures = 1 + next((one.failures for one in before if one.cluster == cluster), 0)
         doublings = min(failures - 1, 32)
         seconds = min(policy.backoff_limit_seconds, policy.backoff_seconds << doublings)
         until = Instant(statement.now + seconds * SECOND)
-        found.append(Backoff(cluster=cluster, until=until, failures=failures, reason=told))
+        found.append(Backoff(cluster=cluster, until=until, failures=failures, reason=reason))
     return tuple(sorted(found))
 
 
