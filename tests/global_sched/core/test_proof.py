@@ -1,4 +1,4 @@
-"""What a plan says of answers that the search limit ended before they were certain."""
+"""Uncertain answers of a plan, which the search limit ended."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What would let a job run, said from its verdict alone."""
+"""The next step of a waiting job, from its verdict alone."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What would let a workload run: exact sentences, each tried and true."""
+"""Advice for a workload that waits: exact sentences, each tried and true."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What would let jobs go on that wait otherwise: growth of those that run, members of groups."""
+"""Advice for other waits: growth of jobs that run, members of groups."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Which clusters a policy selects, the order of its groups, and spread constraints."""
+"""Clusters that a policy selects, the order of its groups, and spread constraints."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What clusters have free, as vectors: exact, and never counted twice."""
+"""Free amounts of clusters, as vectors: exact, and never counted twice."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the whole federation does not have."""
+"""Requests that the whole federation does not have."""
 
 import pytest
 

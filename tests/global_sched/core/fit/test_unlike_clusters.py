@@ -1,4 +1,4 @@
-"""What is given away over clusters of unlike shape, with and without regard to the shape."""
+"""Room given away over clusters of unlike shape, with and without regard to the shape."""
 
 import random
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""How often a place changes hands, and what no hold protects."""
+"""The hold: its time, its doubling, and what it does not protect."""
 
 from dataclasses import replace
 

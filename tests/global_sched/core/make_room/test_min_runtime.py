@@ -1,4 +1,4 @@
-"""What a minimum run time protects, from what, and how long."""
+"""The minimum run time: what it protects, from what, and how long."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Which patient gang gets a domain that drains for it."""
+"""Reservations: the patient gang that gets a domain that drains for it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who leaves may leave more than the claimant asks for: what comes there is a claim of its own."""
+"""Victims that leave more than is asked for: what comes there is a claim of its own."""
 
 import pytest
 

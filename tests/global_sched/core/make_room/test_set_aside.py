@@ -1,4 +1,4 @@
-"""What comes free of a quota is kept for a gang that waited longer than its patience."""
+"""Quota that comes free is kept for a gang that waited longer than its patience."""
 
 from dataclasses import replace
 

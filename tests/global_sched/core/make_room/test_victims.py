@@ -1,4 +1,4 @@
-"""Which victims of its own queue leave for a claimant beside those of another queue."""
+"""Victims of a claimant's own queue beside those of another queue."""
 
 import pytest
 

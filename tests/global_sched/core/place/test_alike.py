@@ -1,4 +1,4 @@
-"""Who is refused together with the one before it, and who is asked alone."""
+"""Workloads refused together with the one before them, and those asked alone."""
 
 from dataclasses import replace
 from unittest.mock import patch

@@ -1,4 +1,4 @@
-"""What is left over at the end of a cycle: given with the decisions that are there, at no cost."""
+"""Left-over room at the end of a cycle: given with the decisions that are there, at no cost."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Who may have how much surplus, found out with sums."""
+"""Shares of surplus, found out with sums."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the clusters have free in all, given away on paper."""
+"""Free amounts of the clusters in all, given away on paper."""
 
 from global_sched.core.place.sums import Sums
 from global_sched.core.statement import Statement

@@ -1,4 +1,4 @@
-"""What stands against a workload before room or amounts are looked at."""
+"""Gates before room and amounts are looked at."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is held, however it came to be held, and what of the order it moves."""
+"""Held amounts, however they came to be held, and the order that they move."""
 
 from dataclasses import replace
 from itertools import pairwise

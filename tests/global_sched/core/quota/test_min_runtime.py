@@ -1,4 +1,4 @@
-"""Which minimum run time protects the workloads of a queue."""
+"""The minimum run time that protects the workloads of a queue."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What tenants held before: how it orders them, and when it has to be written."""
+"""Past usage of tenants: how it orders them, and when it has to be written."""
 
 from dataclasses import replace
 
