@@ -13,6 +13,7 @@ from global_sched.shared.api.pod_kinds import POD_KINDS
 from global_sched.shared.api.reasons import ConditionType, KarmadaReason, Reason
 from global_sched.shared.kinds import KINDS
 from global_sched.shared.kinds.crds import crds
+from global_sched.shared.kinds.parts.acts import Field, Refused
 from global_sched.shared.model.policy import Policy, ScoreWeights
 from global_sched.shared.telemetry.metrics import SPECS
 from member_agent.settings import Settings as AgentSettings
@@ -126,6 +127,18 @@ def _policy() -> str:
     )
 
 
+_ACTS_TEXT = """\
+Each act changes the job's own object on the control plane, with the rights of its user, and never
+the binding. `cancel` deletes the object, of every kind, if it still is the one that its binding
+names (a UID precondition). `--dry-run` has the API server try it. A job that is suspended while it
+runs keeps its cluster and frees its room; resumed, it has its old creation time in the order.
+"""
+
+
+def _act(act: Field | Refused) -> str:
+    return f"`{act.text()}`" if isinstance(act, Field) else f"refused: {act.why}"
+
+
 def _kinds() -> str:
     read = {one.resource.group_kind: one for one in KINDS.values()}
     rows = (
@@ -134,6 +147,10 @@ def _kinds() -> str:
     )
     places = (
         (f"`{name}`", one.about.queue, one.about.topology, one.about.restarts, one.about.versions)
+        for name, one in sorted(read.items())
+    )
+    acts = (
+        (f"`{name}`", *(_act(act) for _, act in one.acts.rows()))
         for name, one in sorted(read.items())
     )
     others = (
@@ -145,7 +162,9 @@ def _kinds() -> str:
         f"{NOTE}# Kinds\n\n{_KINDS_TEXT}\n## Kinds that are read\n\n"
         f"{table(('kind', 'placed', 'minimum', 'surplus'), rows)}\n"
         f"{table(('kind', 'queue', 'topology', 'restarts', 'versions'), places)}\n"
-        f"{_QUEUES_TEXT}\n## Other kinds that make pods\n\n{_OTHERS_TEXT}\n"
+        f"{_QUEUES_TEXT}\n## What `gsched job` writes\n\n{_ACTS_TEXT}\n"
+        f"{table(('kind', 'suspend, resume', 'priority'), acts)}\n"
+        f"## Other kinds that make pods\n\n{_OTHERS_TEXT}\n"
         f"{table(('project', 'kinds'), others)}"
     )
 

@@ -1,4 +1,4 @@
-"""`gsched explain JOB`: the answer of `core.explain`, what lets the job run, and what shows it."""
+"""`gsched explain JOB`: the answer on one screen; with `-o wide` everything that shows it."""
 
 import shutil
 import textwrap
@@ -7,18 +7,19 @@ from typing import Any, Final
 
 import msgspec
 
+from global_sched.cli.explain_screen import Screen, lines
 from global_sched.cli.jobs import state_of
 from global_sched.cli.losses import loss_lines, loss_rows
 from global_sched.cli.output import duration, echo, percent, show_value
 from global_sched.cli.own import explain_own
 from global_sched.cli.view import View, find_job, look, with_client
 from global_sched.cli.where import Where
-from global_sched.core import explain_workload
+from global_sched.core import explain_workload, next_step
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import Forbidden
-from global_sched.shared.model.explanation import Explanation, Holding
+from global_sched.shared.model.explanation import Explanation, Holding, Occupancy
 from global_sched.shared.model.gang import Mode, PodSet, TopologyConstraint
 from global_sched.shared.model.instant import SECOND, format_instant
 from global_sched.shared.model.quantity import counted, format_quantity
@@ -55,8 +56,73 @@ def show(
         found = explain_workload(view.snapshot, view.policy, view.now, workload.key)
     if output in ("json", "yaml"):
         show_value(_value(workload, found, view), output)
+    elif output == "wide":
+        print_explanation(workload, found, view, every_domain=True)
     else:
-        print_explanation(workload, found, view, every_domain=output == "wide")
+        for line in lines(screen_of(workload, found, view)):
+            echo(line)
+
+
+def screen_of(workload: Workload, found: Explanation | None, view: View) -> Screen:
+    """What one screen says of a job."""
+    facts = [*_facts(workload, found, view)]
+    if not view.policy_note.startswith("policy "):
+        facts.append(("policy", view.policy_note))
+    if found is None:
+        return Screen(title=_title(workload, None), facts=facts)
+    waits = found.outcome.verdict.code != Code.FIT and not workload.targets
+    enough = [one.text for one in found.remedies if one.enough]
+    against = [one.text for one in found.remedies if not one.enough]
+    if waits and not enough and not against:
+        enough = [next_step(workload, found.outcome)]
+    place = ""
+    if waits and found.position:
+        place = f", {found.position} of {found.length} in queue {found.outcome.queue}"
+    return Screen(
+        title=_title(workload, found, place),
+        answer="; ".join(answer(found)),
+        enough=enough,
+        not_enough=against,
+        closest=_closest(found) if waits else "",
+        holders=[_holder(one) for one in found.occupants],
+        facts=facts,
+        more="More with -o wide: request, shares, victims, clusters and domains.",
+    )
+
+
+def _facts(workload: Workload, found: Explanation | None, view: View) -> Iterator[tuple[str, str]]:
+    """Since when it is there, how it is ordered, and what was granted."""
+    age = duration((view.now - workload.created) / SECOND)
+    order = f", priority {workload.priority}, queue {workload.queue}, tenant {workload.tenant}"
+    yield "submitted", f"{age} ago{order if workload.demand.gang is not None else ''}"
+    for line in _placed(workload, view):
+        yield line[:_LABEL].strip(), line[_LABEL:]
+    for one in found.victims if found is not None else ():
+        if one.leaves:
+            pods = counted(one.pods, "pod")
+            yield "leaving", f"{pods} of queue {one.queue}, priority {one.priority}, {one.cluster}"
+
+
+def _closest(found: Explanation) -> str:
+    """The cluster that came nearest, and what it lacks."""
+    near = found.outcome.nearest
+    one = next((one for one in found.outcome.clusters if one.cluster == near), None)
+    if one is None or not one.verdict.detail:
+        return ""
+    return f"{one.cluster}: {one.verdict.detail}"
+
+
+def _holder(one: Occupancy) -> str:
+    """A gang that holds room: how much, of which queue, where, and until when."""
+    name = "" if one.workload is None else f" ({one.workload})"
+    place = f"{one.cluster} {one.domain}" if one.domain else one.cluster
+    until = "no run-time limit"
+    if one.until is not None:
+        until = f"until {format_instant(one.until)} at the latest"
+    return (
+        f"{counted(one.pods, 'pod')} of queue {one.queue}, priority {one.priority}{name}, in "
+        f"{place}: {_main(one.amount)}, {until}"
+    )
 
 
 def print_explanation(
@@ -81,8 +147,8 @@ def print_explanation(
     echo(f"\n({view.policy_note})")
 
 
-def _title(workload: Workload, found: Explanation | None) -> str:
-    """The job and its state, in one line."""
+def _title(workload: Workload, found: Explanation | None, place: str = "") -> str:
+    """The job, its state and its place in the order, in one line."""
     name = f"{workload.demand.kind} {_job(workload)}"
     if found is None:
         return f"{name} is {state_of(workload).lower()}"
@@ -93,7 +159,7 @@ def _title(workload: Workload, found: Explanation | None) -> str:
     if verdict.code == Code.FIT:
         return f"{name} is admitted in the next cycle"
     waits = "can never run as it is" if verdict.code == Code.NEVER else "waits"
-    return f"{name} {waits}: {verdict.reason}"
+    return f"{name} {waits}{place}: {verdict.reason}"
 
 
 def answer(found: Explanation) -> Iterator[str]:

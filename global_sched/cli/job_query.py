@@ -27,6 +27,7 @@ SORT_FIELDS: Final = (
     "kind",
     "tenant",
     "queue",
+    "position",
     "priority",
     "state",
     "clusters",
@@ -35,7 +36,17 @@ SORT_FIELDS: Final = (
 )
 """Fields of a row that a list can be sorted by."""
 
-_UNKNOWN: Final = ("tenant", "queue", "priority", "domain", "tier", "pods", "verdict", "reason")
+_UNKNOWN: Final = (
+    "tenant",
+    "queue",
+    "position",
+    "priority",
+    "domain",
+    "tier",
+    "pods",
+    "verdict",
+    "reason",
+)
 
 
 def job_row(

@@ -48,6 +48,7 @@ COLUMNS: Final = (
     Column(head="KIND", field="kind", wide=True),
     Column(head="TENANT", field="tenant", leaves=5),
     Column(head="QUEUE", field="queue", leaves=2),
+    Column(head="PLACE", field="position", right=True, leaves=2),
     Column(head="PRIORITY", field="priority", right=True, leaves=3),
     Column(head="CLUSTER", field="clusters", leaves=1),
     Column(head="DOMAIN", field="domain", leaves=4),
@@ -114,7 +115,7 @@ async def listed(
         view = await look(client, session.clock, leader_namespace=where.leader_namespace)
     except Forbidden as error:
         rows = await own_rows(client, namespace=query.namespace, now=session.clock.now())
-        note = f"not shown: tenant, share and place in the queue; {error.message}"
+        note = f"not shown: tenant and share; {error.message}"
         return query.chosen(shown(rows, output)), note
     return query.chosen(shown(rows_of(view), output)), ""
 
@@ -210,6 +211,7 @@ def row_of(workload: Workload, outcome: Outcome | None, now: Instant) -> Row:
         tenant=workload.tenant if workload.namespace else None,
         queue=workload.queue if gang is not None else None,
         priority=workload.priority if gang is not None else None,
+        position=outcome.position or None if outcome is not None and waits else None,
         state=state_of(workload),
         clusters=[str(target.cluster) for target in workload.targets],
         domain=first.domain if first else None,

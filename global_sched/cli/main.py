@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,16 @@ PARTS = ("control-plane", "host", "member", "volcano-kinds")
 """What `gsched manifests` prints the manifests of."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def example(*commands: str) -> str:
+    """The end of a help page: commands as they are typed."""
+    listed = "\n".join(f"  {one}" for one in commands)
+    return f"\b\nExample:\n{listed}"
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=example("gsched jobs -n team", "gsched explain -n team my-job"),
+)
 @click.option(
     "--kubeconfig",
     type=click.Path(path_type=Path),
@@ -84,7 +94,7 @@ def namespace_option(command: click.decorators.FC) -> click.decorators.FC:
     return click.option("-n", "--namespace", help="Only this namespace.")(command)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched jobs -n team --state pending -w"))
 @click.argument("names", nargs=-1, shell_complete=complete_jobs)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Every namespace.")
 @click.option(
@@ -134,7 +144,7 @@ def jobs(
     )
 
 
-@cli.command()
+@cli.command(epilog=example("gsched queues --tree"))
 @click.option("--tree", is_flag=True, help="As a tree: what each deserves, holds and borrows.")
 @list_options
 @click.pass_obj
@@ -145,7 +155,7 @@ def queues(where: Where, output: str, *, tree: bool, no_headers: bool) -> None:
     show_queues(where, output=output, tree=tree, headers=not no_headers)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched tenants -o wide"))
 @list_options
 @click.pass_obj
 def tenants(where: Where, output: str, *, no_headers: bool) -> None:
@@ -155,7 +165,7 @@ def tenants(where: Where, output: str, *, no_headers: bool) -> None:
     show_tenants(where, output=output, headers=not no_headers)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched clusters"))
 @list_options
 @click.pass_obj
 def clusters(where: Where, output: str, *, no_headers: bool) -> None:
@@ -165,7 +175,7 @@ def clusters(where: Where, output: str, *, no_headers: bool) -> None:
     show(where, output=output, headers=not no_headers)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched topology west"))
 @click.argument("cluster", shell_complete=complete_clusters)
 @output_option
 @click.pass_obj
@@ -176,7 +186,7 @@ def topology(where: Where, cluster: str, output: str) -> None:
     show(where, cluster=cluster, output=output)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched nodes west"))
 @click.argument("cluster", shell_complete=complete_clusters)
 @click.argument("names", nargs=-1)
 @click.option(
@@ -215,13 +225,13 @@ def nodes(
         command.show(where, cluster=cluster, output=output)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched explain -n team my-job -o wide"))
 @click.argument("job", shell_complete=complete_jobs)
 @namespace_option
 @output_option
 @click.pass_obj
 def explain(where: Where, job: str, namespace: str | None, output: str) -> None:
-    """Why JOB is where it is: each cluster, each domain, its place in the queue.
+    """Why JOB is where it is, on one screen; -o wide shows each cluster and domain, too.
 
     JOB is a name, NAMESPACE/NAME, or the name of its binding.
     """
@@ -230,7 +240,133 @@ def explain(where: Where, job: str, namespace: str | None, output: str) -> None:
     show(where, job=job, namespace=namespace, output=output)
 
 
-@cli.command()
+@cli.group(epilog=example("gsched job suspend -n team my-job --dry-run"))
+def job() -> None:
+    """Change jobs, with your own rights: suspend, resume, priority, cancel.
+
+    What is written is a field of the job's own object; docs/kinds.md says which, for each kind.
+    """
+
+
+def act_options(command: click.decorators.FC) -> click.decorators.FC:
+    """NAMES, `-n`, `--dry-run`."""
+    command = click.option(
+        "--dry-run", is_flag=True, help="The server checks and answers, and nothing is written."
+    )(command)
+    command = click.option(
+        "-n", "--namespace", help="The namespace of the jobs (default: the context's)."
+    )(command)
+    return click.argument("names", nargs=-1, required=True, shell_complete=complete_jobs)(command)
+
+
+@job.command(epilog=example("gsched job suspend -n team my-job"))
+@act_options
+@click.pass_obj
+def suspend(where: Where, *, names: tuple[str, ...], namespace: str | None, dry_run: bool) -> None:
+    """Hold jobs back: what runs is ended by its controller, and its room is free for others."""
+    from global_sched.cli import acts  # noqa: PLC0415 - as above
+
+    asked = acts.Asked(names=names, namespace=namespace, dry_run=dry_run)
+    acts.run(where, partial(acts.suspend, asked=asked, on=True))
+
+
+@job.command(epilog=example("gsched job resume -n team my-job"))
+@act_options
+@click.pass_obj
+def resume(where: Where, *, names: tuple[str, ...], namespace: str | None, dry_run: bool) -> None:
+    """Let suspended jobs go on; each keeps its creation time, and so its place in the order."""
+    from global_sched.cli import acts  # noqa: PLC0415 - as above
+
+    asked = acts.Asked(names=names, namespace=namespace, dry_run=dry_run)
+    acts.run(where, partial(acts.suspend, asked=asked, on=False))
+
+
+@job.command(epilog=example("gsched job cancel -n team my-job"))
+@act_options
+@click.pass_obj
+def cancel(where: Where, *, names: tuple[str, ...], namespace: str | None, dry_run: bool) -> None:
+    """Delete jobs: those that are there now, and no later ones of the same names."""
+    from global_sched.cli import acts  # noqa: PLC0415 - as above
+
+    asked = acts.Asked(names=names, namespace=namespace, dry_run=dry_run)
+    acts.run(where, partial(acts.cancel, asked=asked))
+
+
+@job.command(epilog=example("gsched job priority -n team my-job --class urgent"))
+@act_options
+@click.option("--class", "class_name", required=True, help="The PriorityClass.")
+@click.pass_obj
+def priority(
+    where: Where,
+    *,
+    names: tuple[str, ...],
+    namespace: str | None,
+    dry_run: bool,
+    class_name: str,
+) -> None:
+    """Give jobs another PriorityClass."""
+    from global_sched.cli import acts  # noqa: PLC0415 - as above
+
+    asked = acts.Asked(names=names, namespace=namespace, dry_run=dry_run)
+    acts.run(where, partial(acts.prioritize, asked=asked, name=class_name))
+
+
+@cli.group(epilog=example("gsched queue close research --dry-run"))
+def queue() -> None:
+    """Change queues, with your own rights: open, close, set."""
+
+
+def dry_run_option(command: click.decorators.FC) -> click.decorators.FC:
+    """`--dry-run`."""
+    return click.option(
+        "--dry-run", is_flag=True, help="The server checks and answers, and nothing is written."
+    )(command)
+
+
+@queue.command("open", epilog=example("gsched queue open research"))
+@click.argument("names", nargs=-1, required=True)
+@dry_run_option
+@click.pass_obj
+def open_(where: Where, *, names: tuple[str, ...], dry_run: bool) -> None:
+    """Open queues: their jobs are admitted again."""
+    from global_sched.cli import acts  # noqa: PLC0415 - as above
+
+    acts.run(where, partial(acts.open_queues, names=names, opened=True, dry_run=dry_run))
+
+
+@queue.command(epilog=example("gsched queue close research"))
+@click.argument("names", nargs=-1, required=True)
+@dry_run_option
+@click.pass_obj
+def close(where: Where, *, names: tuple[str, ...], dry_run: bool) -> None:
+    """Close queues: what runs goes on, and nothing new is admitted from them."""
+    from global_sched.cli import acts  # noqa: PLC0415 - as above
+
+    acts.run(where, partial(acts.open_queues, names=names, opened=False, dry_run=dry_run))
+
+
+@queue.command("set", epilog=example("gsched queue set research --weight 2 --deserved cpu=64"))
+@click.argument("name")
+@click.option("--weight", type=int, help="Its share among its siblings.")
+@click.option("--priority", type=int, help="Its priority: the order among queues.")
+@click.option("--parent", help="The queue above it.")
+@click.option("--reclaimable/--not-reclaimable", default=None, help="Whether others take back.")
+@click.option("--deserved", multiple=True, help="RESOURCE=AMOUNT that it is owed; repeatable.")
+@click.option("--capability", multiple=True, help="RESOURCE=AMOUNT that it may hold at most.")
+@click.option("--guarantee", multiple=True, help="RESOURCE=AMOUNT that is kept for it.")
+@dry_run_option
+@click.pass_obj
+def set_(where: Where, /, *, name: str, dry_run: bool, **asked: Any) -> None:
+    """Change fields of a queue; `RESOURCE=` takes a resource out of an amount."""
+    from global_sched.cli import acts  # noqa: PLC0415 - as above
+
+    spec = acts.queue_spec(asked)
+    if not spec:
+        raise click.UsageError("nothing to set: give --weight, --deserved or another option")
+    acts.run(where, partial(acts.set_queue, name=name, spec=spec, dry_run=dry_run))
+
+
+@cli.command(epilog=example("gsched left -n team my-job west"))
 @click.argument("job", shell_complete=complete_jobs)
 @click.argument("cluster", shell_complete=complete_clusters)
 @namespace_option
@@ -247,7 +383,7 @@ def left(where: Where, job: str, cluster: str, namespace: str | None, *, yes: bo
     say(where, job=job, namespace=namespace, cluster=cluster, yes=yes)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched whatif job.yaml queue.yaml"))
 @click.argument(
     "files",
     nargs=-1,
@@ -353,7 +489,7 @@ def replay(file: Path, output: str) -> None:
     sys.exit(0 if decide(file, output=output) else 1)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched demo --keep"))
 @click.option("--keep", is_flag=True, help="Stay up after the jobs are placed, until Ctrl-C.")
 @click.option(
     "--examples",
@@ -393,7 +529,11 @@ def _without_demo(error: ImportError) -> str:
     return str(error)
 
 
-@cli.command()
+@cli.command(
+    epilog=example(
+        "gsched manifests control-plane --member west | kubectl apply --server-side -f -"
+    )
+)
 @click.argument("part", required=False, type=click.Choice(PARTS))
 @click.option("--member", "members", multiple=True, help="Name of a member; more than once.")
 @click.option("--image", default="", help="The image of both programs, with its registry and tag.")
@@ -427,7 +567,7 @@ def manifests(
         show(part, Choice(members=members, image=image, run_volcano_jobs=run_volcano_jobs))
 
 
-@cli.command()
+@cli.command(epilog=example("source <(gsched completion bash)"))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell: `source <(gsched completion bash)`."""

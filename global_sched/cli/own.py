@@ -1,18 +1,21 @@
 """The view of a caller without read access: their own binding, queue and condition."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
+import msgspec
 
 from global_sched.cache.readers.bindings import is_finished
+from global_sched.cli.explain_screen import Screen, lines
 from global_sched.cli.job_query import job_row
 from global_sched.cli.output import Row, echo, show_value
 from global_sched.shared.api.base import condition
+from global_sched.shared.api.federation import WaitingJob, WaitingList
 from global_sched.shared.api.karmada import ResourceBinding
-from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE, DEFAULT_SCHEDULER
+from global_sched.shared.api.names import DECISION, DEFAULT_QUEUE, DEFAULT_SCHEDULER, WAITING_LIST
 from global_sched.shared.api.reasons import ConditionType, Reason
-from global_sched.shared.api.resource import QUEUES, RESOURCE_BINDINGS
+from global_sched.shared.api.resource import QUEUES, RESOURCE_BINDINGS, WAITING_LISTS
 from global_sched.shared.api.volcano import Queue
 from global_sched.shared.kinds import KINDS, RUNTIMES, WorkloadKind
 from global_sched.shared.kinds.parts.reading import Reading
@@ -42,10 +45,29 @@ async def own_rows(client: Client, *, namespace: str, now: Instant) -> list[Row]
     readings: dict[tuple[str, str, str], Reading] = {}
     for kind in sorted(kinds & KINDS.keys()):
         readings |= await _readings(client, KINDS[kind], namespace)
-    return [_row(one, readings.get(_template(one)), now) for one in bindings if _is_ours(one)]
+    waiting = await waiting_jobs(client, namespace)
+    return [
+        _row(one, readings.get(_template(one)), waiting.get(_named(one)), now)
+        for one in bindings
+        if is_ours(one)
+    ]
 
 
-def _is_ours(binding: ResourceBinding) -> bool:
+async def waiting_jobs(client: Client, namespace: str) -> dict[tuple[str, str], WaitingJob]:
+    """The entries of the namespace's WaitingList, by kind and name; none where there is no list."""
+    try:
+        found = await client.get(WAITING_LISTS, WAITING_LIST, namespace=namespace, type=WaitingList)
+    except ApiError:
+        return {}
+    return {(one.kind, one.name): one for one in found.jobs or ()}
+
+
+def _named(binding: ResourceBinding) -> tuple[str, str]:
+    return binding.spec.resource.kind, binding.spec.resource.name
+
+
+def is_ours(binding: ResourceBinding) -> bool:
+    """Whether global-sched schedules it."""
     return binding.spec.scheduler_name != DEFAULT_SCHEDULER
 
 
@@ -73,8 +95,10 @@ async def _readings(
     return read
 
 
-def _row(binding: ResourceBinding, reading: Reading | None, now: Instant) -> Row:
-    """One job, from its binding and what its template says."""
+def _row(
+    binding: ResourceBinding, reading: Reading | None, listed: WaitingJob | None, now: Instant
+) -> Row:
+    """One job, from its binding, what its template says, and its entry in the waiting list."""
     reference = binding.spec.resource
     clusters = [target.name for target in binding.spec.clusters or ()]
     decision = _decision(binding) if clusters else None
@@ -96,6 +120,7 @@ def _row(binding: ResourceBinding, reading: Reading | None, now: Instant) -> Row
         reference.name,
         binding.metadata.name,
         queue=(reading.queue or DEFAULT_QUEUE) if reading is not None and wanted else None,
+        position=listed.position or None if listed is not None and waits else None,
         state=state,
         clusters=clusters,
         domain=first.domain if first else None,
@@ -151,13 +176,43 @@ async def explain_own(
         why = f"names several bindings: {names}" if found else f"is not in namespace {namespace}"
         raise click.ClickException(f"{job!r} {why}")
     binding = found[0]
+    listed = (await waiting_jobs(client, namespace)).get(_named(binding))
     value = _own(binding) | {"queue": await _queue(client, binding), "not_shown": denied.message}
     if output in ("json", "yaml"):
-        show_value(value, output)
+        show_value(value | {"waiting": msgspec.to_builtins(listed)}, output)
         return
-    for name, text in value.items():
-        if text:
-            echo(f"{name.replace('_', ' '):<10}{text}")
+    for line in lines(_screen(binding, listed, value)):
+        echo(line)
+    if output == "wide":
+        echo()
+        for name, text in value.items():
+            if text:
+                echo(f"{name.replace('_', ' '):<10}{text}")
+
+
+def _screen(
+    binding: ResourceBinding, listed: WaitingJob | None, value: Mapping[str, str]
+) -> Screen:
+    """The same screen as for the platform, as far as binding and waiting list have it."""
+    said = reported_of(condition(binding.status.conditions, ConditionType.SCHEDULED))
+    facts = [("queue", value["queue"])] if value["queue"] else []
+    more = "Not shown: room, clusters and other jobs, which only the platform may read."
+    if binding.spec.clusters:
+        granted = value["admitted"] or value["clusters"]
+        return Screen(
+            title=f"{value['job']} is placed", facts=[("admitted", granted), *facts], more=more
+        )
+    reason = str(said.reason or "not decided yet")
+    message, place, enough = detail_of(said.message), "", []
+    if listed is not None:
+        reason, message = listed.reason, listed.message
+        place = f", {listed.position} in queue {listed.queue}" if listed.position else ""
+        enough = [listed.runs_when] if listed.runs_when else []
+        facts.append(("since", listed.since))
+    else:
+        facts.append(("place", "not known: the namespace has no WaitingList with this job yet"))
+    title = f"{value['job']} waits{place}: {reason}"
+    return Screen(title=title, answer=message, enough=enough, facts=facts, more=more)
 
 
 async def _bindings(client: Client, namespace: str) -> Sequence[ResourceBinding]:

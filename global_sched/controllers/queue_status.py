@@ -131,6 +131,8 @@ async def write_queue(client: Client, name: str, report: QueueReport) -> str:
     """Write what differs from what the object says: its status, then the annotation; its UID."""
     found = await client.get(QUEUES, name)
     status, wanted = found.get("status") or {}, status_of(report)
+    if (status.get("state") in (None, "", QueueState.OPEN)) != report.view.queue.open:
+        del wanted["state"]  # opened or closed a moment ago, and not seen yet: it stays as it is
     if any(_differs(status.get(key), value) for key, value in wanted.items()):
         body = wanted | {"allocated": _replacing(status.get("allocated"), wanted["allocated"])}
         kept = (status.get("reservation") or {}).get("resource")

@@ -7,6 +7,7 @@ from global_sched.shared.api.core import PodTemplate
 from global_sched.shared.api.names import MIN_PARALLELISM
 from global_sched.shared.api.raw import Obj, drop, get
 from global_sched.shared.api.resource import BATCH_JOBS
+from global_sched.shared.kinds.parts.acts import Acts, Field, Refused
 from global_sched.shared.kinds.parts.interpretation import (
     Interpretation,
     Items,
@@ -293,5 +294,12 @@ KIND: Final = WorkloadKind(
         priority_class="spec.template.spec.priorityClassName",
         minimum=f"annotation {MIN_PARALLELISM}",
         topology=TIER_ANNOTATION,
+    ),
+    acts=Acts(
+        suspend=Field(("spec", "suspend")),
+        priority=Refused(
+            "a Job keeps the pod template that it was made with; delete it and make it "
+            "again with the PriorityClass"
+        ),
     ),
 )

@@ -17,6 +17,7 @@ from global_sched.shared.api.names import (
 )
 from global_sched.shared.api.resource import BATCH_JOBS, JOB_SETS
 from global_sched.shared.kinds.batch_job import COMPLETION_INDEX, BatchJobSpec, OwnedSpec
+from global_sched.shared.kinds.parts.acts import Acts, Field, Refused
 from global_sched.shared.kinds.parts.interpretation import UNKNOWN
 from global_sched.shared.kinds.parts.kind import (
     QUEUE_LABEL,
@@ -329,5 +330,12 @@ KIND: Final = WorkloadKind(
         priority_class="priorityClassName of the pod templates",
         minimum="",
         topology=TIER_ANNOTATION,
+    ),
+    acts=Acts(
+        suspend=Field(("spec", "suspend")),
+        priority=Refused(
+            "a JobSet keeps the pod templates that it was made with; delete it and make it "
+            "again with the PriorityClass"
+        ),
     ),
 )

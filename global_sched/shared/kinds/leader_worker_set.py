@@ -19,6 +19,7 @@ from global_sched.shared.api.names import (
     MIN_GROUPS,
 )
 from global_sched.shared.api.resource import LEADER_WORKER_SETS, STATEFUL_SETS
+from global_sched.shared.kinds.parts.acts import Acts, Field, Refused
 from global_sched.shared.kinds.parts.interpretation import UNKNOWN
 from global_sched.shared.kinds.parts.kind import (
     QUEUE_LABEL,
@@ -298,5 +299,12 @@ KIND: Final = WorkloadKind(
         priority_class="priorityClassName of the pod templates",
         minimum=f"annotation {MIN_GROUPS}",
         topology=TIER_ANNOTATION,
+    ),
+    acts=Acts(
+        suspend=Refused("a LeaderWorkerSet has no field for it; scale it to 0 replicas, and back"),
+        priority=Field(
+            ("spec", "leaderWorkerTemplate", "workerTemplate", "spec", "priorityClassName"),
+            also=(("spec", "leaderWorkerTemplate", "leaderTemplate", "spec", "priorityClassName"),),
+        ),
     ),
 )

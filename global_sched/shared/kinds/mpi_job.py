@@ -16,6 +16,7 @@ from global_sched.shared.api.names import (
 )
 from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import BATCH_JOBS, MPI_JOBS
+from global_sched.shared.kinds.parts.acts import Acts, Field
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
 from global_sched.shared.kinds.parts.kind import TIER_ANNOTATION, About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.kubeflow import (
@@ -290,5 +291,9 @@ KIND: Final = WorkloadKind(
         priority_class="spec.runPolicy.schedulingPolicy.priorityClass",
         minimum="",
         topology=TIER_ANNOTATION,
+    ),
+    acts=Acts(
+        suspend=Field(("spec", "runPolicy", "suspend")),
+        priority=Field(("spec", "runPolicy", "schedulingPolicy", "priorityClass")),
     ),
 )

@@ -7,6 +7,7 @@ from global_sched.shared.api.crd_kind import CrdKind
 from global_sched.shared.api.names import REPLICA_INDEX, REPLICA_TYPE
 from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import PYTORCH_JOBS
+from global_sched.shared.kinds.parts.acts import Acts, Field
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
 from global_sched.shared.kinds.parts.kind import TIER_ANNOTATION, About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.kubeflow import (
@@ -346,5 +347,9 @@ KIND: Final = WorkloadKind(
         priority_class="spec.runPolicy.schedulingPolicy.priorityClass",
         minimum="spec.elasticPolicy.minReplicas",
         topology=TIER_ANNOTATION,
+    ),
+    acts=Acts(
+        suspend=Field(("spec", "runPolicy", "suspend")),
+        priority=Field(("spec", "runPolicy", "schedulingPolicy", "priorityClass")),
     ),
 )

@@ -24,6 +24,7 @@ from global_sched.shared.api.names import (
 )
 from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import RAY_CLUSTERS
+from global_sched.shared.kinds.parts.acts import Acts, Field
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
 from global_sched.shared.kinds.parts.kind import About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.leaving import leaving_of
@@ -398,5 +399,9 @@ KIND: Final = WorkloadKind(
         priority_class=f"label {RAY_PRIORITY}",
         minimum="spec.workerGroupSpecs[*].minReplicas",
         topology=f"label {RAY_TOPOLOGY_TIER}",
+    ),
+    acts=Acts(
+        suspend=Field(("spec", "suspend")),
+        priority=Field(("metadata", "labels", RAY_PRIORITY)),
     ),
 )

@@ -15,6 +15,7 @@ from global_sched.shared.api.names import QUEUE_NAME, RAY_PRIORITY, RAY_TOPOLOGY
 from global_sched.shared.api.raw import Obj, get
 from global_sched.shared.api.resource import BATCH_JOBS, RAY_CLUSTERS, RAY_JOBS
 from global_sched.shared.kinds import ray_cluster
+from global_sched.shared.kinds.parts.acts import Acts, Field
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
 from global_sched.shared.kinds.parts.kind import About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.leaving import leaving_of
@@ -318,5 +319,9 @@ KIND: Final = WorkloadKind(
         priority_class=f"label {RAY_PRIORITY}",
         minimum="spec.rayClusterSpec.workerGroupSpecs[*].minReplicas",
         topology=f"label {RAY_TOPOLOGY_TIER}",
+    ),
+    acts=Acts(
+        suspend=Field(("spec", "suspend")),
+        priority=Field(("metadata", "labels", RAY_PRIORITY)),
     ),
 )

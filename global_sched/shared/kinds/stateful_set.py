@@ -5,6 +5,7 @@ from typing import Final
 from global_sched.shared.api.base import Meta, Wire
 from global_sched.shared.api.raw import Obj
 from global_sched.shared.api.resource import STATEFUL_SETS
+from global_sched.shared.kinds.parts.acts import Acts, Field, Refused
 from global_sched.shared.kinds.parts.interpretation import (
     Interpretation,
     Items,
@@ -101,5 +102,12 @@ KIND: Final = WorkloadKind(
         priority_class="spec.template.spec.priorityClassName",
         minimum="",
         topology=TIER_ANNOTATION,
+    ),
+    acts=Acts(
+        suspend=Refused(
+            "a StatefulSet has no field for it; scale it to 0 replicas, and back to as many"
+            " as it had"
+        ),
+        priority=Field(("spec", "template", "spec", "priorityClassName")),
     ),
 )

@@ -32,6 +32,7 @@ from global_sched.shared.api.resource import (
 from global_sched.shared.api.volcano import NetworkTopology
 from global_sched.shared.kinds import job_set
 from global_sched.shared.kinds.job_set import JobSet, JobSetSpec, read_job_set
+from global_sched.shared.kinds.parts.acts import Acts, Field, Refused
 from global_sched.shared.kinds.parts.interpretation import UNKNOWN
 from global_sched.shared.kinds.parts.kind import (
     TIER_ANNOTATION,
@@ -400,5 +401,12 @@ KIND: Final = WorkloadKind(
         priority_class="priorityClassName of the pod templates",
         minimum="",
         topology=TIER_ANNOTATION,
+    ),
+    acts=Acts(
+        suspend=Field(("spec", "suspend")),
+        priority=Refused(
+            "its pod templates stand in its runtime, and a TrainJob keeps what it was made "
+            "with; make it again with the PriorityClass"
+        ),
     ),
 )

@@ -26,6 +26,7 @@ from global_sched.shared.api.volcano import (
     Task,
     VolcanoJob,
 )
+from global_sched.shared.kinds.parts.acts import Acts, Field, Refused
 from global_sched.shared.kinds.parts.interpretation import Interpretation, Items
 from global_sched.shared.kinds.parts.kind import About, FieldNames, WorkloadKind
 from global_sched.shared.kinds.parts.leaving import leaving_of
@@ -376,5 +377,12 @@ KIND: Final = WorkloadKind(
         priority_class="spec.priorityClassName",
         minimum="spec.minAvailable",
         topology="spec.networkTopology.highestTierAllowed",
+    ),
+    acts=Acts(
+        suspend=Refused(
+            "a Volcano Job has no field for it (vcctl writes a Command into one cluster); "
+            "set spec.tasks[*].replicas to 0, and back"
+        ),
+        priority=Field(("spec", "priorityClassName")),
     ),
 )

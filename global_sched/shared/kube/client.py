@@ -133,6 +133,7 @@ class Client(Reader):
         resource_version: str | None = None,
         grace_seconds: int | None = None,
         propagation: Propagation | None = None,
+        dry_run: bool = False,
     ) -> None:
         """Ask for deletion; finalizers and grace periods may keep the object for a while.
 
@@ -149,7 +150,9 @@ class Client(Reader):
             options["propagationPolicy"] = propagation.value
         target = target_of("delete", resource, namespace, name)
         path = resource.path(namespace, name)
-        _answered(await self._channel.send("DELETE", path, target, body=options), target)
+        params = _write_params(dry_run=dry_run)
+        answer = await self._channel.send("DELETE", path, target, params=params, body=options)
+        _answered(answer, target)
 
     async def post_subresource(
         self,

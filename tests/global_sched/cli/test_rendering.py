@@ -111,9 +111,9 @@ ns/default        1   33.33%          1         1   default
 """
 
 BROAD = """\
-NAMESPACE   NAME       STATE     TENANT       QUEUE     PRIORITY   CLUSTER   DOMAIN   TIER   PODS   WAIT   REASON               DETAIL
-default     rack       Running   ns/default   default          0   b         b-1         1    4/4     0s   -                    -
-default     too-wide   Pending   ns/default   default          0   -         -           -    0/5     0s   TopologyDoesNotFit   waits for a HyperNode of tier 1…
+NAMESPACE   NAME       STATE     TENANT       QUEUE     PLACE   PRIORITY   CLUSTER   DOMAIN   TIER   PODS   WAIT   REASON               DETAIL
+default     rack       Running   ns/default   default       -          0   b         b-1         1    4/4     0s   -                    -
+default     too-wide   Pending   ns/default   default       1          0   -         -           -    0/5     0s   TopologyDoesNotFit   waits for a HyperNode o…
 """  # noqa: E501 - a table is as wide as it is
 
 

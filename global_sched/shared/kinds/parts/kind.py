@@ -21,6 +21,7 @@ from global_sched.shared.api.names import (
     TOPOLOGY_TIER,
 )
 from global_sched.shared.api.resource import Resource
+from global_sched.shared.kinds.parts.acts import Acts
 from global_sched.shared.kinds.parts.interpretation import Interpretation
 from global_sched.shared.kinds.parts.owner import OwnerFacts
 from global_sched.shared.kinds.parts.reading import (
@@ -146,6 +147,8 @@ class WorkloadKind:
     about: About
     fields: FieldNames
     """Where advice is followed."""
+    acts: Acts
+    """What `gsched job` writes into it."""
 
     @property
     def key(self) -> tuple[str, str]:

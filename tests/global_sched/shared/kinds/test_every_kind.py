@@ -1,5 +1,6 @@
 """Every workload kind answers every question, and its answers fit each other."""
 
+import json
 from pathlib import Path
 
 import jsonschema_rs
@@ -13,6 +14,7 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.api.resource import VOLCANO_JOBS
 from global_sched.shared.api.schema import crd
 from global_sched.shared.kinds import KINDS, field_names
+from global_sched.shared.kinds.parts.acts import Field
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.verdict import Code
 from tests.kinds import RUNTIMES, SAMPLES
@@ -220,3 +222,36 @@ def test_advice_names_its_fields(kind):
     assert fields.priority_class
     assert fields.topology
     assert fields == field_names(*kind.key)
+
+
+def written(kind, field, value):
+    """The sample with what an act writes, decoded."""
+    obj = json.loads(json.dumps(sample(kind)))
+    merge(obj, field.patch(obj, value))
+    return decode(obj, kind.wire)
+
+
+def merge(obj, patch):
+    """A JSON merge patch without removals."""
+    for name, value in patch.items():
+        if isinstance(value, dict):
+            merge(obj.setdefault(name, {}), value)
+        else:
+            obj[name] = value
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_an_act_writes_what_is_read(kind):
+    """A suspended sample is held, one with another class has that; or it is said why it cannot."""
+    suspend, priority = kind.acts.suspend, kind.acts.priority
+
+    if isinstance(suspend, Field):
+        held = kind.reading(written(kind, suspend, True), runtime(kind)).problem
+        assert held.reason == Reason.SUSPENDED
+        assert kind.reading(written(kind, suspend, False), runtime(kind)).problem is None
+    else:
+        assert len(suspend.why) > 40
+    if isinstance(priority, Field):
+        assert kind.reading(written(kind, priority, "urgent")).priority_class == "urgent"
+    else:
+        assert len(priority.why) > 40
