@@ -176,12 +176,12 @@ async def explain_own(
         why = f"names several bindings: {names}" if found else f"is not in namespace {namespace}"
         raise click.ClickException(f"{job!r} {why}")
     binding = found[0]
-    listed = (await waiting_jobs(client, namespace)).get(_named(binding))
+    entry = (await waiting_jobs(client, namespace)).get(_named(binding))
     value = _own(binding) | {"queue": await _queue(client, binding), "not_shown": denied.message}
     if output in ("json", "yaml"):
-        show_value(value | {"waiting": msgspec.to_builtins(listed)}, output)
+        show_value(value | {"waiting": msgspec.to_builtins(entry)}, output)
         return
-    for line in lines(_screen(binding, listed, value)):
+    for line in lines(_screen(binding, entry, value)):
         echo(line)
     if output == "wide":
         echo()
