@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from global_sched.cli.output import Column, Row
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.plan import Plan
+from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Workload
 
 COLUMNS = (
@@ -54,6 +55,22 @@ def changes(
                 }
             )
     return found
+
+
+def again(
+    before: Plan, after: Plan, was: Snapshot, now: Iterable[tuple[str, Workload]]
+) -> list[Row]:
+    """What a cycle does with jobs of the manifests that exist already, as they are and as tried.
+
+    now: name and workload of each job of the manifests. Order:  as given.
+    """
+    known = {one.key: one for bucket in (*was.pending, *was.running) for one in bucket.workloads}
+    old, new = _Fates(before), _Fates(after)
+    return [
+        {"job": name, "now": old.of(known[job.key]).text, "then": new.of(job).text}
+        for name, job in now
+        if job.key in known
+    ]
 
 
 class _Fates:

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from global_sched.cli.changes import COLUMNS as CHANGE_COLUMNS
-from global_sched.cli.changes import changes
+from global_sched.cli.changes import again, changes
 from global_sched.cli.explain import print_clusters, standing
 from global_sched.cli.jobs import COLUMNS, row_of
 from global_sched.cli.output import Row, echo, show_rows, show_value
@@ -188,8 +188,13 @@ def show_trial(view: View, keys: dict[str, WorkloadKey], trial: Trial, output: s
         name: explain_workload(snapshot, policy, view.now, key)
         for name, key in sorted(keys.items())
     }
+    own_jobs = [(name, view.state.workload(key)) for name, key in sorted(keys.items())]
+    existing = again(
+        view.plan, plan, view.snapshot, [(name, job) for name, job in own_jobs if job is not None]
+    )
     if output in ("json", "yaml"):
         value = {"jobs": rows, "changes": others, "explanations": msgspec.to_builtins(found)}
+        value |= {"existing": existing}
         value |= {"displaced": displaced(view.plan, plan, own)}
         value |= {"policy": view.policy_note, "unproven": list(plan.unproven)}
         show_value(value, output)
@@ -198,6 +203,10 @@ def show_trial(view: View, keys: dict[str, WorkloadKey], trial: Trial, output: s
     echo(f"tried against the live federation ({note}); nothing was written\n")
     if rows:
         show_rows(rows, COLUMNS, output)
+    for one_job in existing:
+        same = one_job["now"] == one_job["then"]
+        then = "the same" if same else one_job["then"]
+        echo(f"{one_job['job']} exists already: {one_job['now']}; as in the file: {then}")
     for name, one in found.items():
         if one is not None and one.outcome.verdict.code != Code.FIT:
             _show_standing(name, one)

@@ -161,7 +161,11 @@ def test_commands_are_completed_with_a_word_on_each(capsys, monkeypatch):
     """Shells show what a command does."""
     lines = completed(capsys, monkeypatch, "q")
 
-    assert lines == ["queues\tQueues: state, priority, weight, what is...", ":4"]
+    assert lines == [
+        "queue\tChange queues, with your own rights: open,...",
+        "queues\tQueues: state, priority, weight, what is...",
+        ":4",
+    ]
 
 
 def test_completion_is_silent_without_a_control_plane(capsys, monkeypatch):

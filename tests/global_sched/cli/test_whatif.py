@@ -8,8 +8,8 @@ import yaml
 from click.testing import CliRunner
 
 from global_sched.cli.main import cli
-from global_sched.cli.trial import tried
-from global_sched.cli.whatif import displaced, planned
+from global_sched.cli.trial import Trial, tried
+from global_sched.cli.whatif import displaced, planned, show_trial
 from global_sched.core import run_cycle
 from global_sched.scenario import ScenarioError
 from global_sched.shared.assets import asset
@@ -30,9 +30,9 @@ POLICY = {
 SCENARIO = """\
 a gang goes to the smaller cluster, because its rack can hold it
 
-NAMESPACE   NAME    STATE     QUEUE     CLUSTER   PODS   WAIT   REASON
-default     rack    Running   default   b          4/4     0s   -
-default     spine   Running   default   a          4/4     0s   -
+NAMESPACE   NAME    STATE     QUEUE     PLACE   CLUSTER   PODS   WAIT   REASON
+default     rack    Running   default       -   b          4/4     0s   -
+default     spine   Running   default       -   a          4/4     0s   -
 
 everything is as the file expects
 """
@@ -291,3 +291,31 @@ def test_the_jobs_of_the_quickstart(scheduler):
     else:
         assert rows["my-team/mine-too"]["reason"] == "ConstraintNotHonoured"
         assert "set schedulerName: member-agent" in rows["my-team/mine-too"]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "want"),
+    [
+        pytest.param(
+            gang("too-wide", 3),
+            "default/too-wide exists already: waits, 1 in its queue: TopologyDoesNotFit; as in the"
+            " file: starts in a",
+            id="a job that waits, made smaller",
+        ),
+        pytest.param(
+            gang("rack", 4),
+            "default/rack exists already: stays in b; as in the file: the same",
+            id="a job that runs, as it is",
+        ),
+        pytest.param(gang("new", 3), None, id="a new job"),
+    ],
+)
+def test_a_job_that_exists_already(capsys, manifest, want):
+    """It is said what the next cycle does with it now, and what it would do."""
+    view, trial = scenario_view(), Trial(manifests=(manifest,))
+    keys = tried(view, [], [POLICY, manifest])
+
+    show_trial(view, keys, trial, "table")
+
+    said = [line for line in capsys.readouterr().out.splitlines() if "exists already" in line]
+    assert said == ([] if want is None else [want])
