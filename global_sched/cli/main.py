@@ -404,7 +404,7 @@ def whatif(where: Where, files: tuple[Path, ...], output: str) -> None:
     show(where, files=files, output=output)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched simulate --from jobs.csv --out results"))
 @click.argument("experiment", required=False, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--from",

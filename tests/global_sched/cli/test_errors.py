@@ -3,6 +3,7 @@
 import runpy
 import socket
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -192,3 +193,20 @@ def test_runs_as_a_module(capsys, monkeypatch):
 
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("gsched, version ")
+
+
+def every_command(group=cli, path=()):
+    """Each command with the words that call it."""
+    for name, command in group.commands.items():
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from every_command(command, (*path, name))
+
+
+@pytest.mark.parametrize("words", [" ".join(words) for words, _ in every_command()])
+def test_every_command_has_help_with_an_example(words):
+    """`-h` says what it does, and shows a line that can be typed."""
+    shown = CliRunner().invoke(cli, [*words.split(), "-h"])
+
+    assert shown.exit_code == 0
+    assert f"Example:\n    {'source <(' * (words == 'completion')}gsched {words}" in shown.output
