@@ -64,7 +64,9 @@ def again(
 
     now: name and workload of each job of the manifests. Order:  as given.
     """
-    known = {one.key: one for bucket in (*was.pending, *was.running) for one in bucket.workloads}
+    waiting = (one for bucket in was.pending for one in bucket.workloads)
+    running = (one for held in was.running for one in held.workloads)
+    known = {one.key: one for one in (*waiting, *running)}
     old, new = _Fates(before), _Fates(after)
     return [
         {"job": name, "now": old.of(known[job.key]).text, "then": new.of(job).text}
