@@ -9,10 +9,9 @@ from global_sched.shared.api.resource import RESOURCE_BINDINGS, VOLCANO_JOBS, Re
 from tests.deep import SETTLED_SECONDS
 from tests.flows.control_plane import control_plane, scheduling
 from tests.flows.test_binding_writes import is_refused
+from tests.flows.test_waiting_lists import managed, until
 from tests.virtual_time import virtual_time
 from tests.wire import Object, binding, vcjob
-
-PENDING = 10_000
 
 
 def preload(server: ApiServer, resource: Resource, obj: Object) -> None:
@@ -25,25 +24,37 @@ def preload(server: ApiServer, resource: Resource, obj: Object) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.deep
+@pytest.mark.parametrize(
+    "pending",
+    [
+        pytest.param(200, id="two hundred"),
+        pytest.param(10_000, marks=pytest.mark.deep, id="ten thousand"),
+    ],
+)
 @virtual_time
-async def test_ten_thousand_pending_jobs_write_nothing(tmp_path):
-    """Once every reason is written, only leases and reports are, although reports keep coming."""
+async def test_pending_jobs_write_nothing(tmp_path, pending):
+    """Once every reason is written, only leases and reports are, although reports keep coming.
+
+    No condition, no Event, no waiting list, no status: no other request changes anything.
+    """
     async with control_plane(tmp_path) as plane:
+        await managed(plane, "team-a")
         await plane.member("m1", nodes=3)
         sample = await plane.add(vcjob("sample", replicas=4, gpus=8, tier=1))
         await plane.add(binding(sample))
         async with scheduling(plane, tmp_path):
             refused = await plane.until(is_refused, "sample-job")
-        for number in range(PENDING):
+        for number in range(pending):
             job = vcjob(f"job-{number}", replicas=4, gpus=8, tier=1)
             preload(plane.server, VOLCANO_JOBS, job)
             preload(plane.server, RESOURCE_BINDINGS, binding(job, status=refused["status"]))
         async with scheduling(plane, tmp_path) as program:
-            await asyncio.sleep(30)
+            await until(plane, lambda one: one is not None and one["total"] == pending + 1)
+            await plane.report("m1", nodes=3, generation=2)
+            await asyncio.sleep(10)
             plane.writes.clear()
             before = program.loop.cycles
-            for generation in range(2, SETTLED_SECONDS // 10):
+            for generation in range(3, SETTLED_SECONDS // 10):
                 await plane.report("m1", nodes=3, generation=generation)
                 await asyncio.sleep(10)
             cycles = program.loop.cycles - before
