@@ -1,4 +1,4 @@
-"""What `gsched job suspend`, `resume` and `priority` write into an object of a kind."""
+"""Acts on a job: the fields of its kind that suspend, resume and priority write."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
