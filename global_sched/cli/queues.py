@@ -46,17 +46,17 @@ TENANT_COLUMNS = (
 TREE_COLUMNS = (
     Column(head="QUEUE", text=lambda row: "  " * row["depth"] + row["name"]),
     Column(head="STATE", field="state"),
-    Column(head="WEIGHT", field="weight", right=True),
+    Column(head="WEIGHT", field="weight", right=True, leaves=4),
     Column(head="SHARE", text=lambda row: percent(row["share"]), right=True),
     Column(head="PENDING", field="pending", right=True),
     Column(head="RUNNING", field="running", right=True),
-    Column(head="DESERVED", text=lambda row: _main(row["deserved"])),
-    Column(head="ALLOCATED", text=lambda row: _main(row["allocated"])),
-    Column(head="BORROWED", text=lambda row: _main(row["borrowed"])),
-    Column(head="GUARANTEE", text=lambda row: _main(row["guarantee"])),
-    Column(head="CAPABILITY", text=lambda row: _main(row["capability"])),
+    Column(head="DESERVED", text=lambda row: _main(row["deserved"]), leaves=6),
+    Column(head="ALLOCATED", text=lambda row: _main(row["allocated"]), sentences=True),
+    Column(head="BORROWED", text=lambda row: _main(row["borrowed"]), leaves=3),
+    Column(head="GUARANTEE", text=lambda row: _main(row["guarantee"]), leaves=7),
+    Column(head="CAPABILITY", text=lambda row: _main(row["capability"]), leaves=7),
     Column(head="CLUSTERS", text=lambda row: _clusters(row["clusters"]), wide=True),
-    Column(head="PROBLEM", field="problem"),
+    Column(head="PROBLEM", field="problem", leaves=2, sentences=True),
 )
 
 

@@ -13,6 +13,8 @@ from tests.flows.test_waiting_lists import managed, until
 from tests.virtual_time import virtual_time
 from tests.wire import Object, binding, vcjob
 
+PENDING = 10_000
+
 
 def preload(server: ApiServer, resource: Resource, obj: Object) -> None:
     """Put an object into the server's store as it is, without 20,000 requests."""
@@ -24,15 +26,8 @@ def preload(server: ApiServer, resource: Resource, obj: Object) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "pending",
-    [
-        pytest.param(200, id="two hundred"),
-        pytest.param(10_000, marks=pytest.mark.deep, id="ten thousand"),
-    ],
-)
 @virtual_time
-async def test_pending_jobs_write_nothing(tmp_path, pending):
+async def test_ten_thousand_pending_jobs_write_nothing(tmp_path):
     """Once every reason is written, only leases and reports are, although reports keep coming.
 
     No condition, no Event, no waiting list, no status: no other request changes anything.
@@ -44,12 +39,12 @@ async def test_pending_jobs_write_nothing(tmp_path, pending):
         await plane.add(binding(sample))
         async with scheduling(plane, tmp_path):
             refused = await plane.until(is_refused, "sample-job")
-        for number in range(pending):
+        for number in range(PENDING):
             job = vcjob(f"job-{number}", replicas=4, gpus=8, tier=1)
             preload(plane.server, VOLCANO_JOBS, job)
             preload(plane.server, RESOURCE_BINDINGS, binding(job, status=refused["status"]))
         async with scheduling(plane, tmp_path) as program:
-            await until(plane, lambda one: one is not None and one["total"] == pending + 1)
+            await until(plane, lambda one: one is not None and one["total"] == PENDING + 1)
             await plane.report("m1", nodes=3, generation=2)
             await asyncio.sleep(10)
             plane.writes.clear()

@@ -24,8 +24,9 @@ world:
 FIELDS = ("deserved", "allocated", "borrowed", "guarantee", "capability")
 
 
-def test_the_tree_shows_what_each_deserves_holds_and_borrows(capsys):
+def test_the_tree_shows_what_each_deserves_holds_and_borrows(capsys, monkeypatch):
     """Each queue is indented under its parent; empty columns are left out."""
+    monkeypatch.setenv("COLUMNS", "240")
     rows = queues.tree_rows(scenario_view(WORLD))
 
     show_rows(rows, queues.tree_columns(rows), "table")
@@ -85,6 +86,19 @@ world:
     rows = {row["name"]: row for row in queues.tree_rows(scenario_view(text))}
 
     assert rows["q"]["share"] == want
+
+
+@pytest.mark.parametrize(("width", "want"), [(80, ["SHARE", "ALLOCATED"]), (120, ["BORROWED"])])
+def test_the_tree_fits_the_terminal(capsys, monkeypatch, width, want):
+    """Amounts that say least are left out first; what is held and the share stay."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    rows = queues.tree_rows(scenario_view(WORLD))
+
+    show_rows(rows, queues.tree_columns(rows), "table")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    assert set(want) <= set(lines[0].split())
 
 
 def test_without_anything_special_the_tree_is_narrow():
