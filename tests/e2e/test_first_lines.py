@@ -64,6 +64,19 @@ async def test_where_people_look_first(world, federation, kubectl, space, tenant
         assert "runs when " in first
         assert len(screen) <= 24
 
+    await world.submit(gang("wider", space, pods=201))
+
+    async def both():
+        return (await listed())["total"] == 2
+
+    await world.until(both, "the list is written again", seconds=120)
+    kubectl("delete", "vcjob", "wide", "wider", "-n", space)
+
+    async def gone():
+        return not await listed()
+
+    await world.until(gone, "the list goes when nothing waits", seconds=120)
+
 
 async def test_acts_of_a_tenant(world, federation, kubectl, space, tenant):
     """A Job is suspended, resumed and deleted by its owner; the dry run changes nothing."""
