@@ -1,4 +1,4 @@
-"""Where people look first: place, reason and remedy are in the first lines, for all users.
+"""First lines: place, reason and remedy are where people look first, for all users.
 
 Measured are the first five lines of `gsched explain`, the table that the API server gives kubectl
 for `kubectl get waiting` (heads and first row: two lines), and the newest Event at the job, which
