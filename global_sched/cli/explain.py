@@ -97,6 +97,11 @@ def _facts(workload: Workload, found: Explanation | None, view: View) -> Iterato
     yield "submitted", f"{age} ago{order if workload.demand.gang is not None else ''}"
     for line in _placed(workload, view):
         yield line[:_LABEL].strip(), line[_LABEL:]
+    if losses := loss_rows(workload):
+        last = losses[-1]
+        where = f"{last['pod']} on {last['node']} in {last['cluster']}: {last['cause']}"
+        pods = counted(len(losses), "pod")
+        yield "lost", f"{pods} within 24 h, the last at {last['at']}, {where}"
     for one in found.victims if found is not None else ():
         if one.leaves:
             pods = counted(one.pods, "pod")

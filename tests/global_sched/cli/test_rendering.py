@@ -7,12 +7,14 @@ import click
 import pytest
 
 from global_sched.cli import clusters, jobs, queues, topology
-from global_sched.cli.explain import print_explanation
+from global_sched.cli.explain import print_explanation, screen_of
+from global_sched.cli.explain_screen import lines
 from global_sched.cli.output import show_rows
 from global_sched.cli.view import find_job
 from global_sched.core import explain_workload, run_cycle
 from global_sched.shared.model.ids import QueueName, workload_key
 from global_sched.shared.model.queue import Queue
+from global_sched.shared.model.workload import PodLoss
 from tests.builders import POLICY, gang, pod_set, workload
 from tests.global_sched.cli.worlds import RACKS, scenario_view
 from tests.towns import Member, Town
@@ -367,3 +369,20 @@ def test_what_has_no_namespace_is_named_without_one(capsys):
     print_explanation(one, None, view)
 
     assert capsys.readouterr().out.startswith("Job rack is running\nbinding   rack-x\n")
+
+
+def test_lost_pods_are_on_the_screen():
+    """How many, and the last of them with its node and cause."""
+    view = scenario_view()
+    job = find_job(view.state, "rack", None)
+    lost = PodLoss(
+        at="2026-01-01T00:00:00Z", pod="rack-worker-0", node="b-1-0", cause="NodeLost", detail=""
+    )
+    progress = tuple(replace(one, losses=(lost,)) for one in job.progress)
+    found = explain_workload(view.snapshot, view.policy, view.now, job.key)
+
+    shown = lines(screen_of(replace(job, progress=progress), found, view), 100)
+
+    [said] = [line for line in shown if line.startswith("lost")]
+    assert said.startswith("lost      1 pod within 24 h, the last at 2026-01-01T00:00:00Z, ")
+    assert said.endswith("rack-worker-0 on b-1-0 in b: NodeLost")
