@@ -458,7 +458,7 @@ def simulate(
     run(options)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched record --jobs jobs.csv"))
 @click.option(
     "--jobs",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -479,7 +479,7 @@ def record(where: Where, jobs: Path | None, replay: Path | None) -> None:
     write(where, jobs=jobs, replay=replay)
 
 
-@cli.command()
+@cli.command(epilog=example("gsched replay cycle.json"))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @output_option
 def replay(file: Path, output: str) -> None:
