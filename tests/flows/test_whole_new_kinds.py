@@ -335,5 +335,5 @@ async def test_a_minimum_that_fits_nowhere_is_told(tmp_path):
         _, outcome = await workload(world, "ray")
 
         assert await world.pods("west") == []
-        assert outcome.verdict.code.name == "NO_FIT"
+        assert outcome.verdict.code.name == "NEVER"
         assert outcome.verdict.reason == "TopologyDoesNotFit"

@@ -70,9 +70,9 @@ Domains of a, those with most room first:
         pods of worker need 16 nvidia.com/gpu freed on 2 nodes
 
 Domains of b, those with most room first:
-  b-10   tier 1, room for 1 of 5 pods: 1 node: nvidia.com/gpu for 1 pod; 4 more
-         pods of worker need 8 nvidia.com/gpu freed on 1 node, and 3 pods have
-         no node there
+  b-10   tier 1, room for 1 of 5 pods: 1 node: cordoned; 1 node: nvidia.com/gpu
+         for 1 pod; 4 more pods of worker need 8 nvidia.com/gpu freed on 1 node,
+         and 3 pods have no node there
   b-2    tier 1, room for 1 of 5 pods: 1 node: nvidia.com/gpu for 1 pod; 4 more
          pods of worker need 8 nvidia.com/gpu freed on 1 node, and 3 pods have
          no node there
@@ -101,11 +101,11 @@ default     rack       Running   b          4/4     0s   -
 default     too-wide   Pending   -          0/5     0s   TopologyDoesNotFit
 NAME   READY   REPORT   NODES   DOMAINS   JOBS   FREE
 a      Ready   1s ago       6         3      0   nvidia.com/gpu 48, cpu 384, me…
-b      Ready   1s ago       6         3      1   nvidia.com/gpu 16, cpu 384, me…
+b      Ready   1s ago       7         3      1   nvidia.com/gpu 16, cpu 384, me…
 DOMAIN   TIER   TIER NAME   NODES   FREE
 b-1         1   -               4   cpu 256, memory 2Ti, nvidia.com/gpu 0
 b-2         1   -               1   cpu 64, memory 512Gi, nvidia.com/gpu 8
-b-10        1   -               1   cpu 64, memory 512Gi, nvidia.com/gpu 8
+b-10        1   -               2   cpu 64, memory 512Gi, nvidia.com/gpu 8
 NAME      PARENT   STATE    SHARE   PENDING   RUNNING   ALLOCATED
 default   root     Open    44.44%         1         1   nvidia.com/gpu 32
 NAME         WEIGHT    SHARE   ADMITTED   PENDING   NAMESPACES

@@ -14,7 +14,11 @@ world:
     nodes: [{domain: a-1, count: 3}, {domain: a-2, count: 3}]
   - name: b
     domains: {b-1: {tier: 1}, b-2: {tier: 1}, b-10: {tier: 1}}
-    nodes: [{domain: b-1, count: 4}, {domain: b-2, count: 1}, {domain: b-10, count: 1}]
+    nodes:
+    - {domain: b-1, count: 4}
+    - {domain: b-2, count: 1}
+    - {domain: b-10, count: 1}
+    - {domain: b-10, count: 1, cordoned: true}
   jobs:
   - {name: rack, tasks: [{replicas: 4}], topology: {highestTierAllowed: 1}, created: 1}
   - {name: too-wide, tasks: [{replicas: 5}], topology: {highestTierAllowed: 1}, created: 2}
