@@ -28,6 +28,10 @@ SETTLE = 0.002
 """Real seconds that sockets get before time jumps."""
 
 
+LEAST = 1e-6
+"""Virtual seconds of the shortest jump."""
+
+
 class _JumpingSelector(selectors.DefaultSelector):
     """Advance the loop's time instead of waiting for it."""
 
@@ -45,7 +49,9 @@ class _JumpingSelector(selectors.DefaultSelector):
         if self.threads or timeout is None:
             # Only a thread or a peer outside this process can wake us: wait for it in real time.
             return super().select(1.0)
-        self.offset += timeout
+        # What is due in less than that is due now for the loop, but not for a program that compares
+        # instants: the two would wait for each other.
+        self.offset += max(timeout, LEAST)
         return []
 
 

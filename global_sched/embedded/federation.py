@@ -7,7 +7,7 @@ that `Federation.kubeconfigs` names, with the rights that the manifests in `depl
 import asyncio
 import functools
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +45,8 @@ from global_sched.shared.kube.transport import AiohttpTransport, Transport
 Obj = dict[str, Any]
 CONTROL_PLANE: Final = "control-plane"
 FREE_PORTS: Final[Mapping[str, int]] = {}
+Link = Callable[[str, str, Transport], Transport]
+"""From client, server and transport to the transport that is used."""
 _MEMBER_KINDS: Final = (
     POD_GROUPS,
     QUEUES,
@@ -140,6 +142,8 @@ class Federation:
         self._karmada: Karmada | None = None
         self._running: list[Member] = []
         self._task: asyncio.Task[None] | None = None
+        self.link: Link | None = None
+        """Put between its own clients and the servers, by name; for faults."""
 
     # --- clients ------------------------------------------------------------------------------
 
@@ -164,6 +168,8 @@ class Federation:
         token = self._tokens.of(who)
         connection = Connection.to(server.url, clock=self._clock, token=token, tls=tls)
         transport = self._carrier(connection)
+        if self.link is not None:
+            transport = self.link(agent, server.name, transport)
         client = Client(transport, clock=self._clock, user_agent=agent.partition("/")[0])
         self._clients.append(client)
         return client

@@ -46,6 +46,8 @@ class Programs:
         """Writes of the two programs, refused ones included, by object and second."""
         self.faults: dict[str, FaultPlan] = {}
         """By program: `global-sched`, and the members' names for their agents."""
+        self.link: Callable[[str, Path, Transport], Transport] | None = None
+        """Put between a program and the server of a kubeconfig."""
         self.scheduler: GlobalSched | None = None
         self.agents: dict[str, Agent] = {}
         self.lease_seconds = 15.0
@@ -103,6 +105,8 @@ class Programs:
 
     async def _transport(self, program: str, kubeconfig: Path) -> Transport:
         inner = await self.federation.transport(kubeconfig)
+        if self.link is not None:
+            inner = self.link(program, kubeconfig, inner)
         faulty = FaultyTransport(inner, self.plan(program), clock=self.clock)
         return FaultyTransport(faulty, self._deaths[program], clock=self.clock)
 
@@ -111,8 +115,10 @@ class Programs:
         self._deaths[program] = FaultPlan()
         return f"{program}-{self._starts}"
 
-    async def start_scheduler(self, *, wait: bool = True, **settings: Any) -> None:
-        """Start global-sched; with `wait` until it led one cycle."""
+    async def start_scheduler(
+        self, program: str = SCHEDULER, *, wait: bool = True, **settings: Any
+    ) -> None:
+        """Start global-sched, or another replica of it; with `wait` until it led one cycle."""
         stop = asyncio.Event()
         ready = asyncio.Event()
         lease = {
@@ -120,19 +126,19 @@ class Programs:
             "renew_seconds": self.lease_seconds * 2 / 3,
             "retry_seconds": self.lease_seconds * 2 / 15,
         }
-        options = Settings(identity=self._identity(SCHEDULER), **(lease | settings))
+        options = Settings(identity=self._identity(program), **(lease | settings))
         assert self.federation.kubeconfigs is not None
         path = self.federation.kubeconfigs.global_sched
 
         async def run() -> None:
-            transport = await self._transport(SCHEDULER, path)
-            async with assembled(options, transport, clock=self.clock) as program:
-                self.scheduler = program
+            transport = await self._transport(program, path)
+            async with assembled(options, transport, clock=self.clock) as replica:
+                self.scheduler = replica
                 ready.set()
-                await program.run(stop)
+                await replica.run(stop)
 
-        self._running[SCHEDULER] = asyncio.create_task(run())
-        self._stops[SCHEDULER] = stop
+        self._running[program] = asyncio.create_task(run())
+        self._stops[program] = stop
         if wait:
             await self.until(
                 lambda: bool(

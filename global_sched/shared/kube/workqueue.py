@@ -12,11 +12,15 @@ from collections import deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from global_sched.shared.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
+
+RESOLUTION: Final = 1e-6
+"""Seconds: what is due within them is due. The sum of an instant and a delay can lie one rounding
+after now, which no timer can wait for."""
 
 
 class QueueClosed(Exception):  # noqa: N818 - an end, not an error
@@ -135,7 +139,7 @@ class WorkQueue(Generic[K]):
             due, _, key = self._heap[0]
             if self._due.get(key) != due:  # replaced by an earlier delay or by `add`
                 heapq.heappop(self._heap)
-            elif due <= now:
+            elif due - now <= RESOLUTION:
                 heapq.heappop(self._heap)
                 self.add(key)
             else:

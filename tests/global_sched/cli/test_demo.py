@@ -137,21 +137,21 @@ def left(state):
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_the_whole_demo_with_real_processes(tmp_path):
-    """Exit code 0 when every expectation holds, 1 and a sentence when one does not."""
+    """Exit code 1 and a sentence for the expectation that does not hold; the other one holds.
+
+    The demo of the examples, all of whose expectations hold, runs from the wheel (`make e2e`).
+    """
     wrong = tmp_path / "wrong"
     shutil.copytree(SMALL, wrong)
     text = (wrong / "demo.yaml").read_text()
     (wrong / "demo.yaml").write_text(text.replace("cluster: b, domain: b-1", "cluster: a"))
 
-    runs = [
-        subprocess.Popen(demo(folder, tmp_path / name), stdout=subprocess.PIPE, text=True)
-        for folder, name in ((SMALL, "right-state"), (wrong, "wrong-state"))
-    ]
-    said = [run.communicate(timeout=150)[0] for run in runs]
+    run = subprocess.Popen(demo(wrong, tmp_path / "state"), stdout=subprocess.PIPE, text=True)
+    said = run.communicate(timeout=150)[0]
 
-    assert [run.returncode for run in runs] == [0, 1], said
-    assert "all 2 expectations of the examples hold" in said[0]
-    assert "not as expected: team/fits: cluster is b, wanted a" in said[1]
+    assert run.returncode == 1, said
+    assert "not as expected: team/fits: cluster is b, wanted a" in said
+    assert said.count("not as expected") == 1
     assert left(tmp_path) == []
 
 

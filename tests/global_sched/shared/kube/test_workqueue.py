@@ -1,6 +1,7 @@
 """The keyed work queue, in virtual time."""
 
 import asyncio
+from math import inf, nextafter
 
 import pytest
 
@@ -123,3 +124,22 @@ async def test_shut_down_hands_out_the_rest():
     assert await take(queue) == "a"
     with pytest.raises(QueueClosed):
         await take(queue)
+
+
+@virtual_time
+async def test_a_key_that_is_due_one_rounding_after_now():
+    """The sum of an instant and a delay may lie a last bit after the same instant: it is due."""
+    queue = WorkQueue(clock=LoopClock())
+    now = 210.105
+    await asyncio.sleep(now)
+    for key in "abcd":
+        queue.add_after(key, nextafter(now, inf) - now)
+
+    async with asyncio.timeout(1):
+        workers = []
+        for _ in range(4):
+            workers.append(asyncio.create_task(take(queue)))
+            await asyncio.sleep(0)  # out of step: one of them always has something to do
+        found = await asyncio.gather(*workers)
+
+    assert sorted(found) == ["a", "b", "c", "d"]

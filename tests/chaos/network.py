@@ -1,0 +1,140 @@
+"""The network of a simulated federation: programs are paused and cut off while it goes on.
+
+A paused program is one that got SIGSTOP: what it had sent, or was about to send, reaches the server
+when it goes on, also after the program has given it up or died. Nothing arrives until then.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+
+from global_sched.shared.kube.errors import Unreachable
+from global_sched.shared.kube.transport import Request, Response, StreamResponse, Transport
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CrashPoint:
+    """A program dies at its nth write: before it is sent, or after it was carried out."""
+
+    program: str
+    nth: int
+    after: bool
+
+
+class Network:
+    """What is paused and what is cut now, by program and server."""
+
+    def __init__(self) -> None:
+        self.paused: dict[str, asyncio.Event] = {}
+        self.split: set[tuple[str, str]] = set()
+        self.met: Counter[str] = Counter()
+        """Calls that met a pause or a split, by its kind: what never met any was no fault."""
+        self.writes: Counter[str] = Counter()
+        """Writes of every program so far, those that were lost included."""
+        self.crash: CrashPoint | None = None
+        self.on_death: Callable[[str], object] = lambda _: None
+        self._late: set[asyncio.Task[Response]] = set()
+
+    def pause(self, program: str) -> None:
+        """SIGSTOP."""
+        self.paused.setdefault(program, asyncio.Event())
+
+    def resume(self, program: str) -> None:
+        """SIGCONT."""
+        gate = self.paused.pop(program, None)
+        if gate is not None:
+            gate.set()
+
+    def heal(self) -> None:
+        """Everything runs and reaches everything."""
+        for program in list(self.paused):
+            self.resume(program)
+        self.split.clear()
+
+    async def carried_out(self) -> None:
+        """Until every late request has reached its server."""
+        while self._late:
+            await asyncio.wait(self._late)
+
+    def wrap(self, program: str, server: str, inner: Transport) -> Transport:
+        """A program's way to a server through this network."""
+        return _Link(self, program, server, inner)
+
+    async def send(self, program: str, inner: Transport, request: Request) -> Response:
+        """Send at once, or when the program goes on; the caller's end does not stop it."""
+        gate = self.paused.get(program)
+        if gate is None:
+            return await inner.send(request)
+        self.met[f"pause {program}"] += 1
+
+        async def late() -> Response:
+            await gate.wait()
+            return await inner.send(request)
+
+        task = asyncio.create_task(late())
+        self._late.add(task)
+        task.add_done_callback(self._done)
+        return await asyncio.shield(task)
+
+    def _done(self, task: asyncio.Task[Response]) -> None:
+        self._late.discard(task)
+        if not task.cancelled():
+            task.exception()  # the caller has it, or has gone
+
+
+class _Link:
+    def __init__(self, network: Network, program: str, server: str, inner: Transport) -> None:
+        self._network = network
+        self._program = program
+        self._server = server
+        self._inner = inner
+
+    def _check(self, request: Request) -> None:
+        if (self._program, self._server) in self._network.split:
+            self._network.met[f"split {self._program}"] += 1
+            raise Unreachable("no route", target=request.target, reason="Split")
+
+    async def send(self, request: Request) -> Response:
+        self._check(request)
+        writes = request.method != "GET"
+        if writes:
+            self._network.writes[self._program] += 1
+            self._die(request, after=False)
+        response = await self._network.send(self._program, self._inner, request)
+        if writes:
+            self._die(request, after=True)
+        self._check(request)
+        return response
+
+    def _die(self, request: Request, *, after: bool) -> None:
+        nth = self._network.writes[self._program]
+        if self._network.crash == CrashPoint(self._program, nth, after):
+            self._network.crash = None
+            self._network.on_death(self._program)
+            raise Unreachable("killed", target=request.target, reason="Killed")
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[StreamResponse]:
+        self._check(request)
+        gate = self._network.paused.get(self._program)
+        if gate is not None:
+            await gate.wait()
+        async with (
+            self._inner.stream(request) as answer,
+            aclosing(self._chunks(answer, request)) as chunks,
+        ):
+            yield StreamResponse(status=answer.status, headers=answer.headers, chunks=chunks)
+
+    async def _chunks(self, answer: StreamResponse, request: Request) -> AsyncGenerator[bytes]:
+        async for chunk in answer.chunks:
+            gate = self._network.paused.get(self._program)
+            if gate is not None:
+                self._network.met[f"pause {self._program}"] += 1
+                await gate.wait()
+            self._check(request)
+            yield chunk
+
+    async def close(self) -> None:
+        await self._inner.close()
