@@ -98,18 +98,18 @@ class _Link:
 
     async def send(self, request: Request) -> Response:
         self._check(request)
-        writes = request.method != "GET"
-        if writes:
+        if request.method == "GET":
+            response = await self._network.send(self._program, self._inner, request)
+        else:
             self._network.writes[self._program] += 1
-            self._die(request, after=False)
-        response = await self._network.send(self._program, self._inner, request)
-        if writes:
-            self._die(request, after=True)
+            nth = self._network.writes[self._program]
+            self._die(request, nth, after=False)
+            response = await self._network.send(self._program, self._inner, request)
+            self._die(request, nth, after=True)
         self._check(request)
         return response
 
-    def _die(self, request: Request, *, after: bool) -> None:
-        nth = self._network.writes[self._program]
+    def _die(self, request: Request, nth: int, *, after: bool) -> None:
         if self._network.crash == CrashPoint(self._program, nth, after):
             self._network.crash = None
             self._network.on_death(self._program)
