@@ -1,4 +1,4 @@
-"""What happens to a federation in one run, drawn from a seed.
+"""The acts of one run, drawn from a seed: jobs, edits by third parties, and faults.
 
 A story is a list of acts with their instants. Jobs come and are deleted, third parties edit
 objects, programs are killed, paused and cut off, calls fail and watches break. The same seed gives
