@@ -29,6 +29,7 @@ COLUMNS: Final = (
     Column(head="ARM", field="arm"),
     Column(head="RUNS", field="runs", right=True, leaves=2),
     Column(head="UTILISATION", field="utilisation"),
+    Column(head="GOODPUT", field="goodput", leaves=1),
     Column(head="GAIN", field="gain"),
     Column(head="MEAN WAIT s", field="wait"),
     Column(head="BIG GANGS s", field="wait_big"),

@@ -27,6 +27,7 @@ from global_sched.sim.errors import TraceAbsentError
 from global_sched.sim.files import Reader
 from global_sched.sim.jobs import BIG, GPU, Gangs, Job
 from global_sched.sim.member import Member
+from global_sched.sim.openb import FGD, WHOLE, BestFit, by_engine, given_away, nodes_of, pods_of
 from global_sched.sim.oracle import admissions_of_engine, admissions_of_scenario
 from global_sched.sim.traces import read_jobs
 
@@ -47,6 +48,12 @@ traces) with the same rules: the fullest node that fits, the first of equally fu
 _TWELVE: Final = 12
 """GPUs of seven jobs, which that program puts on 8 and 4 GPUs of two nodes. A gang of equal pods
 cannot be cut so, and strict FIFO turns on every job: both sides leave them out."""
+
+_OPENB: Final = {
+    "default": (1.0, 92.86, 95.23),
+}
+"""By list of pods: arrivals as a part of the capacity, and the GPUs given away in percent by Best
+Fit and FGD (FGD's artifact, means of ten seeds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,32 @@ def philly() -> Iterator[Gate]:
         yield _near(f"Philly, 4 × 20 nodes, {baseline}: mean wait", mean, wait, 1)
         waits = [(x.started or 0) - x.job.submit for x in runs if x.job.width > BIG]
         yield _near(f"Philly, 4 × 20 nodes, {baseline}: big gangs", _mean(waits), big, 1)
+
+
+def openb(workloads: Sequence[str] = tuple(_OPENB), seed: int = 42) -> Iterator[Gate]:
+    """Best Fit and FGD as published, within a point; the engine on the pods of whole GPUs."""
+    for workload in workloads:
+        try:
+            nodes = nodes_of(_READ("traces/openb/openb_node_list_all_node.csv.gz"))
+            pods = pods_of(_READ(f"traces/openb/openb_pod_list_{workload}.csv.gz"))
+        except TraceAbsentError as error:
+            yield Gate(f"openb {workload}", None, str(error))
+            continue
+        share, best_fit, fgd = _OPENB[workload]
+        packers = (("Best Fit", BestFit(nodes), best_fit), ("FGD", FGD(pods), fgd))
+        for name, packer, published in packers:
+            have = 100 * given_away(pods, nodes, packer, share, seed)
+            text = f"{have:.2f} % of GPUs given away, {published:.2f} % there (± 1 point)"
+            yield Gate(f"openb {workload}, {name}", abs(have - published) <= 1, text)
+        whole = [pod for pod in pods if pod.gpus and pod.part == WHOLE]
+        ours = 100 * by_engine(whole, nodes, share, seed)
+        theirs = 100 * given_away(whole, nodes, BestFit(nodes), share, seed)
+        yield Gate(
+            f"openb {workload}, global-sched, whole GPUs only",
+            ours >= theirs - 1,
+            f"{ours:.2f} % of GPUs given away, Best Fit {theirs:.2f} % with the same pods; "
+            f"{len(pods) - len(whole)} of {len(pods)} pods are left out",
+        )
 
 
 def queueing(jobs: int = 4_000, servers: int = 4, load: float = 0.7) -> Iterator[Gate]:
@@ -237,7 +270,7 @@ def digest(jobs: int = 60) -> str:
 
 
 SMALL: Final[tuple[Callable[[], Iterator[Gate]], ...]] = (queueing, scenario, hash_seeds)
-LARGE: Final[tuple[Callable[[], Iterator[Gate]], ...]] = (muri, philly)
+LARGE: Final[tuple[Callable[[], Iterator[Gate]], ...]] = (muri, philly, openb)
 GATES: Final = (*SMALL, *LARGE)
 
 

@@ -171,5 +171,5 @@ def _gains(plt: Any, prepared: Prepared, results: Sequence[Result]) -> Any:
     )
     axes.set_yticks(range(1, len(found) + 1), list(found))
     axes.axvline(0, color="grey", linewidth=0.5)
-    axes.set_xlabel("gain of utilisation, % (one value for each window, load and seed)")
+    axes.set_xlabel("gain of goodput, % (one value for each window, load and seed)")
     return figure

@@ -47,16 +47,17 @@ def against(prepared: Prepared) -> str:
 
 
 def gains(prepared: Prepared, lines: Sequence[Line]) -> dict[str, list[float]]:
-    """By arm: utilisation ÷ that of the arm it is held against, less 1, one for each place."""
+    """By arm: goodput ÷ that of the arm it is held against, less 1, one for each place.
+
+    Goodput and not utilisation, in which work that evictions undid would count as a gain.
+    """
     base = {
-        one.place: one.figures.utilisation
-        for one in lines
-        if one.case.arm.title == against(prepared)
+        one.place: one.figures.goodput for one in lines if one.case.arm.title == against(prepared)
     }
     found: dict[str, list[float]] = {}
     for one in lines:
         if base.get(one.place):
-            gain = one.figures.utilisation / base[one.place] - 1
+            gain = one.figures.goodput / base[one.place] - 1
             found.setdefault(one.case.arm.title, []).append(gain)
     return found
 
