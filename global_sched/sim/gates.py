@@ -51,6 +51,9 @@ cannot be cut so, and strict FIFO turns on every job: both sides leave them out.
 
 _OPENB: Final = {
     "default": (1.0, 92.86, 95.23),
+    "multigpu50": (1.0, 95.62, 97.09),
+    "cpu200": (1.0, 92.15, 94.82),
+    "gpuspec33": (1.1, 87.70, 94.43),
 }
 """By list of pods: arrivals as a part of the capacity, and the GPUs given away in percent by Best
 Fit and FGD (FGD's artifact, means of ten seeds)."""
