@@ -18,9 +18,9 @@ from global_sched.shared.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
 
-RESOLUTION: Final = 1e-6
-"""Seconds: what is due within them is due. The sum of an instant and a delay can lie one rounding
-after now, which no timer can wait for."""
+SHORTEST: Final = 1e-6
+"""Seconds of the shortest wait. The sum of an instant and a delay can lie one rounding after now,
+which no timer can wait for; a key that comes too early finds nothing due and asks again at once."""
 
 
 class QueueClosed(Exception):  # noqa: N818 - an end, not an error
@@ -139,11 +139,11 @@ class WorkQueue(Generic[K]):
             due, _, key = self._heap[0]
             if self._due.get(key) != due:  # replaced by an earlier delay or by `add`
                 heapq.heappop(self._heap)
-            elif due - now <= RESOLUTION:
+            elif due <= now:
                 heapq.heappop(self._heap)
                 self.add(key)
             else:
-                return due - now
+                return max(due - now, SHORTEST)
         return None
 
     def statistics(self) -> QueueStatistics:

@@ -143,3 +143,4 @@ async def test_a_key_that_is_due_one_rounding_after_now():
         found = await asyncio.gather(*workers)
 
     assert sorted(found) == ["a", "b", "c", "d"]
+    assert asyncio.get_running_loop().time() > now
