@@ -36,6 +36,11 @@ def small():
     expect = {
         name: want for name, want in scenario.expect.items() if not name.startswith(ELSEWHERE)
     }
+    # Only the large cluster has racks of five nodes: without it the gang fits nowhere, ever.
+    wide = msgspec.structs.replace(
+        expect["vision/too-wide"], pending="NEVER", says="the largest (west-1 in west)"
+    )
+    expect["vision/too-wide"] = wide
     return msgspec.structs.replace(scenario, world=world, expect=expect)
 
 
