@@ -205,7 +205,7 @@ TIER_1 = {"mode": "hard", "highestTierAllowed": 1}
                 jobNetworkTopology=TIER_1,
                 expect={"pendingAtLeast": 20},
             ),
-            True, "room for 6", id="pending for good, and the reason is on the binding",
+            True, "nodes for 6", id="pending for good, and the reason is on the binding",
         ),
         pytest.param(
             cluster_case(task=TASK, jobNetworkTopology=TIER_1, expect={"pendingAtLeast": 2}),

@@ -51,8 +51,8 @@ def manifests():
     return (
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}},
         POLICY,
-        labelled_job("train", app="train", size="big"),
         suspended,
+        labelled_job("train", app="train", size="big"),
         unreadable,
         plain,
     )
@@ -63,6 +63,7 @@ async def filled(federation, clock):
     admin = federation.client()
     for manifest in manifests():
         await apply_manifest(admin, manifest)
+        await clock.sleep(1)  # creation times have whole seconds; within one, random uids decide
     while len((await admin.list(RESOURCE_BINDINGS)).items) < 4:
         await clock.sleep(0.1)
     return admin
