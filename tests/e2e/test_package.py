@@ -86,7 +86,7 @@ def test_the_programs_of_the_image_need_no_extra_and_no_embedded_federation(envi
 
     assert without_extra.returncode == without_folder.returncode == 1
     assert without_extra.stderr == (
-        "Error: No module named 'cel': the embedded federation needs the extra `demo`;"
+        "Error: No module named 'jsonpatch': the embedded federation needs the extra `demo`;"
         " pip install 'global-sched[demo]'\n"
     )
     assert without_folder.stderr == (
