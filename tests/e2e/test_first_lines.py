@@ -59,7 +59,7 @@ async def test_where_people_look_first(world, federation, kubectl, space, tenant
         assert "place 1 in queue default: " in first
         assert "; runs when " in first
         screen = command(federation, who)("explain", "-n", space, "wide").splitlines()
-        first = "\n".join(screen[:5])
+        first = " ".join(" ".join(screen[:5]).split())
         assert "in queue default: " in first
         assert "runs when " in first
         assert len(screen) <= 24
