@@ -1,8 +1,8 @@
 """`gsched job suspend|resume|priority|cancel`, `gsched queue open|close|set`: the caller's rights.
 
 A job is changed at its template, never at its binding, which tenants may not write. What is written
-per kind stands in `shared/kinds`; the server answers a dry run first, so that what would have no
-effect is refused before anything is written.
+per kind stands in `shared/kinds`. A priority that would have no effect, and fields that would make
+a queue unusable, are refused by a dry run before anything is written.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -144,12 +144,12 @@ async def _class_exists(client: Client, name: str) -> None:
 async def _patch(client: Client, job: Job, field: Field, value: Any, *, dry_run: bool) -> Obj:
     """Set a field of the object that the binding names; the object as it is then."""
     resource = job.kind.resource
-    body: Body = {"metadata": {"uid": job.uid}} if job.uid else {}
     found: Obj = {}
     if field.also:
         found = await client.get(resource, job.name, namespace=job.namespace)
     patch = field.patch(found, value)
-    patch["metadata"] = {**patch.get("metadata", {}), **body.get("metadata", {})}
+    if job.uid:
+        patch.setdefault("metadata", {})["uid"] = job.uid  # no later object of the same name
     return await client.patch(resource, job.name, patch, namespace=job.namespace, dry_run=dry_run)
 
 

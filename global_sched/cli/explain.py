@@ -351,7 +351,7 @@ def standing(found: Explanation) -> Iterator[str]:
     else:
         yield f"verdict   {verdict.code} {verdict.reason}: {verdict.detail}"
     for remedy in found.remedies:
-        yield f"{'runs when' if remedy.enough else 'not alone'} {remedy.text}"
+        yield f"{'runs when' if remedy.enough else 'not when':<9} {remedy.text}"
     yield from evidence(found)
 
 

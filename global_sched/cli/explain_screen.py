@@ -53,7 +53,7 @@ def lines(screen: Screen, width: int | None = None) -> list[str]:
     tail = [*facts, *([screen.more] if screen.more else [])]
     room = LINES - len(head) - len(tail)
     enough = list(_labelled("runs when", screen.enough, width, 2, 3, join="or"))
-    against = list(_labelled("not alone", screen.not_enough, width, 2, 2, join="nor"))
+    against = list(_labelled("not when", screen.not_enough, width, 2, 2, join="nor"))
     closest = list(_labelled("closest", [screen.closest] * bool(screen.closest), width, 2, 1))
     holders = list(_labelled("held by", screen.holders, width, 2, 3))
     while len(enough) + len(against) + len(closest) + len(holders) > room:

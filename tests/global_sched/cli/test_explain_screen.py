@@ -55,7 +55,7 @@ def test_every_part_in_its_order():
         "  no room",
         "runs when a",
         "or        b",
-        "not alone c",
+        "not when  c",
         "closest   west",
         "held by   d",
         "          e",

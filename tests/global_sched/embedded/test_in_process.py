@@ -70,7 +70,7 @@ def asked(method, path, *, body=None, params=None, **headers):
         pytest.param("admin", asked("GET", MAPS, params={"limit": "1"}), 200, id="a list"),
         pytest.param("admin", asked("GET", f"{MAPS}/%62"), 404, id="an object that is not there"),
         pytest.param("tenant", asked("GET", MAPS), 403, id="no right"),
-        pytest.param("nobody's", asked("GET", MAPS), 401, id="a token without a user"),
+        pytest.param("unknown", asked("GET", MAPS), 401, id="a token without a user"),
         pytest.param(
             "admin", asked("GET", MAPS, Impersonate_User="tenant"), 403, id="acting as another"
         ),
