@@ -64,7 +64,7 @@ class Result:
     """Faults that a call or a program met, by kind."""
     states: int = 0
     writes: Counter[str] = field(default_factory=Counter)
-    """By program."""
+    """By program, until the federation rests: not those with which the programs end."""
     digest: str = ""
     """Of every state in order: equal runs have the same."""
 
@@ -310,7 +310,7 @@ async def _told(world: Chaos, plan: Plan) -> Result:
     unfinished = await world.rest()
     return Result(
         seed=plan.seed,
-        writes=world.network.writes,
+        writes=Counter(world.network.writes),
         violations=[*world.violations(), *unfinished, *world.denied()],
         fired=world.fired,
         states=len(world._states),

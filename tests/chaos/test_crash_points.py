@@ -4,6 +4,7 @@ import pytest
 
 from tests.chaos.choice import some
 from tests.chaos.crashes import PROGRAMS, numbered, points, survived
+from tests.chaos.network import CrashPoint
 
 MOST_WRITES = 300
 """Of all programs in the script: a crash point beyond the last one is left out."""
@@ -18,6 +19,17 @@ def test_a_crash_point_is_survived(number):
     if number >= len(found):
         pytest.skip(f"the script has {len(found)} crash points")
     point = found[number]
+    result = survived(point)
+
+    assert result.fired["crash"] == 1, point
+    assert result.violations == [], point
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_last_write_is_a_crash_point(program):
+    """No point lies after the run, where the programs end one after another."""
+    point = CrashPoint(program, numbered()[program], after=True)
     result = survived(point)
 
     assert result.fired["crash"] == 1, point
