@@ -43,7 +43,7 @@ from member_agent.recovery.signals import parse_conditions
 from member_agent.recovery.store import TroubleStore
 from member_agent.recovery.trouble import TroubleState
 from member_agent.report.build import Limits, Observation, ReportHeader
-from member_agent.report.observe import Facts, Placing, label_keys, observe
+from member_agent.report.observe import Facts, Placing, below_of, label_keys, observe
 from member_agent.report.publish import OwnReports, Publisher
 from member_agent.scheduler.loop import Scheduler, Tuning
 from member_agent.scheduler.write.binder import Binder
@@ -79,6 +79,7 @@ class Agent:
         self.scheduler: Scheduler | None = None
         self.publisher: Publisher | None = None
         self.refusals: dict[BindingId, str] = {}
+        self._below: dict[BindingId, Instant] = {}
         """Why pods of Volcano Jobs that run here were not made."""
         self._member = member
         self._control = control
@@ -184,6 +185,7 @@ class Agent:
             (BindingId(w.binding), DecisionId(w.decision)) for w in reported if w.minimum_reached
         )
         self.scheduler, self.publisher = scheduler, publisher
+        self._below = below_of(reported)
         keeper.resume(reported)
         await keeper.load()
         async with asyncio.TaskGroup() as tasks:
@@ -322,7 +324,7 @@ class Agent:
     def _observe(self, generation: int, now: Instant) -> Observation:
         assert self.scheduler is not None
         settings, scheduler = self.settings, self.scheduler
-        return observe(
+        seen = observe(
             self.cache,
             scheduler.units(),
             facts=Facts(
@@ -339,6 +341,7 @@ class Agent:
                 health=self.health(),
                 trouble=TroubleState() if self._keeper is None else self._keeper.state,
                 losses={} if self._keeper is None else self._keeper.losses,
+                below=self._below,
             ),
             placing=Placing(
                 reached=scheduler.reached, reasons={**scheduler.last.reasons, **self.refusals}
@@ -346,6 +349,8 @@ class Agent:
             generation=generation,
             now=now,
         )
+        self._below = below_of(seen.workloads)
+        return seen
 
     async def _look_for_volcano(self) -> None:
         while True:

@@ -1,6 +1,7 @@
 """Observation: one generation of the report, collected from the cache. Pure, like `build`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -11,9 +12,16 @@ from global_sched.shared.api.federation import (
     ReportOmission,
     ReportWorkload,
 )
+from global_sched.shared.kinds import ONE_BY_ONE
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName, DecisionId
-from global_sched.shared.model.instant import Instant, format_instant
+from global_sched.shared.model.instant import (
+    Instant,
+    InstantError,
+    format_instant,
+    format_micro,
+    parse_instant,
+)
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import demand_of, histogram
 from member_agent.cache import ClusterCache, ManagedWorkload, Unit, gone, room_of
@@ -21,6 +29,7 @@ from member_agent.recovery.health import NodeHealth
 from member_agent.recovery.losses import Book, to_wire
 from member_agent.recovery.trouble import TroubleState
 from member_agent.report.build import AMOUNT_LIMIT, AXIS_LIMIT, Observation, ReportHeader
+from member_agent.scheduler.gang.minimum import reached as minimum_is_bound
 
 NOT_MADE = "its pods have not been made yet"
 TROUBLE_LIMIT = 100
@@ -40,6 +49,8 @@ class Facts:
     health: NodeHealth = NodeHealth()
     trouble: TroubleState = TroubleState()
     losses: Book = field(default_factory=dict)
+    below: Mapping[BindingId, Instant] = field(default_factory=dict)
+    """Since when gangs are below their minimum, as the last report said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +90,7 @@ def observe(
             domains=sorted(facts.health.leaves)[:DOMAINS_LIMIT] or None,
         ),
         trouble=tuple(_trouble(facts)),
-        workloads=tuple(_workloads(cache, units, placing, facts.losses)),
+        workloads=tuple(_workloads(cache, units, placing, facts, now)),
         omitted=tuple(_omissions(cache, dropped)),
         gone=tuple(gone(cache, facts.unwatched)),
     )
@@ -139,7 +150,7 @@ def _largest(cache: ClusterCache) -> dict[str, int]:
 
 
 def _workloads(
-    cache: ClusterCache, units: Sequence[Unit], placing: Placing, losses: Book
+    cache: ClusterCache, units: Sequence[Unit], placing: Placing, facts: Facts, now: Instant
 ) -> Iterable[ReportWorkload]:
     by_binding: dict[BindingId, list[Unit]] = {
         binding: [] for binding, entry in cache.entries().items() if not entry.held.entries
@@ -154,14 +165,32 @@ def _workloads(
         reason = placing.reasons.get(binding, "" if own else NOT_MADE)
         if entry is None and not bound.pods() and not reason:
             continue
+        reached = bool(decision) and placing.reached.get(binding) == decision
+        below = reached and _below(own)
         yield ReportWorkload(
             binding=binding,
             bound=dict(bound.entries) or None,
             decision=decision,
-            minimum_reached=bool(decision) and placing.reached.get(binding) == decision,
+            minimum_reached=reached,
             reason=reason,
-            losses=to_wire(losses.get(binding, ())),
+            below_since=format_micro(min(facts.below.get(binding, now), now)) if below else "",
+            losses=to_wire(facts.losses.get(binding, ())),
         )
+
+
+def _below(units: Sequence[Unit]) -> bool:
+    """Whether a gang that had its minimum lacks it: pods of it have no node, or are not made."""
+    gangs = [unit for unit in units if unit.root_kind not in ONE_BY_ONE]
+    return len(gangs) == len(units) and not (gangs and all(minimum_is_bound(one) for one in gangs))
+
+
+def below_of(workloads: Iterable[ReportWorkload]) -> dict[BindingId, Instant]:
+    """Since when gangs are below their minimum, as a report says; what cannot be read is new."""
+    found = {}
+    for one in workloads:
+        with suppress(InstantError):
+            found[BindingId(one.binding)] = parse_instant(one.below_since)
+    return found
 
 
 def counted(units: Iterable[Unit], entry: ManagedWorkload | None) -> Amounts:

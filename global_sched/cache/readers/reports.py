@@ -136,7 +136,7 @@ def assemble(
     )
     return MemberReport(
         capacity=capacity,
-        progress=_progress(cluster, slices, before.progress if before else {}),
+        progress=_progress(cluster, slices, observed, before.progress if before else {}),
         nodes=head.nodes,
         left=_left(head),
     )
@@ -279,6 +279,7 @@ def _occupants(row: ReportRow) -> tuple[Occupant, ...]:
 def _progress(
     cluster: ClusterName,
     slices: Sequence[CapacityReportSpec],
+    observed: Instant,
     before: dict[BindingId, Progress],
 ) -> dict[BindingId, Progress]:
     found: dict[BindingId, Progress] = {}
@@ -287,7 +288,7 @@ def _progress(
             if len(found) >= WORKLOADS_LIMIT:
                 raise ReportError(f"spec.workloads: more than {WORKLOADS_LIMIT}")
             old = before.get(BindingId(one.binding))
-            if old is not None and _unchanged(old, one):
+            if old is not None and _unchanged(old, one, observed):
                 found[BindingId(one.binding)] = old
                 continue
             found[BindingId(one.binding)] = Progress(
@@ -296,9 +297,20 @@ def _progress(
                 minimum_reached=one.minimum_reached,
                 decision=DecisionId(one.decision),
                 reason=printable(one.reason[:1024]),
+                below=_below(one, observed),
                 losses=_losses(one),
             )
     return found
+
+
+def _below(workload: ReportWorkload, observed: Instant) -> Instant | None:
+    """Since when it is below its minimum: never later than the report; unreadable says nothing."""
+    if not workload.below_since:
+        return None
+    try:
+        return min(parse_instant(workload.below_since), observed)
+    except InstantError:
+        return None
 
 
 def _losses(workload: ReportWorkload) -> tuple[PodLoss, ...]:
@@ -315,9 +327,10 @@ def _losses(workload: ReportWorkload) -> tuple[PodLoss, ...]:
     )
 
 
-def _unchanged(old: Progress, new: ReportWorkload) -> bool:
+def _unchanged(old: Progress, new: ReportWorkload, observed: Instant) -> bool:
     return (
         old.decision == new.decision
+        and old.below == _below(new, observed)
         and old.minimum_reached == new.minimum_reached
         and old.reason == new.reason
         and old.losses == _losses(new)

@@ -120,6 +120,9 @@ class ReportWorkload(Wire, frozen=True):
     """Whether the minimum was bound once under that decision."""
     reason: str = ""
     """Why the rest has no node yet."""
+    below_since: str = ""
+    """Since when fewer pods than its minimum have a node, after all had one under that decision;
+    empty while the minimum has."""
     losses: list[ReportLoss] | None = None
     """Its last losses within a day, at most ten, the latest one last."""
 

@@ -101,6 +101,8 @@ class Progress:
     decision: DecisionId = DecisionId("")
     reason: str = ""
     """Why the agent has not placed it, in its words."""
+    below: Instant | None = None
+    """Since when it is below its minimum there, after it had it under that decision."""
     losses: tuple[PodLoss, ...] = ()
     """Its last losses within a day, the latest one last."""
 

@@ -3,9 +3,9 @@
 import pytest
 
 from global_sched.shared.model.ids import BindingId, DecisionId
-from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.instant import SECOND, Instant, parse_instant
 from member_agent.cache import Kind, units_of
-from member_agent.report.observe import Facts, Placing, observe
+from member_agent.report.observe import Facts, Placing, below_of, observe
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import AGENT, gang_objects, member, node, owner, pod, racks
 from tests.wire import GPU
@@ -90,6 +90,37 @@ def test_minimum_reached_belongs_to_a_decision():
     for decision, want in (("decision-b", True), ("decision-old", False)):
         placing = Placing(reached={BindingId("b"): DecisionId(decision)})
         assert workload(cache, placing=placing).minimum_reached is want
+
+
+@pytest.mark.parametrize(
+    ("decision", "running", "before", "want"),
+    [
+        pytest.param("decision-b", 1, {}, "1970-01-01T00:01:40.000000Z", id="from now on"),
+        pytest.param("decision-b", 1, {"b": 7}, "1970-01-01T00:00:07.000000Z", id="as before"),
+        pytest.param("decision-b", 1, {"b": 999}, "1970-01-01T00:01:40.000000Z", id="not to come"),
+        pytest.param("decision-b", 2, {"b": 7}, "", id="no more once the minimum is bound"),
+        pytest.param("decision-old", 1, {}, "", id="not before it was reached"),
+        pytest.param("decision-b", 0, {}, "1970-01-01T00:01:40.000000Z", id="without any pod"),
+    ],
+)
+def test_since_when_a_gang_is_below_its_minimum(decision, running, before, want):
+    """Under the present decision, after its minimum was bound."""
+    gang = gang_objects("train", pods=2, binding="b", nodes=["n"] * running)
+    cache = member(node("n"), directive(entry("b", {"worker": 2})), gang if running else [])
+    below = {BindingId(name): Instant(since * SECOND) for name, since in before.items()}
+    reached = {BindingId("b"): DecisionId(decision)}
+
+    found = observe(
+        cache,
+        units_of(cache, frozenset({AGENT})),
+        facts=Facts(below=below),
+        placing=Placing(reached=reached),
+        generation=1,
+        now=Instant(100 * SECOND),
+    )
+
+    assert [one.below_since for one in found.workloads] == [want]
+    assert below_of(found.workloads) == ({} if not want else {"b": parse_instant(want)})
 
 
 def test_occupants_are_managed_gangs_only():

@@ -3,7 +3,7 @@
 import pytest
 
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.instant import SECOND, Instant
 from tests.global_sched.cache.worlds import feed, state_of, workload_in
 from tests.wire import NOW, binding, cluster_object, counted, report, vcjob
 
@@ -211,6 +211,33 @@ def test_assumed_until_counted():
     assert free(workloads=[counted("id-train-job", worker=1)], generation=2) == 8
     assert workload_in(state, "team-a/train-job").progress[0].bound == Amounts.of({"worker": 1})
     assert free(workloads=[counted("id-train-job", worker=4)], generation=3) == 32
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param("", None, id="its minimum has nodes"),
+        pytest.param("1970-01-01T00:00:07Z", Instant(7 * SECOND), id="since then"),
+        pytest.param("9999-01-01T00:00:00Z", "observed", id="never later than the report"),
+        pytest.param("yesterday", None, id="what is no time says nothing"),
+    ],
+)
+def test_since_when_a_gang_is_below_its_minimum(text, want):
+    """As the report says it, which is followed when it alone changes."""
+    job = vcjob("train", replicas=4, gpus=8)
+    state = state_of(
+        cluster_object("m1"), report("m1", nodes=4), job, binding(job, clusters=["m1"])
+    )
+    one = counted("id-train-job", worker=1)
+    feed(state, report("m1", nodes=4, workloads=[one], generation=2))
+    assert workload_in(state, "team-a/train-job").progress[0].below is None
+
+    feed(state, report("m1", nodes=4, workloads=[one | {"belowSince": text}], generation=3))
+
+    capacity = capacity_of(state).capacity
+    assert capacity is not None
+    found = workload_in(state, "team-a/train-job").progress[0].below
+    assert found == (capacity.observed if want == "observed" else want)
 
 
 def test_a_report_that_goes_takes_the_capacity_along():
