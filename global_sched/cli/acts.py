@@ -13,8 +13,7 @@ import click
 import msgspec
 
 from global_sched.cache.readers.queues import read_queue
-from global_sched.cli.output import echo, object_name
-from global_sched.cli.own import NEEDS_NAMESPACE, is_ours
+from global_sched.cli.output import echo
 from global_sched.cli.view import Session, with_session
 from global_sched.cli.where import Where
 from global_sched.shared.api.karmada import ResourceBinding
@@ -30,6 +29,8 @@ from global_sched.shared.kube.errors import (
     Invalid,
     NotFound,
 )
+from global_sched.view.own import NEEDS_NAMESPACE, is_ours
+from global_sched.view.text import object_name
 
 Body = dict[str, Any]
 Obj = Mapping[str, Any]

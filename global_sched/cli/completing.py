@@ -53,12 +53,13 @@ def _names(context: click.Context, what: str) -> list[str]:
 
 async def _ask(root: Mapping[str, Any], what: str) -> set[str]:
     """Names of a kind, asked with the options of the command."""
-    from global_sched.cli.view import opened, scheduler_names  # noqa: PLC0415 - as above
+    from global_sched.cli.view import opened  # noqa: PLC0415 - as above
     from global_sched.shared.api.karmada import ResourceBinding  # noqa: PLC0415 - as above
     from global_sched.shared.api.resource import (  # noqa: PLC0415 - as above
         CLUSTERS,
         RESOURCE_BINDINGS,
     )
+    from global_sched.view.look import scheduler_names  # noqa: PLC0415 - as above
 
     namespace = root.get("leader_namespace") or SYSTEM_NAMESPACE
     where = Where(

@@ -28,7 +28,6 @@ from global_sched.cli.demo_progress import (
     reasons,
     summary,
 )
-from global_sched.cli.view import View, look
 from global_sched.embedded.federation import Federation, FederationError, MemberSpec, running
 from global_sched.scenario import Scenario, ScenarioError, parse
 from global_sched.scenario.members import hyper_nodes_of, nodes_of, taint
@@ -39,6 +38,7 @@ from global_sched.shared.assets import asset
 from global_sched.shared.clock import Clock, SystemClock
 from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.telemetry.logs import configure
+from global_sched.view.look import View, look
 
 _DEADLINE: Final = 120.0
 """Seconds in which the jobs have to be where the examples expect them."""

@@ -7,9 +7,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from global_sched.cli.jobs import pods_text, rows_of, state_of
-from global_sched.cli.output import duration
-from global_sched.cli.view import View
+from global_sched.cli.jobs import pods_text
+from global_sched.view.jobs import rows_of, state_of
+from global_sched.view.look import View
+from global_sched.view.text import duration
 
 WIDE: Final = 150
 """Columns that the result may take."""

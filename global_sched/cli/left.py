@@ -2,7 +2,7 @@
 
 import click
 
-from global_sched.cli.view import find_job, look, with_client
+from global_sched.cli.view import with_client
 from global_sched.cli.where import Where
 from global_sched.controllers.eviction_tasks import decision_of
 from global_sched.dispatch.patches import left_patch
@@ -11,6 +11,7 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.model.ids import split_key
 from global_sched.shared.model.instant import format_instant
+from global_sched.view.look import find_job, look
 
 DANGER = (
     "If pods of it do still run in {cluster}, they run twice from now on: nothing ends them before "

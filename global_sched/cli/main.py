@@ -9,10 +9,10 @@ from typing import Any, Final
 import click
 
 from global_sched.cli.completing import complete_clusters, complete_jobs
-from global_sched.cli.job_query import SORT_FIELDS, STATES, JobQuery
 from global_sched.cli.output import FORMATS, LIST_FORMATS
 from global_sched.cli.where import Where
 from global_sched.shared.api.names import SYSTEM_NAMESPACE
+from global_sched.view.job_query import SORT_FIELDS, STATES, JobQuery
 
 PARTS = ("control-plane", "host", "member", "volcano-kinds")
 """What `gsched manifests` prints the manifests of."""

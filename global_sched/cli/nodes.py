@@ -1,20 +1,22 @@
 """`gsched nodes CLUSTER`: nodes in trouble and on probation, as the member's agent reports them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import click
 
-from global_sched.cli.output import Column, Row, echo, show_rows
+from global_sched.cli.output import Column, echo, show_rows
 from global_sched.cli.view import with_client
 from global_sched.cli.where import Where
 from global_sched.shared.api.core import ConfigMap
-from global_sched.shared.api.federation import CapacityReport, CapacityReportSpec
-from global_sched.shared.api.names import NODE_TROUBLE_CLEAR, NODE_TROUBLE_MAP, execution_namespace
-from global_sched.shared.api.resource import CAPACITY_REPORTS, CONFIGMAPS
+from global_sched.shared.api.names import NODE_TROUBLE_CLEAR, NODE_TROUBLE_MAP
+from global_sched.shared.api.resource import CONFIGMAPS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import NotFound
+from global_sched.view.nodes import first_slice, rows_of
 
 CLEAR = "clear"
+
+
 COLUMNS = (
     Column(head="NODE", field="node"),
     Column(head="STATE", field="state"),
@@ -42,38 +44,6 @@ def show(where: Where, *, cluster: str, output: str) -> None:
         )
     for domain in spec.nodes.domains or ():
         echo(f"domain {domain} is in trouble: several of its nodes fell within ten minutes")
-
-
-async def first_slice(client: Client, cluster: str) -> CapacityReportSpec:
-    """The slice of a member's report that lists its nodes.
-
-    Raises:  click.ClickException where no agent reports.
-    """
-    found = await client.list(
-        CAPACITY_REPORTS, namespace=execution_namespace(cluster), type=CapacityReport
-    )
-    first = next((one.spec for one in found.items if one.spec.slice == 0), None)
-    if first is None:
-        raise click.ClickException(
-            f"no agent reports the capacity of {cluster!r}; see `gsched clusters` for its name "
-            "and whether its agent runs"
-        )
-    return first
-
-
-def rows_of(spec: CapacityReportSpec) -> Iterable[Row]:
-    """One row per node, in the order of the report."""
-    for one in spec.trouble or ():
-        yield {
-            "node": one.node,
-            "state": one.state,
-            "domain": one.domain,
-            "cause": one.cause,
-            "detail": one.detail,
-            "since": one.since,
-            "until": one.until,
-            "count": one.count,
-        }
 
 
 def clear(

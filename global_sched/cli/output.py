@@ -9,21 +9,27 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import click
 
 from global_sched.shared.model.printable import printable, printable_lines
+from global_sched.view.text import Row
 
 FORMATS: Final = ("table", "wide", "json", "yaml")
+
+
 LIST_FORMATS: Final = ("table", "wide", "name", "json", "yaml")
+
+
 GAP: Final = 3
 """Spaces between two columns, as kubectl has them."""
+
+
 SENTENCE: Final = 24
 """Characters below which a column of sentences is left out and not cut further."""
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,33 +189,3 @@ _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\uf
 
 def _escape(match: re.Match[str]) -> str:
     return f"\\u{ord(match.group()):04x}"
-
-
-def object_name(api_version: str, kind: str, name: str) -> str:
-    """As `kubectl -o name` spells it: `job.batch.volcano.sh/train`."""
-    group = api_version.rpartition("/")[0]
-    return f"{kind.lower()}{'.' * bool(group)}{group}/{name}"
-
-
-def amounts(quantities: Mapping[str, str]) -> str:
-    """Quantities by resource in one cell: `cpu 382, nvidia.com/gpu 0`."""
-    return ", ".join(f"{name} {quantity}" for name, quantity in quantities.items())
-
-
-def percent(share: float) -> str:
-    """A share for people."""
-    return f"{share * 100:.2f}%"
-
-
-def duration(seconds: float) -> str:
-    """As kubectl spells ages: 45s, 12m, 3h5m, 4d."""
-    whole = max(0, int(seconds))
-    if whole < 120:
-        return f"{whole}s"
-    minutes = whole // 60
-    if minutes < 120:
-        return f"{minutes}m"
-    hours = minutes // 60
-    if hours < 48:
-        return f"{hours}h{minutes % 60}m" if minutes % 60 else f"{hours}h"
-    return f"{hours // 24}d"

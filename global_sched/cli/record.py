@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from global_sched.cli.output import Column, echo, show_rows
-from global_sched.cli.view import Session, View, look_whole, with_session
+from global_sched.cli.view import Session, look_whole, with_session
 from global_sched.cli.where import Where
 from global_sched.core import run_cycle
 from global_sched.shared.api.karmada import ResourceBinding
@@ -28,6 +28,7 @@ from global_sched.shared.model.values import from_json, to_json
 from global_sched.shared.model.workload import Workload
 from global_sched.sim.jobs import GPU
 from global_sched.sim.traces import COLUMNS
+from global_sched.view.look import View
 
 _ENDS: Final = ("completionTime", "endTime", "jobEndTime")
 _LAST: Final = frozenset({"Complete", "Completed", "Succeeded", "Failed"})

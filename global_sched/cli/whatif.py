@@ -8,28 +8,36 @@ from typing import Any, Final
 import click
 import msgspec
 
-from global_sched.cli.changes import COLUMNS as CHANGE_COLUMNS
-from global_sched.cli.changes import again, changes
-from global_sched.cli.explain import print_clusters, standing
-from global_sched.cli.jobs import COLUMNS, row_of
-from global_sched.cli.output import Row, echo, show_rows, show_value
+from global_sched.cli.explain import print_clusters
+from global_sched.cli.jobs import COLUMNS
+from global_sched.cli.output import Column, echo, show_rows, show_value
 from global_sched.cli.sources import Case, Given, read
-from global_sched.cli.trial import SHARED, Trial, applied, read_trial, tried
-from global_sched.cli.view import View, look_whole, with_client
+from global_sched.cli.view import look_whole, with_client
 from global_sched.cli.where import Where
 from global_sched.core import explain_workload, run_cycle
 from global_sched.scenario import Report, ScenarioError, run
-from global_sched.shared.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.errors import Forbidden, NotFound
 from global_sched.shared.model.explanation import Explanation
 from global_sched.shared.model.ids import WorkloadKey
-from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Workload
+from global_sched.view.changes import again, changes
+from global_sched.view.explain import standing
+from global_sched.view.jobs import row_of
+from global_sched.view.look import View
+from global_sched.view.text import Row
+from global_sched.view.trial import Trial, displaced, planned, read_trial, try_live
 
 Obj = dict[str, Any]
+CHANGE_COLUMNS = (
+    Column(head="NAMESPACE", field="namespace"),
+    Column(head="NAME", field="name"),
+    Column(head="QUEUE", field="queue"),
+    Column(head="NOW", field="now"),
+    Column(head="THEN", field="then"),
+    Column(head="WHY", field="why"),
+)
 MOST_EXPLAINED = 50
 """Of so many jobs of a scenario that wait it is said why."""
 MOST_CHANGES: Final = 50
@@ -172,8 +180,7 @@ async def live_trial(
     Raises:  ScenarioError; ConfigError; ApiError.
     """
     view = await look_whole(client, clock, where)
-    manifests = await _applied(client, trial)
-    return view, tried(view, await _live_policies(client), manifests)
+    return view, await try_live(client, view, trial)
 
 
 def show_trial(view: View, keys: dict[str, WorkloadKey], trial: Trial, output: str) -> None:
@@ -227,61 +234,3 @@ def _print_changes(others: Sequence[Row], output: str, *, whole: bool) -> None:
     show_rows(others[:most], CHANGE_COLUMNS, output)
     if len(others) > most:
         echo(f"and {len(others) - most} more: -o wide has all")
-
-
-def planned(view: View, key: WorkloadKey, plan: Plan) -> Row:
-    """A row of `gsched jobs`, with what the plan would admit filled in."""
-    workload = view.state.workload(key)
-    assert workload is not None, key
-    outcome = next((one for one in plan.outcomes if one.workload == key), None)
-    row = row_of(workload, outcome, view.now)
-    admission = next((one for one in plan.admissions if one.workload == key), None)
-    if admission is None:
-        return row
-    grants = admission.decision.grants
-    gang = workload.demand.gang
-    pods = sum(grant.amounts.pods() for grant in grants)
-    return row | {
-        "state": "Would change" if workload.targets else "Would start",
-        "clusters": [str(target.cluster) for target in admission.targets],
-        "domain": grants[0].domain if len(grants) == 1 else None,
-        "tier": grants[0].tier if len(grants) == 1 else None,
-        "pods": None if gang is None else {"admitted": pods, "wanted": gang.pods()},
-        "verdict": "FIT",
-        "detail": None,
-    }
-
-
-def displaced(before: Plan, after: Plan, own: frozenset[WorkloadKey]) -> list[str]:
-    """Jobs of others that would be admitted now, and would not with the file."""
-    admitted = {one.workload for one in after.admissions}
-    return [one.workload for one in before.admissions if one.workload not in admitted | own]
-
-
-async def _live_policies(client: Client) -> list[Obj]:
-    """The policies on the control plane; a caller who may not list them tries the file's only."""
-    found: list[Obj] = []
-    for resource in (PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES):
-        try:
-            listing = await client.list(resource, type=dict)
-        except (Forbidden, NotFound):
-            continue
-        kind = {"apiVersion": resource.api_version, "kind": resource.kind}
-        found.extend(kind | item for item in listing.items)
-    return found
-
-
-async def _applied(client: Client, trial: Trial) -> list[Obj]:
-    """The manifests as `kubectl apply` would store them: what a live object has besides stays."""
-    found = []
-    for manifest in trial.manifests:
-        resource = SHARED.get((str(manifest.get("apiVersion")), str(manifest.get("kind"))))
-        if resource is None:
-            found.append(manifest)
-            continue
-        try:
-            live = await client.get(resource, str((manifest.get("metadata") or {}).get("name")))
-        except NotFound:
-            live = None
-        found.append(manifest if live is None else applied(dict(live), manifest))
-    return found

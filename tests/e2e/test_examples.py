@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from global_sched.cli.apply import apply_manifest
-from global_sched.cli.view import look
 from global_sched.scenario.run import compare_live
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.policy import Policy
+from global_sched.view.look import look
 from tests.e2e import examples, portraits
 from tests.e2e.waiting import until
 from tests.flows.federation import whole

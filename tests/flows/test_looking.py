@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from global_sched.cli.view import look
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, ConfigError
 from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan, FaultyTransport
 from global_sched.shared.model.ids import WorkloadKey
+from global_sched.view.look import look
 from tests.flows.control_plane import control_plane, transport_to
 from tests.virtual_time import virtual_time
 from tests.wire import binding, vcjob

@@ -1,10 +1,10 @@
 """Scheduler names other than the default one: what the leader publishes, `gsched` goes by."""
 
-from global_sched.cli.view import look, scheduler_names
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import POLICY_CONFIG_MAP, SYSTEM_NAMESPACE
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.policy import Policy
+from global_sched.view.look import look, scheduler_names
 from tests.flows.control_plane import control_plane, scheduling
 from tests.virtual_time import virtual_time
 from tests.wire import binding, vcjob

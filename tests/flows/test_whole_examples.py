@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from global_sched.cli.view import look
 from global_sched.embedded.federation import MemberSpec
 from global_sched.scenario import parse, run
 from global_sched.scenario.members import hyper_nodes_of, nodes_of
 from global_sched.scenario.run import compare_live, waves
+from global_sched.view.look import look
 from tests.flows.federation import whole
 from tests.virtual_time import virtual_time
 

@@ -9,14 +9,14 @@ import json
 
 import pytest
 
-from global_sched.cli.explain import screen_of
-from global_sched.cli.explain_screen import lines
 from global_sched.cli.own import explain_own
-from global_sched.cli.view import find_job, look
 from global_sched.core import explain_workload
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.kube.errors import Forbidden, NotFound, Target
 from global_sched.shared.kube.transport import Request
+from global_sched.view.explain import screen_of
+from global_sched.view.explain_screen import lines
+from global_sched.view.look import find_job, look
 from tests.flows.federation import gang, member, whole
 from tests.virtual_time import virtual_time
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from global_sched.cli.job_query import shown
-from global_sched.cli.jobs import rows_of
-from global_sched.cli.view import look
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.kube.errors import NotFound
+from global_sched.view.job_query import shown
+from global_sched.view.jobs import rows_of
+from global_sched.view.look import look
 from tests.flows.federation import TEAM, member, whole
 from tests.virtual_time import virtual_time
 from tests.wire import batch_job, meta, placement, stripped

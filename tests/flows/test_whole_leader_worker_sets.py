@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from global_sched.cli.view import look
 from global_sched.shared.api import resource as kinds
+from global_sched.view.look import look
 from tests.flows.federation import member, whole
 from tests.virtual_time import virtual_time
 

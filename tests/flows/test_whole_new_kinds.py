@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from global_sched.cli.view import look
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import EXIT_CODE, RUN_SECONDS
+from global_sched.view.look import look
 from tests.flows.federation import TEAM, member, whole
 from tests.virtual_time import virtual_time
 from tests.wire import GPU, placement

@@ -6,11 +6,11 @@ import json
 import pytest
 
 from global_sched.cli import nodes
-from global_sched.cli.losses import loss_lines
-from global_sched.cli.view import find_job, look
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import OUT_OF_SERVICE, RECOVERY
 from global_sched.shared.kube.errors import NotFound
+from global_sched.view.look import find_job, look
+from global_sched.view.losses import loss_lines
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.virtual_time import virtual_time
 

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from global_sched.cli.view import look
 from global_sched.shared.api.names import DECISION
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import SECOND, parse_instant
+from global_sched.view.look import look
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.virtual_time import virtual_time
 from tests.wire import placement

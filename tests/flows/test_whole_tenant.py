@@ -5,9 +5,10 @@ import json
 import click
 import pytest
 
-from global_sched.cli.own import NEEDS_NAMESPACE, explain_own
-from global_sched.cli.view import look
+from global_sched.cli.own import explain_own
 from global_sched.shared.kube.errors import Forbidden
+from global_sched.view.look import look
+from global_sched.view.own import NEEDS_NAMESPACE
 from tests.flows.federation import gang, member, whole
 from tests.virtual_time import virtual_time
 

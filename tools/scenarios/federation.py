@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from global_sched.cli.view import View, look
 from global_sched.embedded.federation import MemberSpec
 from global_sched.embedded.members import MemberOptions
 from global_sched.scenario.compare import differences, misplaced
@@ -28,6 +27,7 @@ from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import build_tree
 from global_sched.shared.telemetry.metrics import PLACEMENTS_UNPROVEN
 from global_sched.shared.telemetry.spec import Program
+from global_sched.view.look import View, look
 from tests.flows.federation import Whole, whole
 from tests.virtual_time import VirtualLoop
 from tools.scenarios.agents import parsed_tree

@@ -6,14 +6,14 @@ import click
 import pytest
 
 from global_sched.cli.apply import apply_manifest
-from global_sched.cli.job_query import JobQuery, shown
 from global_sched.cli.jobs import follow, listed
-from global_sched.cli.own import own_rows
 from global_sched.cli.view import Session
 from global_sched.cli.where import Where
 from global_sched.embedded.federation import Federation, running
 from global_sched.shared.api.resource import RESOURCE_BINDINGS, VOLCANO_JOBS
 from global_sched.shared.clock import LoopClock
+from global_sched.view.job_query import JobQuery, shown
+from global_sched.view.own import own_rows
 from tests.virtual_time import virtual_time
 from tests.wire import batch_job, stripped, vcjob
 

@@ -3,8 +3,8 @@
 from click.testing import CliRunner
 
 from global_sched.cli.main import cli
-from global_sched.cli.nodes import rows_of
 from global_sched.shared.api.federation import CapacityReportSpec, ReportNodeTrouble
+from global_sched.view.nodes import rows_of
 
 
 def test_without_a_kubeconfig_of_the_member_the_command_is_printed():

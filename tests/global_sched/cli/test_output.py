@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from global_sched.cli.output import Column, amounts, duration, percent, show_rows
+from global_sched.cli.output import Column, show_rows
+from global_sched.view.text import amounts, duration, percent
 
 COLUMNS = (
     Column(head="NAME", field="name"),

@@ -5,13 +5,15 @@ import pytest
 import yaml
 
 from global_sched.cli.apply import apply_manifest
-from global_sched.cli.own import explain_own, own_rows
-from global_sched.cli.view import look, look_whole, opened
+from global_sched.cli.own import explain_own
+from global_sched.cli.view import look_whole, opened
 from global_sched.cli.where import Where
 from global_sched.embedded.federation import Federation, running
 from global_sched.shared.api.resource import RESOURCE_BINDINGS
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.errors import ConfigError, Forbidden
+from global_sched.view.look import look
+from global_sched.view.own import own_rows
 from tests.virtual_time import virtual_time
 from tests.wire import stripped, vcjob
 from tests.wire_templates import train_job, training_runtime

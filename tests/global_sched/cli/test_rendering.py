@@ -7,14 +7,15 @@ import click
 import pytest
 
 from global_sched.cli import clusters, jobs, queues, topology
-from global_sched.cli.explain import print_explanation, screen_of
-from global_sched.cli.explain_screen import lines
+from global_sched.cli.explain import print_explanation
 from global_sched.cli.output import show_rows
-from global_sched.cli.view import find_job
 from global_sched.core import explain_workload, run_cycle
 from global_sched.shared.model.ids import QueueName, workload_key
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.workload import PodLoss
+from global_sched.view.explain import screen_of
+from global_sched.view.explain_screen import lines
+from global_sched.view.look import find_job
 from tests.builders import POLICY, gang, pod_set, workload
 from tests.global_sched.cli.worlds import RACKS, scenario_view
 from tests.towns import Member, Town

@@ -8,11 +8,11 @@ import yaml
 from click.testing import CliRunner
 
 from global_sched.cli.main import cli
-from global_sched.cli.trial import Trial, tried
-from global_sched.cli.whatif import displaced, planned, show_trial
+from global_sched.cli.whatif import show_trial
 from global_sched.core import run_cycle
 from global_sched.scenario import ScenarioError
 from global_sched.shared.assets import asset
+from global_sched.view.trial import Trial, displaced, planned, tried
 from tests.global_sched.cli.worlds import RACKS, scenario_view
 from tests.wire import GPU, pod_template, stripped, task, vcjob
 

@@ -5,8 +5,6 @@ import json
 import pytest
 import yaml
 
-from global_sched.cli.changes import changes
-from global_sched.cli.trial import applied, read_trial, tried
 from global_sched.cli.whatif import live_trial, show_trial
 from global_sched.cli.where import Where
 from global_sched.core import run_cycle
@@ -17,6 +15,8 @@ from global_sched.shared.api.resource import QUEUES
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.values import to_json
+from global_sched.view.changes import changes
+from global_sched.view.trial import applied, read_trial, tried
 from tests.global_sched.cli.worlds import scenario_view
 from tests.virtual_time import virtual_time
 

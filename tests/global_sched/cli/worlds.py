@@ -1,9 +1,9 @@
 """Views of scenario worlds, as the commands have them of a live federation."""
 
-from global_sched.cli.view import View
 from global_sched.core import run_cycle
 from global_sched.scenario import parse
 from global_sched.scenario.run import start
+from global_sched.view.look import View
 
 RACKS = """
 scenario: one gang runs, one does not fit

@@ -3,8 +3,8 @@
 import click
 import pytest
 
-from global_sched.cli.job_query import SORT_FIELDS, STATES, JobQuery
-from global_sched.cli.jobs import rows_of
+from global_sched.view.job_query import SORT_FIELDS, STATES, JobQuery
+from global_sched.view.jobs import rows_of
 from tests.global_sched.cli.worlds import scenario_view
 
 

@@ -9,7 +9,6 @@ import yaml
 
 from global_sched.cache import State
 from global_sched.cache.stores.templates import key_of
-from global_sched.cli.view import View
 from global_sched.dispatch.policy_map import POLICY_KEY
 from global_sched.scenario import ScenarioError
 from global_sched.scenario.bindings import merged
@@ -17,11 +16,23 @@ from global_sched.scenario.simulator import Simulator
 from global_sched.settings import SettingsError, read_policy
 from global_sched.shared.api import yaml_text
 from global_sched.shared.api.names import POLICY_CONFIG_MAP
-from global_sched.shared.api.resource import PRIORITY_CLASSES, QUEUES, TENANTS
+from global_sched.shared.api.resource import (
+    CLUSTER_PROPAGATION_POLICIES,
+    PRIORITY_CLASSES,
+    PROPAGATION_POLICIES,
+    QUEUES,
+    TENANTS,
+)
 from global_sched.shared.kinds import KINDS
+from global_sched.shared.kube.client import Client
+from global_sched.shared.kube.errors import Forbidden, NotFound
 from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.workload import Workload
+from global_sched.view.jobs import row_of
+from global_sched.view.look import View
+from global_sched.view.text import Row
 
 Obj = dict[str, Any]
 SHARED: Final = {(one.api_version, one.kind): one for one in (QUEUES, TENANTS, PRIORITY_CLASSES)}
@@ -129,6 +140,15 @@ def _gone(last: Obj, manifest: Obj) -> Obj:
     return patch
 
 
+async def try_live(client: Client, view: View, trial: Trial) -> dict[str, WorkloadKey]:
+    """The trial's jobs by `namespace/name`, put into the view's state with the live policies.
+
+    Raises:  ScenarioError naming the object and the field that cannot be read; ApiError.
+    """
+    manifests = await _applied(client, trial)
+    return tried(view, await _live_policies(client), manifests)
+
+
 def tried(view: View, policies: Iterable[Obj], manifests: Sequence[Obj]) -> dict[str, WorkloadKey]:
     """The jobs of the manifests by `namespace/name`, put into the view's state.
 
@@ -183,3 +203,61 @@ def _change(state: State, live: Workload, manifest: Obj) -> None:
         state.upsert_template(reader, msgspec.convert(manifest | {"metadata": meta}, reader.wire))
     except msgspec.ValidationError as error:
         raise ScenarioError(f"{where}: {error}") from error
+
+
+def planned(view: View, key: WorkloadKey, plan: Plan) -> Row:
+    """A row of `gsched jobs`, with what the plan would admit filled in."""
+    workload = view.state.workload(key)
+    assert workload is not None, key
+    outcome = next((one for one in plan.outcomes if one.workload == key), None)
+    row = row_of(workload, outcome, view.now)
+    admission = next((one for one in plan.admissions if one.workload == key), None)
+    if admission is None:
+        return row
+    grants = admission.decision.grants
+    gang = workload.demand.gang
+    pods = sum(grant.amounts.pods() for grant in grants)
+    return row | {
+        "state": "Would change" if workload.targets else "Would start",
+        "clusters": [str(target.cluster) for target in admission.targets],
+        "domain": grants[0].domain if len(grants) == 1 else None,
+        "tier": grants[0].tier if len(grants) == 1 else None,
+        "pods": None if gang is None else {"admitted": pods, "wanted": gang.pods()},
+        "verdict": "FIT",
+        "detail": None,
+    }
+
+
+def displaced(before: Plan, after: Plan, own: frozenset[WorkloadKey]) -> list[str]:
+    """Jobs of others that would be admitted now, and would not with the file."""
+    admitted = {one.workload for one in after.admissions}
+    return [one.workload for one in before.admissions if one.workload not in admitted | own]
+
+
+async def _live_policies(client: Client) -> list[Obj]:
+    """The policies on the control plane; a caller who may not list them tries the file's only."""
+    found: list[Obj] = []
+    for resource in (PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES):
+        try:
+            listing = await client.list(resource, type=dict)
+        except (Forbidden, NotFound):
+            continue
+        kind = {"apiVersion": resource.api_version, "kind": resource.kind}
+        found.extend(kind | item for item in listing.items)
+    return found
+
+
+async def _applied(client: Client, trial: Trial) -> list[Obj]:
+    """The manifests as `kubectl apply` would store them: what a live object has besides stays."""
+    found = []
+    for manifest in trial.manifests:
+        resource = SHARED.get((str(manifest.get("apiVersion")), str(manifest.get("kind"))))
+        if resource is None:
+            found.append(manifest)
+            continue
+        try:
+            live = await client.get(resource, str((manifest.get("metadata") or {}).get("name")))
+        except NotFound:
+            live = None
+        found.append(manifest if live is None else applied(dict(live), manifest))
+    return found

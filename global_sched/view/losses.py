@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from global_sched.cli.output import Row
 from global_sched.shared.model.workload import Workload
+from global_sched.view.text import Row
 
 
 def loss_rows(workload: Workload) -> list[Row]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from global_sched.cli.explain_screen import LINES, Screen, lines
+from global_sched.view.explain_screen import LINES, Screen, lines
 
 LONG = "waits for a rack with room for 5 pods; no rack has room for any of them now; " * 4
 TITLE = "Job vision/too-wide waits, 1 of 4 in queue research: TopologyDoesNotFit"

@@ -3,20 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from global_sched.cli.output import Column, Row
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Workload
-
-COLUMNS = (
-    Column(head="NAMESPACE", field="namespace"),
-    Column(head="NAME", field="name"),
-    Column(head="QUEUE", field="queue"),
-    Column(head="NOW", field="now"),
-    Column(head="THEN", field="then"),
-    Column(head="WHY", field="why"),
-)
+from global_sched.view.text import Row
 
 
 @dataclass(frozen=True, slots=True)

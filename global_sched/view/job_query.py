@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from global_sched.cli.output import Row, object_name
+from global_sched.view.text import Row, object_name
 
 STATES: Final = (
     "Unreadable",
