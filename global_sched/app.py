@@ -28,7 +28,7 @@ from global_sched.shared.kube.errors import ApiError, ConfigError
 from global_sched.shared.kube.events import EventRecorder
 from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.observe import export_events, export_informers, request_observer
-from global_sched.shared.kube.preflight import Patience
+from global_sched.shared.kube.preflight import StartupWait
 from global_sched.shared.kube.transport import Transport
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.telemetry.logs import get_logger
@@ -299,7 +299,7 @@ async def assembled(
             observer=request_observer(metrics, server=SERVER),
         )
         stack.push_async_callback(client.close)
-        patience = Patience(clock=clock, seconds=settings.start_patience_seconds)
+        patience = StartupWait(clock=clock, seconds=settings.start_patience_seconds)
         served = await check_server(client, patience)
         try:
             await patience.ask(

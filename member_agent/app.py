@@ -34,7 +34,7 @@ from member_agent.cache import ClusterCache, Kind, PodRecord
 from member_agent.feeds import Feeds
 from member_agent.gauges import refresh_gauges
 from member_agent.jobs.controller import JobController
-from member_agent.jobs.outcome import Outcome
+from member_agent.jobs.outcome import JobOutcome
 from member_agent.jobs.store import GroupHandler, JobStore, PodHandler
 from member_agent.preflight import check_servers
 from member_agent.recovery.health import NodeHealth
@@ -375,7 +375,7 @@ class Agent:
             topology=found.topology if topology is None else topology,
         )
 
-    def _measured(self, outcome: Outcome) -> None:
+    def _measured(self, outcome: JobOutcome) -> None:
         """What the ladders of jobs took and cost."""
         for one in outcome.healed:
             self.metrics.observe(

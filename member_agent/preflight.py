@@ -7,7 +7,7 @@ from global_sched.shared.api.resource import CAPACITY_REPORTS, DIRECTIVES, LEASE
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, ConfigError
-from global_sched.shared.kube.preflight import Patience, require
+from global_sched.shared.kube.preflight import StartupWait, require
 from member_agent.jobs.volcano import volcano_controller_lease
 from member_agent.settings import Settings
 
@@ -21,7 +21,7 @@ async def check_servers(member: Client, control: Client, settings: Settings, clo
 
     Raises:  ConfigError with one line and the way out.
     """
-    patience = Patience(clock=clock, seconds=settings.start_patience_seconds)
+    patience = StartupWait(clock=clock, seconds=settings.start_patience_seconds)
     await require(
         member,
         (NODES, PODS, LEASES),
@@ -40,7 +40,7 @@ async def check_servers(member: Client, control: Client, settings: Settings, clo
         await _nobody_runs_jobs(member, clock, patience)
 
 
-async def _nobody_runs_jobs(member: Client, clock: Clock, patience: Patience) -> None:
+async def _nobody_runs_jobs(member: Client, clock: Clock, patience: StartupWait) -> None:
     """Two controllers of one Volcano Job would fight."""
     try:
         running = await patience.ask(

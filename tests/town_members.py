@@ -18,7 +18,7 @@ from global_sched.shared.model.ids import BindingId, ClusterName, PodSetName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.workload import Demand, Division, Progress, Workload
-from member_agent.cache import ClusterCache, Unit, units_of
+from member_agent.cache import ClusterCache, PodUnit, units_of
 from member_agent.report.build import Observation
 from member_agent.report.observe import Facts, Placing, observe
 from member_agent.scheduler.plan.outcome import Round, Situation
@@ -128,7 +128,7 @@ class Member:
             )
         return self._seen
 
-    def _units(self) -> list[Unit]:
+    def _units(self) -> list[PodUnit]:
         return units_of(self._cache, frozenset({AGENT}))
 
     # --- what happens here ----------------------------------------------------------------

@@ -14,7 +14,7 @@ from global_sched.shared.api.volcano import (
     Member,
     MemberSelector,
 )
-from member_agent.cache import Asked, ClusterCache, live_room
+from member_agent.cache import ClusterCache, RoomQuery, live_room
 
 NODES = 100_000
 RACK, SPINE = 25, 1_000
@@ -92,7 +92,7 @@ def figures() -> list[Figure]:
     start = time.process_time()
     cache.tree()
     read = time.process_time()
-    asked = Asked(units=())
+    asked = RoomQuery(units=())
     space = live_room(cache).open(cache, asked)
     opened = time.process_time()
     shapes = [gang(workers(8, gpus=gpus), constraint=hard(2)) for gpus in range(1, 9)]

@@ -10,7 +10,7 @@ import time
 
 from bench.harness import Figure, at_most, percentile, quiet_collector, shown
 from global_sched.core.make_room.claims import Claims
-from global_sched.core.make_room.search import Found
+from global_sched.core.make_room.search import RoomFound
 from global_sched.core.statement import Statement
 from global_sched.shared.model.cluster import Capacity, Cluster
 from global_sched.shared.model.decision import Decision, Grant, decision_id
@@ -229,7 +229,7 @@ def figures() -> list[Figure]:
     with quiet_collector():
         for one in claimants:
             start = time.process_time()
-            hits += isinstance(claims.search(one), Found)
+            hits += isinstance(claims.search(one), RoomFound)
             times.append((time.process_time() - start) * 1000)
     note = (
         f"{MEMBERS} members × {NODES} nodes, {GANGS} gangs, {SEARCHES} searches, {hits} found "

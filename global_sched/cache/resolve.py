@@ -28,7 +28,7 @@ class Overlay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class WorkloadParts:
     """Everything that goes into a Workload besides the binding itself."""
 
     demand: Demand
@@ -128,7 +128,7 @@ def _invalid(text: str) -> Verdict:
     return Verdict(code=Code.NEVER, reason=Reason.INVALID_SPEC, detail=text, missing=1)
 
 
-def workload_of(facts: BindingFacts, parts: Parts) -> Workload:
+def workload_of(facts: BindingFacts, parts: WorkloadParts) -> Workload:
     """The Workload of one binding."""
     overlay = parts.overlay
     targets = facts.targets if overlay is None else overlay.targets
@@ -195,7 +195,7 @@ def _left(facts: BindingFacts, decision: Decision | None, demand: Demand) -> tup
     return tuple(sorted((*known, *others)))
 
 
-def _priority(parts: Parts, decision: Decision | None) -> tuple[int, Verdict | None]:
+def _priority(parts: WorkloadParts, decision: Decision | None) -> tuple[int, Verdict | None]:
     """The job priority and what stands against the workload.
 
     One that runs keeps the priority it was admitted with, whatever becomes of its class.
@@ -211,7 +211,7 @@ def _priority(parts: Parts, decision: Decision | None) -> tuple[int, Verdict | N
 _DEFAULT: Final = QueueName(DEFAULT_QUEUE)
 
 
-def _believed(facts: BindingFacts, parts: Parts) -> tuple[Decision | None, str]:
+def _believed(facts: BindingFacts, parts: WorkloadParts) -> tuple[Decision | None, str]:
     """The decision in force, and why the annotation was not believed (empty: it was)."""
     decision, problem = facts.decision, facts.decision_problem
     backoffs: tuple[Backoff, ...] = ()

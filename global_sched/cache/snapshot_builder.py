@@ -7,13 +7,13 @@ from global_sched.cache.entries import Entry
 from global_sched.cache.readers.bindings import BindingFacts
 from global_sched.cache.readers.queues import Priorities
 from global_sched.cache.resolve import (
-    Parts,
+    WorkloadParts,
     as_running,
     spec_problem,
     template_problem,
     workload_of,
 )
-from global_sched.cache.stores.assumed import Room
+from global_sched.cache.stores.assumed import KeptRoom
 from global_sched.cache.stores.demands import Demands
 from global_sched.cache.stores.overrides import Overrides, SchedulerOverrides, Subject
 from global_sched.cache.stores.report_store import ReportStore
@@ -54,7 +54,7 @@ class SnapshotBuilder:
         self.demands = Demands()
         self.usage_index = UsageIndex(self.demands)
         self._clusters: dict[ClusterName, Cluster] = {}
-        self._rooms: dict[ClusterName, Room] = {}
+        self._rooms: dict[ClusterName, KeptRoom] = {}
         self._changed_clusters: set[ClusterName] = set()
         self._ready: SortedValues[ClusterName, Cluster] = SortedValues()
         self._queues: SortedValues[QueueName, Queue] = SortedValues()
@@ -198,7 +198,7 @@ class SnapshotBuilder:
                 code=Code.NEVER, reason=Reason.INVALID_SPEC, detail=entry.malformed, missing=1
             )
         demand = self.demands.make(facts, reading, self._scheduler_names(entry, template, reading))
-        parts = Parts(
+        parts = WorkloadParts(
             demand=demand,
             reading=reading,
             problem=problem,
@@ -324,7 +324,7 @@ class SnapshotBuilder:
         report = self._reports.get(cluster.name)
         if report is None:
             return replace(cluster, capacity_problem=self._reports.problem(cluster.name))
-        room = self._rooms.setdefault(cluster.name, Room())
+        room = self._rooms.setdefault(cluster.name, KeptRoom())
         takers = self.usage_index.takers_in(cluster.name)
         return replace(cluster, capacity=room.deduct(report.capacity, takers))
 

@@ -52,7 +52,7 @@ Obj = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class FaultCost:
     """The cost of one fault: pods by whether they were lost or only disturbed, and the time."""
 
     fault: str
@@ -75,7 +75,7 @@ class _World:
     member: Client
     clock: Clock
     programs: Programs
-    costs: list[Cost] = field(default_factory=list)
+    costs: list[FaultCost] = field(default_factory=list)
 
     async def pods(self, gang: str) -> dict[str, Obj]:
         """The gang's pods by name."""
@@ -142,7 +142,7 @@ def run(*, state: Path | None) -> int:
     return int(bool(wrong))
 
 
-async def _run(state: Path, console: Console) -> list[Cost]:
+async def _run(state: Path, console: Console) -> list[FaultCost]:
     clock = SystemClock()
     options = MemberOptions(
         lease_seconds=1.0, node_monitor_seconds=1.0, node_grace_seconds=5.0, pod_gc_seconds=5.0
@@ -282,7 +282,7 @@ async def _silence(world: _World, nodes: list[str]) -> None:
         await world.member.patch(NODES, node, {"spec": {"taints": [_OFF]}})
 
 
-async def _measure(world: _World, fault: str, gang: str, act: _Act, lost: int) -> Cost:
+async def _measure(world: _World, fault: str, gang: str, act: _Act, lost: int) -> FaultCost:
     before, decision = await world.pods(gang), await world.decision(gang)
     start = world.clock.monotonic()
     await act(world, gang)
@@ -304,7 +304,7 @@ async def _measure(world: _World, fault: str, gang: str, act: _Act, lost: int) -
         name not in after or after[name]["metadata"]["uid"] != uid for name, uid in uids.items()
     )
     racks = {str(pod["spec"].get("nodeName", "-")).rpartition("-")[0] for pod in after.values()}
-    return Cost(
+    return FaultCost(
         fault=fault,
         gang=gang,
         lost=lost,
@@ -320,7 +320,7 @@ async def _measure(world: _World, fault: str, gang: str, act: _Act, lost: int) -
 # --- the result -----------------------------------------------------------------------------
 
 
-def problems(cost: Cost) -> list[str]:
+def problems(cost: FaultCost) -> list[str]:
     """What is not as it should be after a fault, empty when nothing is."""
     found = []
     if cost.whole is None:
@@ -334,7 +334,7 @@ def problems(cost: Cost) -> list[str]:
     return found
 
 
-def table_of(costs: list[Cost]) -> Table:
+def table_of(costs: list[FaultCost]) -> Table:
     """One row per fault."""
     table = Table(title="what each fault cost", title_justify="left", box=SIMPLE_HEAD)
     for head in ("fault", "gang", "replaced after", "whole after", "lost", "disturbed", "kept"):

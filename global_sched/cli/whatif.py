@@ -27,7 +27,7 @@ from global_sched.view.explain import standing
 from global_sched.view.jobs import row_of
 from global_sched.view.look import View
 from global_sched.view.text import Row
-from global_sched.view.trial import Trial, displaced, planned, read_trial, try_live
+from global_sched.view.trial import WhatIfInput, displaced, planned, read_trial, try_live
 
 Obj = dict[str, Any]
 CHANGE_COLUMNS = (
@@ -173,7 +173,7 @@ def _show_manifests(where: Where, given: Given, output: str) -> None:
 
 
 async def live_trial(
-    client: Client, clock: Clock, where: Where, trial: Trial
+    client: Client, clock: Clock, where: Where, trial: WhatIfInput
 ) -> tuple[View, dict[str, WorkloadKey]]:
     """The federation with the manifests put into its state, and their jobs by `namespace/name`.
 
@@ -183,7 +183,7 @@ async def live_trial(
     return view, await try_live(client, view, trial)
 
 
-def show_trial(view: View, keys: dict[str, WorkloadKey], trial: Trial, output: str) -> None:
+def show_trial(view: View, keys: dict[str, WorkloadKey], trial: WhatIfInput, output: str) -> None:
     """What would come of it: for the jobs of the manifests, and for the others."""
     policy = view.policy if trial.policy is None else trial.policy
     snapshot = view.state.snapshot()

@@ -6,7 +6,7 @@ from typing import Final
 from global_sched.cache import State
 from global_sched.dispatch import publish_policy
 from global_sched.dispatch.bodies import new_object
-from global_sched.dispatch.source import Term
+from global_sched.dispatch.source import LeaderTerm
 from global_sched.shared.api.names import DEFAULT_QUEUE
 from global_sched.shared.api.resource import NAMESPACES, QUEUES
 from global_sched.shared.clock import Clock
@@ -57,7 +57,9 @@ async def ensure_default_queue(client: Client) -> bool:
     return False
 
 
-async def keep_default_queue(client: Client, state: State, *, clock: Clock, term: Term) -> None:
+async def keep_default_queue(
+    client: Client, state: State, *, clock: Clock, term: LeaderTerm
+) -> None:
     """Make the queue again whenever it is deleted, until cancelled."""
     pause = LOOK
     while True:

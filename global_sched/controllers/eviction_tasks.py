@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from global_sched.cache import State
 from global_sched.dispatch.patches import left_patch, ours
-from global_sched.dispatch.source import Term
+from global_sched.dispatch.source import LeaderTerm
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.names import (
     BINDING_ID,
@@ -73,7 +73,7 @@ class EvictionTasks:
         state: State,
         *,
         clock: Clock,
-        term: Term,
+        term: LeaderTerm,
         metrics: Metrics,
         recorder: EventRecorder,
     ) -> None:

@@ -9,7 +9,7 @@ from global_sched.shared.api.resource import Resource
 from global_sched.shared.kinds import KINDS, RUNTIMES
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden
-from global_sched.shared.kube.preflight import Patience, missing_resources, require
+from global_sched.shared.kube.preflight import StartupWait, missing_resources, require
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ OPTIONAL: Final = (
 SERVER: Final = "control plane"
 
 
-async def check_server(client: Client, patience: Patience | None = None) -> frozenset[Resource]:
+async def check_server(client: Client, patience: StartupWait | None = None) -> frozenset[Resource]:
     """The optional kinds that the server has now; all others must be there and be readable.
 
     Without `patience` every question is asked once.
@@ -59,7 +59,9 @@ async def check_server(client: Client, patience: Patience | None = None) -> froz
         raise ConfigError(f"the {server} cannot be used: {error}; check that it runs") from error
 
 
-async def _asked(call: Callable[[], Awaitable[T]], client: Client, patience: Patience | None) -> T:
+async def _asked(
+    call: Callable[[], Awaitable[T]], client: Client, patience: StartupWait | None
+) -> T:
     if patience is None:
         return await call()
     return await patience.ask(call, client=client, server=SERVER)

@@ -9,7 +9,7 @@ from global_sched.cache import State
 from global_sched.controllers.scheduling_timer import Pace, Wake, next_due
 from global_sched.core import run_cycle
 from global_sched.dispatch import DirectiveWriter, Dispatcher
-from global_sched.dispatch.source import Term
+from global_sched.dispatch.source import LeaderTerm
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.clock import Clock
 from global_sched.shared.model.instant import SECOND, Instant
@@ -60,7 +60,7 @@ class SchedulingLoop:
         *,
         clock: Clock,
         wake: Wake,
-        term: Term,
+        term: LeaderTerm,
         confirm: Callable[[], Awaitable[bool]],
         policy: Policy,
         metrics: Metrics,

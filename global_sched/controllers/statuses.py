@@ -14,7 +14,7 @@ from global_sched.controllers.queue_status import (
     write_queue,
 )
 from global_sched.core import renewed
-from global_sched.dispatch.source import Term
+from global_sched.dispatch.source import LeaderTerm
 from global_sched.shared.api.reasons import ConditionType
 from global_sched.shared.api.resource import CAPACITY_REPORTS, QUEUES, TENANTS
 from global_sched.shared.clock import Clock
@@ -50,7 +50,7 @@ class StatusLoop:
         state: State,
         *,
         clock: Clock,
-        term: Term,
+        term: LeaderTerm,
         metrics: Metrics,
         policy: Policy,
         interval: float = 5.0,

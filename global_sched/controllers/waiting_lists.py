@@ -14,7 +14,7 @@ import msgspec
 from global_sched.cache import State
 from global_sched.controllers.waiting_entries import by_namespace, waiting_list
 from global_sched.dispatch.bodies import new_object
-from global_sched.dispatch.source import Term
+from global_sched.dispatch.source import LeaderTerm
 from global_sched.shared.api.base import KubeObject
 from global_sched.shared.api.federation import WaitingList
 from global_sched.shared.api.names import MANAGED_NAMESPACE, WAITING_LIST
@@ -62,7 +62,7 @@ class WaitingLists:
     """Writes the lists from the last plan; one per term."""
 
     def __init__(
-        self, client: Client, state: State, *, clock: Clock, term: Term, metrics: Metrics
+        self, client: Client, state: State, *, clock: Clock, term: LeaderTerm, metrics: Metrics
     ) -> None:
         self._client = client
         self._state = state

@@ -14,7 +14,7 @@ from global_sched.shared.model.workload import Demand, Target
 from global_sched.shared.placement import Placed
 
 
-class Part(NamedTuple):
+class OfferPart(NamedTuple):
     """Room in one cluster (by position); `placed` None where no pods are asked for."""
 
     at: int
@@ -31,7 +31,7 @@ class Offer(NamedTuple):
     """`grants` is all that the workload would have then, `parts` what is new of it."""
 
     grants: tuple[Grant, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[OfferPart, ...]
     affinity: str = ""
 
 
@@ -44,7 +44,7 @@ class Refusal:
     clusters: tuple[ClusterVerdict, ...] = ()
 
 
-def grant_of(demand: Demand, part: Part, before: Grant | None = None) -> Grant:
+def grant_of(demand: Demand, part: OfferPart, before: Grant | None = None) -> Grant:
     """The grant for a new part, on top of what was granted in the cluster before."""
     amounts = part.amounts() if before is None else before.amounts.plus(part.amounts())
     placed = part.placed

@@ -11,7 +11,7 @@ from global_sched.core.decisions import new_decision, reduced
 from global_sched.core.fit.ranking import Ranking
 from global_sched.core.fit.rooms import Rooms, RoomsMark
 from global_sched.core.fit.standing import Standing, Standings
-from global_sched.core.offer import Offer, Part, Refusal, targets_of
+from global_sched.core.offer import Offer, OfferPart, Refusal, targets_of
 from global_sched.core.proof import Doubts
 from global_sched.core.quota.dominant_share import Amount, ShareKey
 from global_sched.core.quota.ledger import Charge, Ledger
@@ -167,7 +167,7 @@ class Statement:
         decision = self.decide(workload, offer.grants)
         return self.write(workload, decision, offer.affinity)
 
-    def take(self, workload: Workload, part: Part, placed: Placed, amount: Resources) -> None:
+    def take(self, workload: Workload, part: OfferPart, placed: Placed, amount: Resources) -> None:
         """The workload has this room from now on, and is charged for it."""
         self.rooms.take(part.at, placed, amount)
         self.charge(workload, part.cluster, amount)

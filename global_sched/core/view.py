@@ -13,7 +13,7 @@ from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
 
 
-class View(Protocol):
+class CycleView(Protocol):
     """The world at this moment of the cycle, admissions so far included."""
 
     policy: Policy

@@ -15,7 +15,7 @@ from global_sched.dispatch.patches import (
     withdrawal_patch,
 )
 from global_sched.dispatch.reasons import ReasonWrite
-from global_sched.dispatch.results import Result
+from global_sched.dispatch.results import WriteResult
 from global_sched.dispatch.source import Source
 from global_sched.dispatch.unadmitted_pods import not_held_back
 from global_sched.shared.api.karmada import ResourceBinding
@@ -55,7 +55,7 @@ Work = Admission | Withdrawal | Claiming | Confirmation | StatusUpdate | ReasonW
 class Written:
     """How a write ended, and what has to follow it."""
 
-    result: Result
+    result: WriteResult
     then: StatusUpdate | None = None
 
 
@@ -84,7 +84,7 @@ class BindingWriter:
                 return Written(await self._withdraw(work))
             case Claiming():
                 await self._patch(work.workload, claiming_patch(work))
-                return Written(Result.OK)
+                return Written(WriteResult.OK)
             case Confirmation():
                 return Written(await self._confirm(work))
             case StatusUpdate():
@@ -125,7 +125,7 @@ class BindingWriter:
     async def _admit(self, admission: Admission) -> Written:
         workload = self._source.workload(admission.workload)
         if workload is None:
-            return Written(Result.GONE)
+            return Written(WriteResult.GONE)
         body = admission_patch(admission, workload.placement_json)
         try:
             written = await self._patch(admission.workload, body)
@@ -145,13 +145,13 @@ class BindingWriter:
             affinity=admission.affinity,
             disbelieved=admission.disbelieved,
         )
-        return Written(Result.OK, update)
+        return Written(WriteResult.OK, update)
 
-    async def _withdraw(self, withdrawal: Withdrawal) -> Result:
+    async def _withdraw(self, withdrawal: Withdrawal) -> WriteResult:
         resource, namespace, name = _address(withdrawal.workload)
         raw = await self._client.get(resource, name, namespace=namespace)
         if raw["metadata"].get("resourceVersion") != withdrawal.resource_version:
-            return Result.CONFLICT
+            return WriteResult.CONFLICT
         tasks: list[Any] = (raw.get("spec") or {}).get("gracefulEvictionTasks") or []
         await self._patch(withdrawal.workload, withdrawal_patch(withdrawal, tasks))
         if withdrawal.makes_room_for is not None:
@@ -165,7 +165,7 @@ class BindingWriter:
                     workload=withdrawal.workload, reason="Unschedulable", message=text[:1024]
                 )
             )
-        return Result.OK
+        return WriteResult.OK
 
     async def _record_eviction(self, withdrawal: Withdrawal) -> None:
         """Say on the binding who took the place; a status that meets another writer waits."""
@@ -181,17 +181,17 @@ class BindingWriter:
         with suppress(Conflict):
             await self._patch(withdrawal.workload, body, status=True)
 
-    async def _confirm(self, confirmation: Confirmation) -> Result:
+    async def _confirm(self, confirmation: Confirmation) -> WriteResult:
         if not confirmation.scheduled_now:
             version, generation = confirmation.resource_version, confirmation.generation
             await self._patch(
                 confirmation.workload, generation_status(version, generation), status=True
             )
-            return Result.OK
+            return WriteResult.OK
         found = await self.read(confirmation.workload)
         if found.metadata.resource_version != confirmation.resource_version:
             self._source.refresh(found)
-            return Result.CONFLICT
+            return WriteResult.CONFLICT
         return await self._succeed(confirmation.workload, found, None, affinity=None)
 
     async def _succeed(
@@ -202,7 +202,7 @@ class BindingWriter:
         *,
         affinity: str | None,
         disbelieved: str = "",
-    ) -> Result:
+    ) -> WriteResult:
         """Step two.
 
         Another writer of the status is no reason to decide again: read and repeat, as long as the
@@ -226,10 +226,10 @@ class BindingWriter:
                 binding = await self.read(key)
                 self._source.refresh(binding)
                 if binding.metadata.generation != generation or not _carries(binding, decision):
-                    return Result.OK  # it moved on, and what it is now is decided anew
+                    return WriteResult.OK  # it moved on, and what it is now is decided anew
             else:
-                return Result.OK
-        return Result.CONFLICT
+                return WriteResult.OK
+        return WriteResult.CONFLICT
 
     def _stamp(self, binding: ResourceBinding) -> Instant:
         """Now, and after the reschedule that this answers."""
@@ -241,15 +241,15 @@ class BindingWriter:
 
     # --- reasons --------------------------------------------------------------------------
 
-    async def _explain(self, write: ReasonWrite) -> Result:
+    async def _explain(self, write: ReasonWrite) -> WriteResult:
         """Write a reason, also when the binding was written meanwhile."""
         generation: int | None = None
         for _ in range(STATUS_TRIES):
             workload = self._source.workload(write.workload)
             if workload is None:
-                return Result.GONE
+                return WriteResult.GONE
             if generation is not None and workload.generation != generation:
-                return Result.OK  # it moved on, and what it is now is decided anew
+                return WriteResult.OK  # it moved on, and what it is now is decided anew
             generation = workload.generation
             body = failure_status(
                 workload.resource_version,
@@ -263,8 +263,8 @@ class BindingWriter:
             except Conflict:
                 self._source.refresh(await self.read(write.workload))
             else:
-                return Result.OK
-        return Result.CONFLICT
+                return WriteResult.OK
+        return WriteResult.CONFLICT
 
 
 def _carries(binding: ResourceBinding, decision: DecisionId | None) -> bool:

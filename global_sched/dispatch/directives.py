@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from global_sched.dispatch.bodies import new_object
-from global_sched.dispatch.results import Result, result_of
-from global_sched.dispatch.source import Source, Term
+from global_sched.dispatch.results import WriteResult, result_of
+from global_sched.dispatch.source import LeaderTerm, Source
 from global_sched.shared.api.federation import Directive, DirectiveSpec
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import DIRECTIVES
@@ -59,7 +59,7 @@ class DirectiveWriter:
     """
 
     def __init__(
-        self, client: Client, source: Source, *, clock: Clock, term: Term, metrics: Metrics
+        self, client: Client, source: Source, *, clock: Clock, term: LeaderTerm, metrics: Metrics
     ) -> None:
         self._client = client
         self._source = source
@@ -215,7 +215,7 @@ class DirectiveWriter:
                 raise
         self._there[key] = (written.metadata.resource_version, digest(content_of(written.spec)))
         self._metrics.inc(
-            DISPATCH_WRITES, object="directive", verb="update", outcome=Result.OK.value
+            DISPATCH_WRITES, object="directive", verb="update", outcome=WriteResult.OK.value
         )
 
     async def _newest(self, key: ObjectKey) -> str | None:

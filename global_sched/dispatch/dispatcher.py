@@ -9,8 +9,8 @@ from typing import Final
 
 from global_sched.dispatch.binding_writer import BindingWriter, StatusUpdate, Work
 from global_sched.dispatch.reasons import ReasonBook, ReasonWrite, needs_reason
-from global_sched.dispatch.results import Result, result_of
-from global_sched.dispatch.source import Source, Term
+from global_sched.dispatch.results import WriteResult, result_of
+from global_sched.dispatch.source import LeaderTerm, Source
 from global_sched.dispatch.write_backoff import PENALTY, WriteBackoff
 from global_sched.dispatch.write_queue import PLACEMENT, REASON, STATUS, WriteQueue
 from global_sched.shared.clock import Clock
@@ -42,9 +42,11 @@ from global_sched.shared.telemetry.registry import Metrics
 Action = Admission | Withdrawal | Claiming
 """What is decided on one version of a binding, and counts as done before it is written."""
 
-_AGAIN: Final = frozenset({Result.CONFLICT, Result.GONE, Result.FAILED, Result.IN_DOUBT})
+_AGAIN: Final = frozenset(
+    {WriteResult.CONFLICT, WriteResult.GONE, WriteResult.FAILED, WriteResult.IN_DOUBT}
+)
 """Ends of a write after which the next cycle would write the same again, at once and for ever."""
-_OUTCOMES: Final = {Result.OK: "committed", Result.CONFLICT: "conflict"}
+_OUTCOMES: Final = {WriteResult.OK: "committed", WriteResult.CONFLICT: "conflict"}
 
 log = get_logger(__name__)
 
@@ -72,7 +74,7 @@ class Dispatcher:
         source: Source,
         *,
         clock: Clock,
-        term: Term,
+        term: LeaderTerm,
         metrics: Metrics,
         wake: Callable[[], None],
         written: Callable[[Action | ReasonWrite, Outcome | None], None],
@@ -139,10 +141,10 @@ class Dispatcher:
         self._busy.add(action.workload)
         self._writes.begin_placement()
 
-    def _let_follow(self, claim: Claiming, result: Result | None) -> None:
+    def _let_follow(self, claim: Claiming, result: WriteResult | None) -> None:
         """The claim was written, so its victims go; or it was not, and they stay."""
         for action in self._followers.pop(claim.workload, ()):
-            if result is Result.OK:
+            if result is WriteResult.OK:
                 self._queue(PLACEMENT, action)
             else:
                 self._release(action)
@@ -276,7 +278,7 @@ class Dispatcher:
             self._let_follow(work, result)
         self._ended(work)
         self._count(work, result)
-        if result is Result.OK:
+        if result is WriteResult.OK:
             self._say_written(work)
         if result in _AGAIN:
             self._put_off(work, result)
@@ -288,8 +290,8 @@ class Dispatcher:
             self._release(work)
             self._conclude(work, result)
 
-    def _conclude(self, work: Work, result: Result) -> None:
-        if result is Result.OK:
+    def _conclude(self, work: Work, result: WriteResult) -> None:
+        if result is WriteResult.OK:
             self._write_backoff.clear(work.workload, _part(work))
             if isinstance(work, Withdrawal):
                 self._wake()  # what it has left, and where it goes now, no event will ask
@@ -314,12 +316,12 @@ class Dispatcher:
         if isinstance(work, Action):
             self._writes.end_placement()
 
-    def _failed(self, work: Work, error: ApiError) -> Result:
+    def _failed(self, work: Work, error: ApiError) -> WriteResult:
         result = result_of(error)
         log.warning("write_failed", workload=work.workload, result=result.value, error=str(error))
         if error.retry_after is not None:
             self._write_backoff.hold(self._clock.monotonic() + error.retry_after)
-        elif result is Result.INVALID:
+        elif result is WriteResult.INVALID:
             self._write_backoff.refused(work.workload, self._clock.monotonic())
         return result
 
@@ -334,13 +336,13 @@ class Dispatcher:
             self._missed.discard(work.workload)
             self._wake()
 
-    def _count(self, work: Work, result: Result) -> None:
+    def _count(self, work: Work, result: WriteResult) -> None:
         self._metrics.inc(DISPATCH_WRITES, object=_part(work), verb="patch", outcome=result.value)
         if not isinstance(work, Action):
             return
-        if result is Result.CONFLICT:
+        if result is WriteResult.CONFLICT:
             self._metrics.inc(DISPATCH_CONFLICTS)
-        if isinstance(work, Withdrawal) and result is Result.OK:
+        if isinstance(work, Withdrawal) and result is WriteResult.OK:
             self._metrics.inc(WITHDRAWN, cluster=work.cluster)
         self._metrics.inc(
             DECISIONS,
@@ -350,20 +352,20 @@ class Dispatcher:
 
     # --- writes that are tried again --------------------------------------------------------
 
-    def _put_off(self, work: Work, result: Result) -> None:
+    def _put_off(self, work: Work, result: WriteResult) -> None:
         """Nothing is written to the binding until its pause is over and its version is known.
 
         Where it is in doubt whether it was written, the room stays assumed until the server says.
         """
-        if result is not Result.IN_DOUBT and isinstance(work, Action):
+        if result is not WriteResult.IN_DOUBT and isinstance(work, Action):
             self._source.forget(work.workload)
         task = asyncio.ensure_future(self._catch_up(work, result))
         self._doubts.add(task)
         task.add_done_callback(self._doubts.discard)
 
-    async def _catch_up(self, work: Work, result: Result) -> None:
+    async def _catch_up(self, work: Work, result: WriteResult) -> None:
         key = work.workload
-        if result is Result.IN_DOUBT:
+        if result is WriteResult.IN_DOUBT:
             await self._look_up(work)
             if isinstance(work, Action):
                 self._source.forget(key)
@@ -372,7 +374,7 @@ class Dispatcher:
         await self._clock.sleep(
             self._write_backoff.pause(key, _part(work), self._clock.monotonic())
         )
-        if result is Result.CONFLICT and isinstance(work, Action | Confirmation):
+        if result is WriteResult.CONFLICT and isinstance(work, Action | Confirmation):
             known = self._source.workload(key)
             if known is not None and known.resource_version == work.resource_version:
                 # The watch is behind: the same version would be refused again.

@@ -16,7 +16,7 @@ from global_sched.shared.kube.errors import (
 )
 
 
-class Result(StrEnum):
+class WriteResult(StrEnum):
     """The end of one write."""
 
     OK = "ok"
@@ -32,18 +32,18 @@ class Result(StrEnum):
     """Whether it was written is not known."""
 
 
-def result_of(error: ApiError) -> Result:
+def result_of(error: ApiError) -> WriteResult:
     """What a failed write means for its action."""
     match error:
         case Conflict():
-            return Result.CONFLICT
+            return WriteResult.CONFLICT
         case NotFound():
-            return Result.GONE
+            return WriteResult.GONE
         case Invalid() | Forbidden() | BadRequest():
-            return Result.INVALID
+            return WriteResult.INVALID
         case Throttled():
-            return Result.FAILED
+            return WriteResult.FAILED
         case Unreachable() | ServerError() | DecodeError():
-            return Result.IN_DOUBT
+            return WriteResult.IN_DOUBT
         case _:
-            return Result.FAILED
+            return WriteResult.FAILED

@@ -50,7 +50,7 @@ class Source(Protocol):
         ...
 
 
-class Term(Protocol):
+class LeaderTerm(Protocol):
     """The leader's term."""
 
     def valid(self) -> bool:

@@ -3,7 +3,7 @@
 import copy
 from typing import Any, Final
 
-from global_sched.propagation.claim import CLAIM_ANNOTATIONS, CLAIM_LABELS, Claim
+from global_sched.propagation.claim import CLAIM_ANNOTATIONS, CLAIM_LABELS, PolicyClaim
 from global_sched.propagation.demand import demand_of
 from global_sched.propagation.fields import (
     Obj,
@@ -54,7 +54,7 @@ def owner_reference(template: Obj) -> Obj:
     }
 
 
-def new_binding(template: Obj, policy: Obj, claim: Claim, *, id_: str, priority: Any) -> Obj:
+def new_binding(template: Obj, policy: Obj, claim: PolicyClaim, *, id_: str, priority: Any) -> Obj:
     """The binding of a template that has none."""
     namespaced = bool(namespace_of(template))
     id_label = BINDING_ID if namespaced else CLUSTER_BINDING_ID
@@ -78,7 +78,7 @@ def new_binding(template: Obj, policy: Obj, claim: Claim, *, id_: str, priority:
 
 
 def updated_binding(
-    binding: Obj, template: Obj, policy: Obj, claim: Claim, *, priority: Any
+    binding: Obj, template: Obj, policy: Obj, claim: PolicyClaim, *, priority: Any
 ) -> Obj:
     """The binding after a change of its template or policy.
 

@@ -30,7 +30,7 @@ CLAIM_ANNOTATIONS: Final = (POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class PolicyClaim:
     """The marks of a policy on its templates and bindings."""
 
     labels: dict[str, str]
@@ -43,14 +43,14 @@ class Claim:
         return marks == self.labels and notes == self.annotations
 
 
-def claim_of(policy: Obj) -> Claim:
+def claim_of(policy: Obj) -> PolicyClaim:
     """What a policy writes on what it claims."""
     if policy["kind"] == "PropagationPolicy":
-        return Claim(
+        return PolicyClaim(
             labels={POLICY_ID: labels(policy)[POLICY_ID]},
             annotations={POLICY_NAMESPACE: namespace_of(policy), POLICY_NAME: name_of(policy)},
         )
-    return Claim(
+    return PolicyClaim(
         labels={CLUSTER_POLICY_ID: labels(policy)[CLUSTER_POLICY_ID]},
         annotations={CLUSTER_POLICY_NAME: name_of(policy)},
     )
@@ -92,7 +92,7 @@ def unclaim_patch(obj: Obj) -> Obj:
     return {"metadata": parts} if parts else {}
 
 
-def claim_patch(obj: Obj, claim: Claim) -> Obj:
+def claim_patch(obj: Obj, claim: PolicyClaim) -> Obj:
     """A merge patch that replaces whatever claim an object carries."""
     patch = unclaim_patch(obj)
     metadata = patch.setdefault("metadata", {})

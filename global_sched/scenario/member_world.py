@@ -22,10 +22,10 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.workload import Progress, Workload
 from global_sched.shared.placement import (
+    DomainTree,
     NodeUse,
     NotPlaced,
     Space,
-    Tree,
     allocatable,
     assemble,
     axis_of,
@@ -233,7 +233,7 @@ class MemberWorld:
             reason=self._reasons.get(workload.binding_id, ""),
         )
 
-    def _tree(self) -> Tree:
+    def _tree(self) -> DomainTree:
         labels = {node.metadata.name: node.metadata.labels or {} for node in self._nodes}
         return build_tree(self._hyper_nodes, labels)
 

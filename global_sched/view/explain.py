@@ -7,7 +7,7 @@ import msgspec
 
 from global_sched.core import next_step
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.explanation import Explanation, Holding, Occupancy
+from global_sched.shared.model.explanation import Explanation, Holding, RoomHolder
 from global_sched.shared.model.gang import Mode, PodSet, TopologyConstraint
 from global_sched.shared.model.instant import SECOND, format_instant
 from global_sched.shared.model.quantity import counted, format_quantity
@@ -79,7 +79,7 @@ def _closest(found: Explanation) -> str:
     return f"{one.cluster}: {one.verdict.detail}"
 
 
-def _holder(one: Occupancy) -> str:
+def _holder(one: RoomHolder) -> str:
     """A gang that holds room: how much, of which queue, where, and until when."""
     name = "" if one.workload is None else f" ({one.workload})"
     place = f"{one.cluster} {one.domain}" if one.domain else one.cluster

@@ -42,7 +42,7 @@ _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class WhatIfInput:
     """What a command was given to try: manifests, and a Policy in place of the one in force."""
 
     manifests: tuple[Obj, ...]
@@ -55,7 +55,7 @@ class Trial:
         return self.policy is not None or bool(kinds & SHARED.keys())
 
 
-def read_trial(documents: Iterable[Obj]) -> Trial:
+def read_trial(documents: Iterable[Obj]) -> WhatIfInput:
     """The documents of files: a Policy is a settings file or a ConfigMap that holds one.
 
     Raises:  ScenarioError naming the setting that cannot be used.
@@ -71,7 +71,7 @@ def read_trial(documents: Iterable[Obj]) -> Trial:
             manifests.append(document)
         else:
             policy = found
-    return Trial(manifests=tuple(manifests), policy=policy)
+    return WhatIfInput(manifests=tuple(manifests), policy=policy)
 
 
 def _policy_of(document: Obj) -> Policy | None:
@@ -140,7 +140,7 @@ def _gone(last: Obj, manifest: Obj) -> Obj:
     return patch
 
 
-async def try_live(client: Client, view: View, trial: Trial) -> dict[str, WorkloadKey]:
+async def try_live(client: Client, view: View, trial: WhatIfInput) -> dict[str, WorkloadKey]:
     """The trial's jobs by `namespace/name`, put into the view's state with the live policies.
 
     Raises:  ScenarioError naming the object and the field that cannot be read; ApiError.
@@ -247,7 +247,7 @@ async def _live_policies(client: Client) -> list[Obj]:
     return found
 
 
-async def _applied(client: Client, trial: Trial) -> list[Obj]:
+async def _applied(client: Client, trial: WhatIfInput) -> list[Obj]:
     """The manifests as `kubectl apply` would store them: what a live object has besides stays."""
     found = []
     for manifest in trial.manifests:

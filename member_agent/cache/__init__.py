@@ -8,21 +8,21 @@ Read `state.ClusterCache` first, then `units.units_of`.
 """
 
 from member_agent.cache.gone import gone
-from member_agent.cache.live_room import Asked, LiveRoom, live_room
+from member_agent.cache.live_room import LiveRoom, RoomQuery, live_room
 from member_agent.cache.pods import Kind
 from member_agent.cache.read_owners import owner_type
 from member_agent.cache.reading import ReadError
 from member_agent.cache.records import (
     GroupRecord,
-    Holder,
     Key,
     ManagedWorkload,
+    NoteHolder,
     Notes,
     OwnerRecord,
     OwnerRef,
     PodRecord,
     PodUid,
-    Unit,
+    PodUnit,
     count_pods,
 )
 from member_agent.cache.room import owner_of, room_of
@@ -31,23 +31,23 @@ from member_agent.cache.surplus import last_first
 from member_agent.cache.units import Root, find_root, gang_minimum, units_of
 
 __all__ = [
-    "Asked",
     "ClusterCache",
     "GroupRecord",
-    "Holder",
     "Key",
     "Kind",
     "LiveRoom",
     "ManagedWorkload",
     "NodeRecord",
+    "NoteHolder",
     "Notes",
     "OwnerRecord",
     "OwnerRef",
     "PodRecord",
     "PodUid",
+    "PodUnit",
     "ReadError",
+    "RoomQuery",
     "Root",
-    "Unit",
     "count_pods",
     "find_root",
     "gang_minimum",

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from global_sched.shared.model.topology import Domain, Leaf, Wanted
 from global_sched.shared.placement import Space
-from member_agent.cache.records import Unit
-from member_agent.cache.room import Held, View, is_there, limited, room_of, wants_ports
+from member_agent.cache.records import PodUnit
+from member_agent.cache.room import Held, RoomView, is_there, limited, room_of, wants_ports
 from member_agent.cache.state import ClusterCache
 
 _MOST_AT_ONCE = 4
@@ -15,10 +15,10 @@ _MOST_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RoomQuery:
     """What a round wants to see: see `room_of`."""
 
-    units: Sequence[Unit]
+    units: Sequence[PodUnit]
     held: Held = field(default_factory=dict)
     closed: frozenset[str] = frozenset()
     order_keys: frozenset[str] = frozenset()
@@ -46,14 +46,14 @@ class LiveRoom:
         self.made = 0
         """How often a Space was made anew."""
 
-    def open(self, cache: ClusterCache, asked: Asked) -> Space:
+    def open(self, cache: ClusterCache, asked: RoomQuery) -> Space:
         """The Space for a round, with nothing taken from it."""
         occupied = limited(cache, asked.units)
         keys = asked.order_keys | selected_keys(cache, asked.units) | mixed_keys(cache, asked)
         frame = (keys, asked.order_keys, wants_ports(asked.units))
         special = {*asked.held, *asked.closed, *occupied}
         touched = self._touched | special | self._special
-        view = View(
+        view = RoomView(
             cache=cache,
             axis=self._count(cache, self._touched),
             held=asked.held,
@@ -84,7 +84,7 @@ class LiveRoom:
         return tuple(sorted([name for name, nodes in self._having.items() if nodes]))
 
     def _renew(
-        self, space: Space, view: View, touched: Iterable[str], demand: tuple[Wanted, ...]
+        self, space: Space, view: RoomView, touched: Iterable[str], demand: tuple[Wanted, ...]
     ) -> bool:
         changes: dict[int, Leaf | None] = {}
         for name in sorted(touched):
@@ -100,7 +100,7 @@ class LiveRoom:
             self._leaves[at] = leaf
         return True
 
-    def _anew(self, cache: ClusterCache, asked: Asked, frame: tuple[object, ...]) -> Space:
+    def _anew(self, cache: ClusterCache, asked: RoomQuery, frame: tuple[object, ...]) -> Space:
         keys = asked.order_keys | selected_keys(cache, asked.units) | mixed_keys(cache, asked)
         topology = room_of(
             cache, asked.units, held=asked.held, closed=asked.closed, keys=keys, placing=True
@@ -116,13 +116,13 @@ class LiveRoom:
         return space
 
 
-def mixed_keys(cache: ClusterCache, asked: Asked) -> frozenset[str]:
+def mixed_keys(cache: ClusterCache, asked: RoomQuery) -> frozenset[str]:
     """The node label keys that the demand profile selects on, by which places are chosen."""
     demand = cache.demand(asked.order_keys)
     return frozenset(key for wanted in demand for key in wanted.shape.label_keys())
 
 
-def selected_keys(cache: ClusterCache, units: Iterable[Unit]) -> frozenset[str]:
+def selected_keys(cache: ClusterCache, units: Iterable[PodUnit]) -> frozenset[str]:
     """The node label keys that anything which may be placed selects on."""
     # Pods share their shapes, so that few are looked at.
     shapes = {id(pod.shape): pod.shape for unit in units for pod in unit.waiting}

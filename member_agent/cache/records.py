@@ -202,7 +202,7 @@ class ManagedWorkload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class PodUnit:
     """Pods that are placed together: those of a PodGroup, or of a root owner.
 
     `holder` is the object that carries the plan. `minimum` is what must run together; `bound`
@@ -214,7 +214,7 @@ class Unit:
     name: str
     kind: str
     created: Instant
-    holder: "Holder | None"
+    holder: "NoteHolder | None"
     binding: BindingId | None
     root_kind: str
     """The kind of its root owner, `Pod` without one."""
@@ -236,7 +236,7 @@ class Unit:
     """Scheduler names of pods without a node that are not ours to bind."""
     problem: str = ""
     """Why nothing of it can be placed: a field that cannot be read, something not seen yet."""
-    root: "Holder | None" = None
+    root: "NoteHolder | None" = None
     """Its root owner, which carries the memory of its placement."""
     together: str = ""
     """Tasks whose partitions lie together, as an annotation says."""
@@ -263,7 +263,7 @@ def count_pods(pods: Iterable[PodRecord]) -> Amounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class NoteHolder:
     """The PodGroup or root owner that carries a unit's notes."""
 
     api_version: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from global_sched.shared.model.ids import BindingId, PodSetName
 from global_sched.shared.model.topology import Leaf, NodeClass, Occupant, Topology
 from global_sched.shared.placement import assemble, axis_of
-from member_agent.cache.records import Unit
+from member_agent.cache.records import PodUnit
 from member_agent.cache.state import ClusterCache
 from member_agent.cache.surplus import surplus_turns
 
@@ -17,12 +17,12 @@ Held = Mapping[str, Mapping[str, int]]
 """Amounts by node that are reserved."""
 
 
-def owner_of(unit: Unit) -> BindingId:
+def owner_of(unit: PodUnit) -> BindingId:
     """Whose pods a unit's are on a node: its binding, or itself when it has none."""
     return unit.binding or BindingId(unit.key)
 
 
-def limited(cache: ClusterCache, units: Iterable[Unit]) -> Occupancy:
+def limited(cache: ClusterCache, units: Iterable[PodUnit]) -> Occupancy:
     """Pods by node of the units that wait for nodes which take few pods of one pod set each."""
     found: dict[str, dict[tuple[BindingId, PodSetName], list[int]]] = {}
     for unit in units:
@@ -34,7 +34,7 @@ def limited(cache: ClusterCache, units: Iterable[Unit]) -> Occupancy:
     return found
 
 
-def occupancy(cache: ClusterCache, units: Sequence[Unit]) -> Occupancy:
+def occupancy(cache: ClusterCache, units: Sequence[PodUnit]) -> Occupancy:
     """Pods by node of the units that came through Karmada, without those that must stay."""
     found: dict[str, dict[tuple[BindingId, PodSetName], list[int]]] = {}
     turns = surplus_turns(units)
@@ -51,7 +51,7 @@ def occupancy(cache: ClusterCache, units: Sequence[Unit]) -> Occupancy:
 
 def room_of(
     cache: ClusterCache,
-    units: Iterable[Unit],
+    units: Iterable[PodUnit],
     *,
     held: Held | None = None,
     closed: frozenset[str] = frozenset(),
@@ -69,7 +69,7 @@ def room_of(
     """
     listed = list(units)
     axis = axis_of(r.room for name, r in cache.nodes.items() if is_there(cache, name))
-    view = View(
+    view = RoomView(
         cache=cache,
         axis=axis,
         held=held or {},
@@ -88,13 +88,13 @@ def is_there(cache: ClusterCache, node: str) -> bool:
     return record is not None and record.usable and node not in cache.unreadable_on
 
 
-def wants_ports(units: Iterable[Unit]) -> bool:
+def wants_ports(units: Iterable[PodUnit]) -> bool:
     """Whether a waiting pod asks for host ports."""
     return any(pod.shape.ports for unit in units for pod in unit.waiting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class RoomView:
     """How nodes are seen: see `room_of`."""
 
     cache: ClusterCache

@@ -12,8 +12,8 @@ from global_sched.shared.model.recovery_spec import RecoveryPolicy
 from global_sched.shared.model.topology import NodeClass, Wanted
 from global_sched.shared.placement import (
     DemandError,
+    DomainTree,
     LiveTree,
-    Tree,
     allocatable,
     decode_demand,
     demand_of,
@@ -108,7 +108,7 @@ class ClusterCache(PodTable):
         for node in moved or ():
             self._touch(node)
 
-    def tree(self) -> Tree:
+    def tree(self) -> DomainTree:
         """The HyperNode tree over the nodes; what changes, changes it in place.
 
         It shares parts with later answers: read it before the next event.

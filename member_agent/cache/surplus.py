@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from global_sched.shared.kinds import GROUPED, ONE_BY_ONE
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, PodSetName
-from member_agent.cache.records import PodRecord, PodUid, Unit, count_pods
+from member_agent.cache.records import PodRecord, PodUid, PodUnit, count_pods
 
 
-def surplus_turns(units: Iterable[Unit]) -> Mapping[PodUid, int]:
+def surplus_turns(units: Iterable[PodUnit]) -> Mapping[PodUid, int]:
     """By uid the turn of every bound pod that its gang does not need: 1 leaves first.
 
     Turns count for each pod set from the highest index bound. Pods that are needed, that are going
@@ -16,7 +16,7 @@ def surplus_turns(units: Iterable[Unit]) -> Mapping[PodUid, int]:
     have LeaderWorkerSets, whose groups without one pod are none, and bindings of several units,
     whose minimum is not known in all.
     """
-    by_binding: dict[BindingId, list[Unit]] = {}
+    by_binding: dict[BindingId, list[PodUnit]] = {}
     for unit in units:
         if unit.binding is not None:
             by_binding.setdefault(unit.binding, []).append(unit)
@@ -32,7 +32,7 @@ def last_first(pods: Iterable[PodRecord]) -> list[PodRecord]:
     return sorted(pods, key=lambda pod: (pod.index, pod.created, pod.name), reverse=True)
 
 
-def _turns(unit: Unit) -> Mapping[PodUid, int]:
+def _turns(unit: PodUnit) -> Mapping[PodUid, int]:
     staying = unit.staying()
     if not all(pod.preemptable for pod in staying):
         return {}
@@ -47,7 +47,7 @@ def _turns(unit: Unit) -> Mapping[PodUid, int]:
     }
 
 
-def _needed(unit: Unit, bound: Amounts) -> Amounts:
+def _needed(unit: PodUnit, bound: Amounts) -> Amounts:
     """What of the bound pods the minimum takes: each pod set's own, then the first ones."""
     needed = {name: min(pods, bound.get(name)) for name, pods in unit.minimum.entries}
     more = unit.floor - sum(needed.values())

@@ -17,14 +17,14 @@ from member_agent.cache import leader_worker
 from member_agent.cache.pods import Kind, PodSource
 from member_agent.cache.records import (
     GroupRecord,
-    Holder,
     Key,
+    NoteHolder,
     Notes,
     OwnerRecord,
     OwnerRef,
     PodRecord,
     PodUid,
-    Unit,
+    PodUnit,
     count_pods,
 )
 from member_agent.cache.state import ClusterCache
@@ -101,7 +101,7 @@ def units_of(
     cache: ClusterCache,
     schedulers: frozenset[str],
     leave: frozenset[tuple[str, str]] = frozenset(),
-) -> list[Unit]:
+) -> list[PodUnit]:
     """Every unit with pods for us to bind, that came through Karmada or that we placed, by key."""
     drafts: dict[str, _Draft] = {}
     for source, pods in cache.sources.items():
@@ -116,7 +116,7 @@ def units_of(
     )
 
 
-def _planned(unit: Unit) -> bool:
+def _planned(unit: PodUnit) -> bool:
     """Whether we placed it: what happens to it is remembered on its root owner."""
     return unit.holder is not None and bool(unit.holder.notes.plan)
 
@@ -164,7 +164,7 @@ def _root_of_group(
     return above if above.binding is not None else root
 
 
-def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> Unit:
+def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> PodUnit:
     waiting: list[PodRecord] = []
     placed: list[PodRecord] = []
     failed = tuple(pod for pod in draft.pods if pod.phase == "Failed" and pod.node)
@@ -184,7 +184,7 @@ def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> Uni
     owner, group = draft.root.owner, draft.group
     kind = owner.kind if owner else "Pod"
     minimum, floor = _minimum(cache, draft, [*unbound, *placed], succeeded)
-    return Unit(
+    return PodUnit(
         key=draft.key,
         namespace=draft.namespace,
         name=(group.name if group else owner.name if owner else draft.pods[0].name),
@@ -241,11 +241,11 @@ def _created(draft: _Draft) -> Instant:
     return min((pod.created for pod in draft.pods), default=Instant(0))
 
 
-def _holder(draft: _Draft) -> Holder | None:
+def _holder(draft: _Draft) -> NoteHolder | None:
     """Who carries the plan: the PodGroup, else the root owner; a bare pod needs none."""
     if draft.group is not None:
         group = draft.group
-        return Holder(
+        return NoteHolder(
             api_version="scheduling.volcano.sh/v1beta1",
             kind="PodGroup",
             namespace=group.namespace,
@@ -257,10 +257,10 @@ def _holder(draft: _Draft) -> Holder | None:
     return _root_holder(draft.root.owner)
 
 
-def _root_holder(owner: OwnerRecord | None) -> Holder | None:
+def _root_holder(owner: OwnerRecord | None) -> NoteHolder | None:
     if owner is None:
         return None
-    return Holder(
+    return NoteHolder(
         api_version=owner.api_version,
         kind=owner.kind,
         namespace=owner.namespace,

@@ -33,7 +33,7 @@ from global_sched.shared.model.recovery import Cause
 from global_sched.shared.model.recovery_spec import RecoveryPolicy
 from global_sched.shared.telemetry.logs import get_logger
 from member_agent.jobs.memory import Memory
-from member_agent.jobs.outcome import JobView, Note, Outcome
+from member_agent.jobs.outcome import JobOutcome, JobView, Note
 from member_agent.jobs.pods import group_name
 from member_agent.jobs.state import step
 from member_agent.jobs.status import may_wait
@@ -83,7 +83,7 @@ class JobController:
         refused: Callable[[BindingId, str], None] = lambda _binding, _reason: None,
         recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
         troubled: Callable[[], Mapping[str, Cause]] = dict,
-        measured: Callable[[Outcome], None] = lambda _outcome: None,
+        measured: Callable[[JobOutcome], None] = lambda _outcome: None,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -208,7 +208,7 @@ class JobController:
         if outcome.status is not None:
             await self._writer.write_status(job, outcome.status)
 
-    def _decide(self, job: RunJob) -> tuple[JobView, Outcome]:
+    def _decide(self, job: RunJob) -> tuple[JobView, JobOutcome]:
         owned = self.store.owned(job, group_name(job))
         memory = self.store.memory(job.metadata.uid)
         view = JobView(
@@ -221,7 +221,7 @@ class JobController:
         )
         return view, step(view, self._clock.now(), default_scheduler=self._default_scheduler)
 
-    def _thrifty(self, key: ObjectKey, view: JobView, outcome: Outcome) -> Outcome:
+    def _thrifty(self, key: ObjectKey, view: JobView, outcome: JobOutcome) -> JobOutcome:
         """The outcome, without statuses that may still wait."""
         patience = may_wait(view, outcome)
         if patience is None:
@@ -237,7 +237,7 @@ class JobController:
         return replace(outcome, status=None, group_status=None)
 
     async def _carry_out(
-        self, key: ObjectKey, job: RunJob, view: JobView, outcome: Outcome
+        self, key: ObjectKey, job: RunJob, view: JobView, outcome: JobOutcome
     ) -> None:
         if outcome.status is not None:
             job = await self._writer.write_status(job, outcome.status)
@@ -274,7 +274,7 @@ class JobController:
         elif self._bindings.pop(key, None) is not None:
             self._refused(binding, "")
 
-    def _keep(self, uid: str, before: Memory, outcome: Outcome) -> None:
+    def _keep(self, uid: str, before: Memory, outcome: JobOutcome) -> None:
         """Take the step's memory, and what happened while its status was written."""
         now = self.store.memory(uid)
         memory = outcome.memory.settle(now.settled - before.settled)

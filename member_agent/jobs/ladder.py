@@ -53,7 +53,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class PlaceFault:
     """A place that is not whole. `level` is the scope that was carried out last, -1 for none."""
 
     place: Place
@@ -81,7 +81,7 @@ class Crashes:
 class LadderState:
     """All that a ladder needs beside the pods."""
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[PlaceFault, ...] = ()
     """By place."""
     losses: Mapping[int, int] = field(default_factory=dict)
     """Failures of the job's own by part of the window."""
@@ -93,7 +93,7 @@ class Act:
     """One step that is due: a scope around a place."""
 
     scope: Scope
-    fault: Fault
+    fault: PlaceFault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Climb:
     waits: str = ""
     """Why a fault stays as it is."""
     wake: Instant | None = None
-    healed: tuple[Fault, ...] = ()
+    healed: tuple[PlaceFault, ...] = ()
     new: tuple[Loss, ...] = ()
 
 
@@ -160,11 +160,11 @@ def climb(
 
 def _opened(
     spec: RecoverySpec,
-    known: Fault | None,
+    known: PlaceFault | None,
     loss: Loss,
     crashes: dict[Place, Crashes],
     now: Instant,
-) -> Fault:
+) -> PlaceFault:
     """The fault of a new loss. One at a place that is not whole yet keeps its step."""
     again = Instant(0)
     if loss.cause in OWN:
@@ -177,7 +177,7 @@ def _opened(
         )
     # A pod that others took is made again without a step: that is the scope `pod`.
     free = not again and bool(spec.scopes) and spec.scopes[0] is Scope.POD
-    return Fault(
+    return PlaceFault(
         place=loss.place,
         uid=loss.uid,
         cause=loss.cause,
@@ -211,7 +211,7 @@ def _due(
     spec: RecoverySpec,
     policy: RecoveryPolicy,
     state: LadderState,
-    healed: tuple[Fault, ...],
+    healed: tuple[PlaceFault, ...],
     new: Sequence[Loss],
     now: Instant,
 ) -> Climb:
@@ -219,7 +219,7 @@ def _due(
     acts: list[Act] = []
     wakes: list[Instant] = []
     waits = ""
-    faults: list[Fault] = []
+    faults: list[PlaceFault] = []
     for fault in state.faults:
         step = step_of(spec, policy, fault)
         if step is None:
@@ -252,7 +252,7 @@ def _due(
 
 
 def step_of(
-    spec: RecoverySpec, policy: RecoveryPolicy, fault: Fault
+    spec: RecoverySpec, policy: RecoveryPolicy, fault: PlaceFault
 ) -> tuple[Scope, Instant, int] | None:
     """The next step of a fault: scope, time and level; None at the end of the ladder."""
     wider = fault.level + 1
@@ -314,7 +314,7 @@ def _window(losses: Mapping[int, int], budget: Budget | None, now: Instant) -> d
     return found
 
 
-def _sorted(faults: Mapping[Place, Fault]) -> tuple[Fault, ...]:
+def _sorted(faults: Mapping[Place, PlaceFault]) -> tuple[PlaceFault, ...]:
     return tuple(faults[place] for place in sorted(faults))
 
 
@@ -379,7 +379,7 @@ def parse_ladder(text: str) -> LadderState:
         return LadderState()
     return LadderState(
         faults=tuple(
-            Fault(
+            PlaceFault(
                 place=(one.task, one.index),
                 uid=one.uid,
                 cause=one.cause,

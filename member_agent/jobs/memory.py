@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 
 from global_sched.shared.api.core import Pod
 from global_sched.shared.model.instant import Instant
-from member_agent.jobs.record import Record
-from member_agent.jobs.spec import Action, Event
+from member_agent.jobs.record import JobRecord
+from member_agent.jobs.spec import Action, PolicyEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
     """Something that a policy may wait for. `index` is -1 when it is about no single pod."""
 
-    event: Event
+    event: PolicyEvent
     at: Instant
     about: str
     """In words, for the status and the event: `pod train-worker-0 failed with exit code 3`."""
@@ -57,7 +57,7 @@ class Memory:
     """Why the Job's rules of recovery are refused, as it was last said."""
     recovery_waits: str = ""
     """Why its ladder waits, as it was last said."""
-    record: Record | None = None
+    record: JobRecord | None = None
     """What the status says, or will say as soon as its counts are written; None: not read yet."""
 
     def settle(self, uids: Iterable[str]) -> "Memory":

@@ -47,7 +47,7 @@ class Healed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class JobOutcome:
     """What to do, in this order: status, deletes, companions, group, creates.
 
     `status` None: it stands already. `companions` True: the plugins' objects should be there,

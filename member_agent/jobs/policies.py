@@ -25,9 +25,11 @@ from global_sched.shared.model.instant import Instant, InstantError, parse_insta
 from member_agent.jobs.ladder import Place
 from member_agent.jobs.memory import Delay, Memory, Occurrence
 from member_agent.jobs.pods import place_of
-from member_agent.jobs.spec import Action, Event, JobSpec, Rule, TaskSpec
+from member_agent.jobs.spec import Action, JobSpec, PolicyEvent, Rule, TaskSpec
 
-WRONG: Final = frozenset({Event.POD_FAILED, Event.POD_EVICTED, Event.UNKNOWN, Event.TASK_FAILED})
+WRONG: Final = frozenset(
+    {PolicyEvent.POD_FAILED, PolicyEvent.POD_EVICTED, PolicyEvent.UNKNOWN, PolicyEvent.TASK_FAILED}
+)
 """Events that `*` stands for."""
 PARTIAL: Final = (Action.RESTART_POD, Action.RESTART_PARTITION, Action.RESTART_TASK)
 """Actions that leave the rest of the Job alone."""
@@ -48,7 +50,7 @@ _REFUSALS: Final = frozenset(
 """Reasons of a pod's status with which a kubelet turns it away, beside OutOf…"""
 _ENDED_BY_NODE: Final = frozenset({"NodeLost", "Preempting", "Shutdown", "Terminated"})
 """Reasons with which a kubelet, or the node's controller, ends a pod that ran."""
-_NO_LOSS: Final = frozenset({Event.TASK_COMPLETED, Event.JOB_UPDATED})
+_NO_LOSS: Final = frozenset({PolicyEvent.TASK_COMPLETED, PolicyEvent.JOB_UPDATED})
 _WIDTH: Final = {action: width for width, action in enumerate(Action)}
 
 
@@ -61,7 +63,7 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class PolicyAnswer:
     """What the policies say now, what they will say later, and what is settled by that."""
 
     due: tuple[Due, ...]
@@ -137,7 +139,7 @@ def answer(
     ends: Mapping[Place, str],
     updated: bool,
     now: Instant,
-) -> Answer:
+) -> PolicyAnswer:
     """What a Job's policies ask for. `pods` are those of its current version."""
     live = [pod for pod in pods if pod.metadata.uid not in memory.settled]
     due: list[Due] = []
@@ -176,7 +178,7 @@ def answer(
     wakes.extend(delay.due for delay in delays)
     due = [one for one in due if one.action is not Action.RESUME_JOB]
     due.sort(key=lambda one: -_WIDTH[one.action])
-    return Answer(
+    return PolicyAnswer(
         due=tuple(due),
         delays=tuple(delays),
         wake=min(wakes, default=None),
@@ -191,7 +193,7 @@ def match(spec: JobSpec, occurrence: Occurrence) -> Rule | None:
     for rule in (*(task.rules if task is not None else ()), *spec.rules):
         if occurrence.event in rule.events:
             return rule
-        if Event.ANY in rule.events and occurrence.event in WRONG:
+        if PolicyEvent.ANY in rule.events and occurrence.event in WRONG:
             return rule
         if rule.exit_code is not None and rule.exit_code in occurrence.exit_codes:
             return rule
@@ -243,10 +245,10 @@ def _standing(
     """Events that objects show by themselves."""
     found: list[Occurrence] = []
     if updated:
-        found.append(Occurrence(event=Event.JOB_UPDATED, at=now, about="the Job changed"))
+        found.append(Occurrence(event=PolicyEvent.JOB_UPDATED, at=now, about="the Job changed"))
     if group is not None and group.status.phase == "Unknown":
         about = "some of the gang's pods run and the others cannot be scheduled"
-        found.append(Occurrence(event=Event.UNKNOWN, at=now, about=about))
+        found.append(Occurrence(event=PolicyEvent.UNKNOWN, at=now, about=about))
     first_seen = dict(memory.failed_at)
     standing = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
     for pod in standing:
@@ -256,7 +258,7 @@ def _standing(
         elif pod.status.phase == "Pending":
             found.append(
                 Occurrence(
-                    event=Event.POD_PENDING,
+                    event=PolicyEvent.POD_PENDING,
                     at=instant_of(pod.metadata.creation_timestamp) or now,
                     about=f"pod {pod.metadata.name} is still pending",
                     task=task,
@@ -269,7 +271,7 @@ def _standing(
         if end == "Failed" and place not in shown:
             found.append(
                 Occurrence(
-                    event=Event.POD_FAILED,
+                    event=PolicyEvent.POD_FAILED,
                     at=first_seen.get(mark_of(place), now),
                     about=f"pod {place[1]} of task {place[0]} failed",
                     task=place[0],
@@ -295,7 +297,7 @@ def _failure(pod: Pod, task: str, index: int, first_seen: Instant) -> Occurrence
     codes = tuple(end.exit_code for end in ends if end.exit_code)
     times = [at for end in ends if (at := instant_of(end.finished_at)) is not None]
     return Occurrence(
-        event=Event.POD_FAILED,
+        event=PolicyEvent.POD_FAILED,
         at=max(times, default=first_seen),
         about=f"pod {pod.metadata.name} failed" + (f" with exit code {codes[0]}" if codes else ""),
         task=task,
@@ -314,7 +316,7 @@ def _task_events(
     succeeded, failed = own.count("Succeeded"), own.count("Failed")
     if succeeded and succeeded >= task.replicas:
         about = f"all {succeeded} pods of task {task.name} succeeded"
-        return [Occurrence(event=Event.TASK_COMPLETED, at=now, about=about, task=task.name)]
+        return [Occurrence(event=PolicyEvent.TASK_COMPLETED, at=now, about=about, task=task.name)]
     restarts = sum(
         one.restart_count
         for pod in mine
@@ -327,14 +329,14 @@ def _task_events(
         about = f"{failed} pods of task {task.name} failed, it needs {task.minimum}"
     else:
         return []
-    return [Occurrence(event=Event.TASK_FAILED, at=now, about=about, task=task.name)]
+    return [Occurrence(event=PolicyEvent.TASK_FAILED, at=now, about=about, task=task.name)]
 
 
 def _loss(pod: Pod, now: Instant) -> Occurrence:
     """The eviction of a pod that ran and is going or gone without our doing."""
     task, index = place_of(pod)
     return Occurrence(
-        event=Event.POD_EVICTED,
+        event=PolicyEvent.POD_EVICTED,
         at=now,
         about=f"pod {pod.metadata.name} was evicted" + _why(pod),
         task=task,

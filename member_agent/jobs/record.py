@@ -35,7 +35,7 @@ _LADDER: Final = "recovery"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class JobRecord:
     """Ends by place (`Succeeded` or `Failed`), evictions in a row, and the ladder of recovery."""
 
     ends: Mapping[Place, str] = field(default_factory=dict)
@@ -43,11 +43,11 @@ class Record:
     evicted_at: Instant = Instant(0)
     ladder: LadderState = LadderState()
 
-    def with_ends(self, pods: Iterable[tuple[Place, str]]) -> "Record":
+    def with_ends(self, pods: Iterable[tuple[Place, str]]) -> "JobRecord":
         """With these ends, too."""
         return replace(self, ends=dict(self.ends) | dict(pods))
 
-    def without(self, places: Collection[Place]) -> "Record":
+    def without(self, places: Collection[Place]) -> "JobRecord":
         """A new attempt at these places: their ends are forgotten."""
         return replace(self, ends={at: end for at, end in self.ends.items() if at not in places})
 
@@ -63,7 +63,7 @@ class Record:
         hold = min(FIRST_HOLD * 2 ** min(self.evictions - 2, 16), LONGEST_HOLD)
         return Instant(self.evicted_at + hold * SECOND)
 
-    def evicted(self, now: Instant) -> "Record":
+    def evicted(self, now: Instant) -> "JobRecord":
         """One more eviction; what is lost while pods are held back anyway counts no further."""
         until = self.hold_until()
         if self.evictions and now < until:
@@ -72,7 +72,7 @@ class Record:
         return replace(self, evictions=1 if calm else self.evictions + 1, evicted_at=now)
 
 
-def read_record(status: VolcanoJobStatus) -> Record:
+def read_record(status: VolcanoJobStatus) -> JobRecord:
     """What a status says; what cannot be read says nothing."""
     ends: dict[Place, str] = {}
     evictions, at, ladder = 0, Instant(0), LadderState()
@@ -89,10 +89,10 @@ def read_record(status: VolcanoJobStatus) -> Record:
                 evictions, at = int(number), parse_instant(time)
             except (ValueError, InstantError):
                 evictions, at = 0, Instant(0)
-    return Record(ends=ends, evictions=max(0, evictions), evicted_at=at, ladder=ladder)
+    return JobRecord(ends=ends, evictions=max(0, evictions), evicted_at=at, ladder=ladder)
 
 
-def write_record(record: Record) -> dict[str, str]:
+def write_record(record: JobRecord) -> dict[str, str]:
     """The entries that say it."""
     prefixes = {end: prefix for prefix, end in _KEYS.items()}
     found: dict[str, list[int]] = {}

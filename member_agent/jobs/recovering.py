@@ -19,8 +19,8 @@ from member_agent.jobs.memory import Occurrence
 from member_agent.jobs.outcome import Healed, JobView
 from member_agent.jobs.pods import place_of
 from member_agent.jobs.policies import Due, failed_by_itself
-from member_agent.jobs.spec import Action, Event, JobSpec
-from member_agent.jobs.status import RECOVERING, World
+from member_agent.jobs.spec import Action, JobSpec, PolicyEvent
+from member_agent.jobs.status import RECOVERING, CurrentJob
 
 ACTIONS: Final = {
     Scope.POD: Action.RESTART_POD,
@@ -47,7 +47,7 @@ def rules_of(view: JobView) -> tuple[RecoverySpec, str]:
         return RecoverySpec(), str(error)
 
 
-def climbed(world: World, current: Sequence[Pod], lost: Iterable[Occurrence]) -> Climb:
+def climbed(world: CurrentJob, current: Sequence[Pod], lost: Iterable[Occurrence]) -> Climb:
     """What the ladder asks for; `lost` are pods that went without the Job's doing."""
     pods = {pod.metadata.uid: pod for pod in (*world.view.memory.lost, *current)}
     losses = [_failure(pod, world) for pod in current if _stands_failed(pod, world)]
@@ -73,7 +73,7 @@ def climbed(world: World, current: Sequence[Pod], lost: Iterable[Occurrence]) ->
     )
 
 
-def _stands_failed(pod: Pod, world: World) -> bool:
+def _stands_failed(pod: Pod, world: CurrentJob) -> bool:
     return (
         failed_by_itself(pod)
         and pod.metadata.deletion_timestamp is None
@@ -81,7 +81,7 @@ def _stands_failed(pod: Pod, world: World) -> bool:
     )
 
 
-def _whole(world: World, current: Sequence[Pod]) -> dict[Place, bool]:
+def _whole(world: CurrentJob, current: Sequence[Pod]) -> dict[Place, bool]:
     """Every place of the Job, and whether a pod is Ready there or has succeeded."""
     found = {(task.name, at): False for task in world.spec.tasks for at in range(task.replicas)}
     ready = {place_of(pod) for pod in current if _ready(pod)}
@@ -99,7 +99,7 @@ def _ready(pod: Pod) -> bool:
     )
 
 
-def _failure(pod: Pod, world: World) -> Loss:
+def _failure(pod: Pod, world: CurrentJob) -> Loss:
     """A pod whose own program failed."""
     ends = [
         one.state.terminated
@@ -137,7 +137,7 @@ def _loss(one: Occurrence, pod: Pod | None, troubled: Mapping[str, Cause]) -> Lo
     return Loss(place=(one.task, one.index), uid=one.uid, cause=cause, about=one.about, node=node)
 
 
-def healed(world: World, found: Climb) -> tuple[Healed, ...]:
+def healed(world: CurrentJob, found: Climb) -> tuple[Healed, ...]:
     """The faults that are over now."""
     scopes = world.rules.scopes
     return tuple(
@@ -150,7 +150,7 @@ def healed(world: World, found: Climb) -> tuple[Healed, ...]:
     )
 
 
-def recovering_condition(world: World) -> dict[str, Any] | None:
+def recovering_condition(world: CurrentJob) -> dict[str, Any] | None:
     """The condition Recovering of the Job's PodGroup: the fault that is open for longest.
 
     None for a Job without a ladder, and for one that has lost no pod yet.
@@ -203,7 +203,7 @@ def due_of(act: Act, spec: JobSpec) -> Due:
     return Due(
         action=action,
         occurrence=Occurrence(
-            event=Event.POD_FAILED,
+            event=PolicyEvent.POD_FAILED,
             at=fault.since,
             about=fault.about,
             task=fault.place[0],

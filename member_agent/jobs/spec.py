@@ -42,7 +42,7 @@ class Action(StrEnum):
     """Only a command may ask for it; in a policy it does nothing."""
 
 
-class Event(StrEnum):
+class PolicyEvent(StrEnum):
     """What a policy may wait for."""
 
     POD_FAILED = "PodFailed"
@@ -70,7 +70,7 @@ class Rule:
     """
 
     action: Action
-    events: tuple[Event, ...] = ()
+    events: tuple[PolicyEvent, ...] = ()
     exit_code: int | None = None
     timeout: int | None = None
 
@@ -239,7 +239,7 @@ def _check_tasks(tasks: Sequence[TaskSpec]) -> None:
 def _rules(policies: Sequence[LifecyclePolicy] | None, field: str) -> tuple[Rule, ...]:
     rules = tuple(_rule(policy, f"{field}[{i}]") for i, policy in enumerate(policies or ()))
     events = [event for rule in rules for event in rule.events]
-    if len(set(events)) < len(events) or (Event.ANY in events and len(events) > 1):
+    if len(set(events)) < len(events) or (PolicyEvent.ANY in events and len(events) > 1):
         raise JobRefusedError(
             field, "names an event twice, or others beside `*`", "name every event once"
         )
@@ -250,7 +250,7 @@ def _rule(policy: LifecyclePolicy, field: str) -> Rule:
     try:
         action = Action(policy.action)
         texts = [*(policy.events or ()), *([policy.event] if policy.event else ())]
-        events = tuple(Event(text) for text in dict.fromkeys(texts))
+        events = tuple(PolicyEvent(text) for text in dict.fromkeys(texts))
     except ValueError as error:
         raise JobRefusedError(field, str(error), "see the Job's API for what there is") from error
     if bool(events) == (policy.exit_code is not None):
@@ -258,7 +258,7 @@ def _rule(policy: LifecyclePolicy, field: str) -> Rule:
     if policy.exit_code == 0:
         raise JobRefusedError(f"{field}.exitCode", "is 0, which is no failure", "use 1 to 255")
     timeout = None if policy.timeout is None else parse_duration(policy.timeout, field)
-    if Event.POD_PENDING in events and timeout is None:
+    if PolicyEvent.POD_PENDING in events and timeout is None:
         raise JobRefusedError(f"{field}.timeout", "is missing", "PodPending needs one, such as 10m")
     return Rule(action=action, events=events, exit_code=policy.exit_code, timeout=timeout)
 

@@ -23,7 +23,7 @@ from member_agent.jobs import policies
 from member_agent.jobs.groups import WAITING, group_minimum, group_spec, make_group
 from member_agent.jobs.ladder import Climb, absorbed, spend, spent
 from member_agent.jobs.memory import Memory, Occurrence
-from member_agent.jobs.outcome import JobView, Note, Outcome
+from member_agent.jobs.outcome import JobOutcome, JobView, Note
 from member_agent.jobs.phases import (
     ENDED,
     ENDED_BY,
@@ -37,7 +37,7 @@ from member_agent.jobs.phases import (
 )
 from member_agent.jobs.plugins import pod_name
 from member_agent.jobs.pods import make_pod, place_of, version_of
-from member_agent.jobs.record import Record, read_record
+from member_agent.jobs.record import JobRecord, read_record
 from member_agent.jobs.recovering import (
     climbed,
     due_of,
@@ -45,23 +45,23 @@ from member_agent.jobs.recovering import (
     recovering_condition,
     rules_of,
 )
-from member_agent.jobs.spec import Action, Event, JobRefusedError, JobSpec, read_spec
-from member_agent.jobs.status import Draft, World, finish, group_status, merge, refuse
+from member_agent.jobs.spec import Action, JobRefusedError, JobSpec, PolicyEvent, read_spec
+from member_agent.jobs.status import CurrentJob, Draft, finish, group_status, merge, refuse
 from member_agent.jobs.wire import RunJob
 
 CREATES: Final = 500
 """Pods created in one step; the next step goes on."""
-EVICTION: Final = Event.POD_EVICTED
+EVICTION: Final = PolicyEvent.POD_EVICTED
 LIVE: Final = ("", "Pending", "Running", "Unknown")
 
 Json = dict[str, Any]
 
 
-def step(view: JobView, now: Instant, *, default_scheduler: str = "member-agent") -> Outcome:
+def step(view: JobView, now: Instant, *, default_scheduler: str = "member-agent") -> JobOutcome:
     """What to do about a Job now. The same view and instant give the same outcome."""
     job = view.job
     if job.metadata.deletion_timestamp is not None:
-        return Outcome(memory=view.memory)  # its objects go with it: they name it as their owner
+        return JobOutcome(memory=view.memory)  # its objects go with it: they name it as their owner
     try:
         phase = Phase(job.status.state.phase or Phase.PENDING)
     except ValueError:
@@ -71,7 +71,7 @@ def step(view: JobView, now: Instant, *, default_scheduler: str = "member-agent"
         record = _record(view, phase)
         rules, refused = rules_of(view)
         memory = replace(_remember(view, record, now), refused_recovery=refused)
-        world = World(
+        world = CurrentJob(
             view=view,
             spec=spec,
             now=now,
@@ -91,7 +91,7 @@ def step(view: JobView, now: Instant, *, default_scheduler: str = "member-agent"
     return outcome
 
 
-def _dispatch(world: World) -> Outcome:
+def _dispatch(world: CurrentJob) -> JobOutcome:
     match world.phase:
         case Phase.PENDING | Phase.RUNNING:
             return _active(world)
@@ -105,7 +105,7 @@ def _dispatch(world: World) -> Outcome:
             assert_never(world.phase)
 
 
-def _record(view: JobView, phase: Phase) -> Record:
+def _record(view: JobView, phase: Phase) -> JobRecord:
     """What is remembered, with the ends that pods of this attempt show now.
 
     A pod that was seen to end and then went did end. Once the Job has ended nothing is added.
@@ -123,7 +123,7 @@ def _record(view: JobView, phase: Phase) -> Record:
     )
 
 
-def _remember(view: JobView, record: Record, now: Instant) -> Memory:
+def _remember(view: JobView, record: JobRecord, now: Instant) -> Memory:
     """The memory brought up to date with what is there."""
     memory = view.memory
     here = {pod.metadata.uid: pod for pod in view.pods}
@@ -146,7 +146,7 @@ def _remember(view: JobView, record: Record, now: Instant) -> Memory:
 # --- phases -------------------------------------------------------------------------------
 
 
-def _active(world: World) -> Outcome:
+def _active(world: CurrentJob) -> JobOutcome:
     """Pending or Running: obey the policies, else bring pods and counts in line."""
     status, memory = world.status, world.memory
     current = [pod for pod in world.pods() if version_of(pod) >= status.version]
@@ -175,8 +175,8 @@ def _active(world: World) -> Outcome:
 
 
 def _answered(
-    world: World, answer: policies.Answer, found: Climb | None, current: Sequence[Pod]
-) -> Outcome:
+    world: CurrentJob, answer: policies.PolicyAnswer, found: Climb | None, current: Sequence[Pod]
+) -> JobOutcome:
     """Carry out what policies and ladder ask for, or bring pods and counts in line."""
     if found is not None and found.failed:
         return _fail(world, "RecoveryBudget", found.failed)
@@ -191,7 +191,7 @@ def _answered(
     return _sync(world, answer)
 
 
-def _step(world: World, found: Climb, current: Sequence[Pod]) -> Outcome:
+def _step(world: CurrentJob, found: Climb, current: Sequence[Pod]) -> JobOutcome:
     """Take the steps of the ladder that are due; they burn no retry, the budget bounds them."""
     due = sorted(
         (due_of(act, world.spec) for act in found.acts),
@@ -208,7 +208,7 @@ def _step(world: World, found: Climb, current: Sequence[Pod]) -> Outcome:
     return replace(outcome, disturbed=len(running))
 
 
-def _fail(world: World, reason: str, message: str) -> Outcome:
+def _fail(world: CurrentJob, reason: str, message: str) -> JobOutcome:
     """The Job ends: its rules of recovery allow no more."""
     draft = Draft(phase=Phase.FAILED, bump=True, reason=reason, message=message)
     draft.delete(pod for pod in world.pods() if pod.status.phase in LIVE)
@@ -217,12 +217,12 @@ def _fail(world: World, reason: str, message: str) -> Outcome:
 
 
 def _act(
-    world: World,
+    world: CurrentJob,
     due: Sequence[policies.Due],
     current: Sequence[Pod],
     *,
     retries: bool = True,
-) -> Outcome:
+) -> JobOutcome:
     """Carry out the widest action, or all partial ones together.
 
     A restart burns a retry unless evictions alone ask for it: then the program did not fail.
@@ -267,7 +267,7 @@ def _act(
     return replace(outcome, group_status={"phase": WAITING, "running": 0})
 
 
-def _sync(world: World, answer: policies.Answer) -> Outcome:
+def _sync(world: CurrentJob, answer: policies.PolicyAnswer) -> JobOutcome:
     """Create what is missing, delete what is too much, and see whether the phase changes."""
     spec, pods = world.spec, world.pods()
     draft = Draft(phase=world.phase)
@@ -318,14 +318,14 @@ def _sync(world: World, answer: policies.Answer) -> Outcome:
     )
 
 
-def _spent_one(world: World) -> World:
+def _spent_one(world: CurrentJob) -> CurrentJob:
     """The world with one more restart in the budget's window."""
     assert world.rules.budget is not None
     ladder = spend(world.record.ladder, world.rules.budget, world.now)
     return replace(world, record=replace(world.record, ladder=ladder))
 
 
-def _exhausted(world: World, retries: int) -> bool:
+def _exhausted(world: CurrentJob, retries: int) -> bool:
     """Whether no further restart is allowed, after so many: a budget counts within its window."""
     budget = world.rules.budget
     if budget is None:
@@ -333,7 +333,7 @@ def _exhausted(world: World, retries: int) -> bool:
     return spent(world.record.ladder, budget, world.now) > budget.losses
 
 
-def _recovers(world: World) -> bool:
+def _recovers(world: CurrentJob) -> bool:
     """Whether a pod that failed is still to be restarted by the Job's ladder."""
     return any(fault.again for fault in world.record.ladder.faults)
 
@@ -342,7 +342,7 @@ def _succeeded(spec: JobSpec, counts: Counts) -> bool:
     return spec.min_success is not None and counts.succeeded >= spec.min_success
 
 
-def _restarting(world: World) -> Outcome:
+def _restarting(world: CurrentJob) -> JobOutcome:
     """Wait until the pods that were restarted are gone; too many retries end the Job."""
     status, spec = world.status, world.spec
     draft = Draft(phase=Phase.RESTARTING)
@@ -370,7 +370,7 @@ def _restarting(world: World) -> Outcome:
     return finish(world, draft, counts=counts)
 
 
-def _ending(world: World) -> Outcome:
+def _ending(world: CurrentJob) -> JobOutcome:
     """Aborting, Completing, Terminating: kill what runs; the phase ends when nothing does."""
     draft = Draft(phase=world.phase)
     draft.delete(pod for pod in world.pods() if pod.status.phase in LIVE)
@@ -380,7 +380,7 @@ def _ending(world: World) -> Outcome:
     return finish(world, draft, counts=counts)
 
 
-def _ended(world: World) -> Outcome:
+def _ended(world: CurrentJob) -> JobOutcome:
     """Nothing runs any more; the TTL may remove the Job."""
     draft = Draft(phase=world.phase)
     draft.delete(pod for pod in world.pods() if pod.status.phase in LIVE)
@@ -403,7 +403,7 @@ def _propagated(job: RunJob) -> bool:
 # --- pods ---------------------------------------------------------------------------------
 
 
-def _superfluous(world: World, pod: Pod) -> bool:
+def _superfluous(world: CurrentJob, pod: Pod) -> bool:
     """An older version's pod, one beyond its task's replicas, or one of no task."""
     if version_of(pod) < world.status.version:
         return True
@@ -412,14 +412,14 @@ def _superfluous(world: World, pod: Pod) -> bool:
     return task is None or not 0 <= index < task.replicas
 
 
-def _gone(world: World) -> dict[str, int]:
+def _gone(world: CurrentJob) -> dict[str, int]:
     """Pods by task that succeeded, and whose objects are gone."""
     there = {place_of(pod) for pod in world.pods()}
     ends = world.ends().items()
     return Counter(at[0] for at, end in ends if end == "Succeeded" and at not in there)
 
 
-def _made_again(world: World, lost: Sequence[Occurrence]) -> Note:
+def _made_again(world: CurrentJob, lost: Sequence[Occurrence]) -> Note:
     """Evicted pods that no policy answers are made again; from the second time on after a while."""
     about = lost[0].about + (f", and {len(lost) - 1} more" if len(lost) > 1 else "")
     wait = (world.record.hold_until() - world.now) // SECOND
@@ -427,7 +427,7 @@ def _made_again(world: World, lost: Sequence[Occurrence]) -> Note:
     return Note(reason="PodEvicted", message=f"{about}: made again {when}", warning=True)
 
 
-def _missing(world: World, tasks: Sequence[str]) -> tuple[Json, ...]:
+def _missing(world: CurrentJob, tasks: Sequence[str]) -> tuple[Json, ...]:
     """Pods to create: those of startable tasks that did not end and whose name is free."""
     job, ends = world.view.job, world.ends()
     taken = {pod.metadata.name for pod in world.pods()}

@@ -14,11 +14,11 @@ from global_sched.shared.model.recovery_spec import RecoverySpec
 from member_agent.jobs.groups import WAITING, group_phase
 from member_agent.jobs.ladder import Place
 from member_agent.jobs.memory import Memory
-from member_agent.jobs.outcome import JobView, Note, Outcome
+from member_agent.jobs.outcome import JobOutcome, JobView, Note
 from member_agent.jobs.phases import ENDED, ENDING, Counts, Phase, count
 from member_agent.jobs.pods import place_of
 from member_agent.jobs.policies import instant_of
-from member_agent.jobs.record import Record, write_record
+from member_agent.jobs.record import JobRecord, write_record
 from member_agent.jobs.spec import JobSpec, format_duration
 
 Json = dict[str, Any]
@@ -47,7 +47,7 @@ INVALID: Final = "InvalidSpec"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class CurrentJob:
     """A view with its spec read and its memory brought up to date."""
 
     view: JobView
@@ -56,7 +56,7 @@ class World:
     default_scheduler: str
     phase: Phase
     memory: Memory
-    record: Record
+    record: JobRecord
     """What the status remembers, with what the pods show now."""
     rules: RecoverySpec = RecoverySpec()
     """The Job's own rules of recovery; without scopes its policies restart it."""
@@ -98,12 +98,12 @@ class Draft:
                 self.going[pod.metadata.uid] = pod
 
 
-def finish(world: World, draft: Draft, *, counts: Counts | None = None) -> Outcome:
+def finish(world: CurrentJob, draft: Draft, *, counts: Counts | None = None) -> JobOutcome:
     """The outcome of a draft: its deletes, and the status that says so."""
     counts = counts if counts is not None else world.count(draft.going)
     status = _status(world, draft, counts)
     over = draft.phase in ENDED or draft.phase in ENDING
-    return Outcome(
+    return JobOutcome(
         memory=replace(world.memory.settle(draft.going), record=world.record),
         status=None if status == world.status else status,
         deletes=tuple(sorted(draft.going.values(), key=_highest_first)),
@@ -117,7 +117,7 @@ def _has_companions(status: VolcanoJobStatus) -> bool:
     return any(key.startswith(_PLUGIN) for key in status.controlled_resources or ())
 
 
-def _status(world: World, draft: Draft, counts: Counts) -> VolcanoJobStatus:
+def _status(world: CurrentJob, draft: Draft, counts: Counts) -> VolcanoJobStatus:
     old, now = world.status, format_instant(world.now)
     changed = draft.phase.value != old.state.phase
     conditions = list(old.conditions or ())
@@ -158,7 +158,7 @@ def _status(world: World, draft: Draft, counts: Counts) -> VolcanoJobStatus:
     )
 
 
-def may_wait(view: JobView, outcome: Outcome) -> float | None:
+def may_wait(view: JobView, outcome: JobOutcome) -> float | None:
     """Seconds that an outcome's statuses may wait; None when it has none, or one that tells more.
 
     How many pods are in which phase may wait for more of them, and a new PodGroup's first phase for
@@ -180,17 +180,17 @@ def may_wait(view: JobView, outcome: Outcome) -> float | None:
     return FIRST_PHASE if new is None else COUNTS
 
 
-def _duration(world: World) -> str | None:
+def _duration(world: CurrentJob) -> str | None:
     """From the Job's creation to its end."""
     created = instant_of(world.view.job.metadata.creation_timestamp)
     return None if created is None else format_duration(max(0, world.now - created))
 
 
-def refuse(view: JobView, phase: Phase, message: str, now: Instant) -> Outcome:
+def refuse(view: JobView, phase: Phase, message: str, now: Instant) -> JobOutcome:
     """A Job that cannot run as it is written says so, and nothing is made for it."""
     old = view.job.status
     if phase in ENDED or old.state.message == message:
-        return Outcome(memory=view.memory)
+        return JobOutcome(memory=view.memory)
     stamp = format_instant(now)
     state = JobState(
         phase=old.state.phase or Phase.PENDING.value,
@@ -201,7 +201,7 @@ def refuse(view: JobView, phase: Phase, message: str, now: Instant) -> Outcome:
     conditions = list(old.conditions or ())
     if not old.state.phase:
         conditions.append({"status": Phase.PENDING.value, "lastTransitionTime": stamp})
-    return Outcome(
+    return JobOutcome(
         memory=view.memory,
         status=msgspec.structs.replace(old, state=state, conditions=conditions),
         notes=(Note(reason=INVALID, message=message, warning=True),),

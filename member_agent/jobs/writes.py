@@ -34,7 +34,7 @@ from global_sched.shared.kube.errors import (
     ServerError,
     Unreachable,
 )
-from member_agent.jobs.outcome import JobView, Note, Outcome
+from member_agent.jobs.outcome import JobOutcome, JobView, Note
 from member_agent.jobs.plugins import companions
 from member_agent.jobs.spec import read_spec
 from member_agent.jobs.store import JobStore, owner_of
@@ -91,7 +91,7 @@ class JobWriter:
                 type=RunJob,
             )
 
-    async def carry_out(self, job: RunJob, view: JobView, outcome: Outcome) -> list[Note]:
+    async def carry_out(self, job: RunJob, view: JobView, outcome: JobOutcome) -> list[Note]:
         """Do all the rest; what was refused, as notes."""
         if outcome.delete_job:
             await _unless_gone(
@@ -120,7 +120,7 @@ class JobWriter:
 
     # --- PodGroup -------------------------------------------------------------------------
 
-    async def _group(self, job: RunJob, view: JobView, outcome: Outcome) -> None:
+    async def _group(self, job: RunJob, view: JobView, outcome: JobOutcome) -> None:
         """Make, change or remove it."""
         namespace, group = job.metadata.namespace, view.group
         if outcome.create_group is not None:

@@ -27,7 +27,7 @@ from global_sched.shared.telemetry.metrics import (
     PODS_LOST,
 )
 from global_sched.shared.telemetry.registry import Metrics
-from member_agent.cache import ClusterCache, OwnerRecord, PodRecord, Unit, find_root
+from member_agent.cache import ClusterCache, OwnerRecord, PodRecord, PodUnit, find_root
 from member_agent.recovery.freeing import Fencing, LeaseSeen, names_to_free, nodes_off
 from member_agent.recovery.health import NodeHealth, health_of
 from member_agent.recovery.losses import (
@@ -79,7 +79,7 @@ class RecoveryKeeper:
         client: Client,
         *,
         cache: ClusterCache,
-        units: Callable[[], Sequence[Unit]],
+        units: Callable[[], Sequence[PodUnit]],
         store: TroubleStore,
         recorder: EventRecorder,
         clock: Clock,

@@ -6,7 +6,7 @@ from typing import Final
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.names import OUT_OF_SERVICE
 from global_sched.shared.model.recovery import Cause
-from member_agent.cache import ClusterCache, Unit
+from member_agent.cache import ClusterCache, PodUnit
 from member_agent.recovery.trouble import PodFailure, Signal
 
 _LOST_BY_KUBERNETES: Final = (
@@ -66,7 +66,7 @@ def node_signals(
     return found
 
 
-def failed_pods(units: Iterable[Unit]) -> list[PodFailure]:
+def failed_pods(units: Iterable[PodUnit]) -> list[PodFailure]:
     """Pods of gangs whose own program failed, and that still stand there."""
     return [
         PodFailure(node=pod.node, namespace=pod.namespace, at=pod.ended_at)

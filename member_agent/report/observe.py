@@ -24,7 +24,7 @@ from global_sched.shared.model.instant import (
 )
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import demand_of, histogram
-from member_agent.cache import ClusterCache, ManagedWorkload, Unit, gone, room_of
+from member_agent.cache import ClusterCache, ManagedWorkload, PodUnit, gone, room_of
 from member_agent.recovery.health import NodeHealth
 from member_agent.recovery.losses import Book, to_wire
 from member_agent.recovery.trouble import TroubleState
@@ -63,7 +63,7 @@ class Placing:
 
 def observe(
     cache: ClusterCache,
-    units: Sequence[Unit],
+    units: Sequence[PodUnit],
     *,
     facts: Facts,
     placing: Placing,
@@ -150,9 +150,9 @@ def _largest(cache: ClusterCache) -> dict[str, int]:
 
 
 def _workloads(
-    cache: ClusterCache, units: Sequence[Unit], placing: Placing, facts: Facts, now: Instant
+    cache: ClusterCache, units: Sequence[PodUnit], placing: Placing, facts: Facts, now: Instant
 ) -> Iterable[ReportWorkload]:
-    by_binding: dict[BindingId, list[Unit]] = {
+    by_binding: dict[BindingId, list[PodUnit]] = {
         binding: [] for binding, entry in cache.entries().items() if not entry.held.entries
     }
     for unit in units:
@@ -178,7 +178,7 @@ def _workloads(
         )
 
 
-def _below(units: Sequence[Unit]) -> bool:
+def _below(units: Sequence[PodUnit]) -> bool:
     """Whether a gang that had its minimum lacks it: pods of it have no node, or are not made."""
     gangs = [unit for unit in units if unit.root_kind not in ONE_BY_ONE]
     return len(gangs) == len(units) and not (gangs and all(minimum_is_bound(one) for one in gangs))
@@ -193,7 +193,7 @@ def below_of(workloads: Iterable[ReportWorkload]) -> dict[BindingId, Instant]:
     return found
 
 
-def counted(units: Iterable[Unit], entry: ManagedWorkload | None) -> Amounts:
+def counted(units: Iterable[PodUnit], entry: ManagedWorkload | None) -> Amounts:
     """The pods of one binding that count as bound, by pod set; never more than admitted.
 
     Pods that succeeded count, but for those that are being replaced: a Job with more completions

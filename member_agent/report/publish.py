@@ -13,7 +13,7 @@ from global_sched.shared.api.federation import CapacityReport, CapacityReportSpe
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.api.resource import CAPACITY_REPORTS
 from global_sched.shared.clock import Clock
-from global_sched.shared.kube.backoff import Backoff
+from global_sched.shared.kube.backoff import JitteredBackoff
 from global_sched.shared.kube.client import Client, PatchKind
 from global_sched.shared.kube.errors import AlreadyExists, ApiError, NotFound
 from global_sched.shared.kube.informer import Handler
@@ -87,7 +87,7 @@ class Publisher:
         self._wanted: frozenset[str] = frozenset()
         self._last: list[CapacityReportSpec] = []
         self._written_at: float | None = None
-        self._backoff = Backoff(floor=1.0, cap=30.0)
+        self._backoff = JitteredBackoff(floor=1.0, cap=30.0)
 
     @property
     def generation(self) -> int:

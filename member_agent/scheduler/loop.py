@@ -19,16 +19,16 @@ from global_sched.shared.telemetry.metrics import (
     PLACEMENTS_UNPROVEN,
 )
 from global_sched.shared.telemetry.registry import Metrics
-from member_agent.cache import ClusterCache, PodUid, Unit, units_of
+from member_agent.cache import ClusterCache, PodUid, PodUnit, units_of
 from member_agent.recovery.health import NodeHealth
 from member_agent.scheduler.plan.outcome import (
     Placement,
+    PlaceSource,
     Reservation,
     Rollback,
     Round,
     Situation,
     SurplusEviction,
-    Where,
 )
 from member_agent.scheduler.plan.round import plan_round
 from member_agent.scheduler.write.annotations import AnnotationWriter
@@ -107,7 +107,7 @@ class Scheduler:
         self._view = view
         self._wake = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
-        self._units: list[Unit] = []
+        self._units: list[PodUnit] = []
         self._units_of: tuple[int, frozenset[tuple[str, str]]] | None = None
         self._being_bound: dict[str, Placement] = {}
         self._rolling: set[str] = set()
@@ -129,7 +129,7 @@ class Scheduler:
         """Something changed."""
         self._wake.set()
 
-    def units(self) -> list[Unit]:
+    def units(self) -> list[PodUnit]:
         """The units of the cache as it is now."""
         seen = (self._cache.changes, self._unwatched())
         if self._units_of != seen:
@@ -294,7 +294,7 @@ class Scheduler:
             self._metrics.inc(GANG_TIER, tier=str(placement.tier))
         if unit.holder is None or not (placement.starts or placement.note):
             return
-        elsewhere = placement.where is Where.ELSEWHERE
+        elsewhere = placement.where is PlaceSource.ELSEWHERE
         self._recorder.record(
             holder_reference(unit.holder),
             kind=EventKind.NORMAL,

@@ -12,7 +12,7 @@ import pytest
 from global_sched.cli.own import explain_own
 from global_sched.core import explain_workload
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.kube.errors import Forbidden, NotFound, Target
+from global_sched.shared.kube.errors import Forbidden, NotFound, RequestTarget
 from global_sched.shared.kube.transport import Request
 from global_sched.view.explain import screen_of
 from global_sched.view.explain_screen import lines
@@ -42,7 +42,7 @@ async def waiting_world(world):
 async def table(client):
     """What `kubectl get waiting -n vision` prints: its narrow columns."""
     path = kinds.WAITING_LISTS.path("vision")
-    target = Target(verb="list", resource="waitinglists")
+    target = RequestTarget(verb="list", resource="waitinglists")
     request = Request(method="GET", path=path, target=target, headers={"Accept": TABLE})
     found = json.loads((await client.transport.send(request)).body)
     narrow = [at for at, one in enumerate(found["columnDefinitions"]) if not one["priority"]]

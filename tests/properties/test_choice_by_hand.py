@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, event, given, settings
 from global_sched.core import run_cycle
 from global_sched.core.fit.plugins import CLUSTER_SCORES
 from global_sched.core.fit.ranking import Ranking
-from global_sched.core.fit.scores import NO_TIER, Subject, fill_of
+from global_sched.core.fit.scores import NO_TIER, ScoreInput, fill_of
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.placement import Placed, Space
 from tests.builders import NOW, POLICY, cluster, snapshot, workload
@@ -32,7 +32,7 @@ def by_hand(ask, rooms, view, at):
     level = None if gang.constraint is None else NO_TIER if tier is None else tier
     fill = fill_of(gang.requests(ask.minimum), room.total)
     free = space.free().get(fill.resource)
-    subject = Subject(level, ask.wanted.pods(), holds, fill, free)
+    subject = ScoreInput(level, ask.wanted.pods(), holds, fill, free)
     weights = view.policy.score_weights
     return sum(
         getattr(weights, name) * int(score(subject, view)) for name, score in CLUSTER_SCORES.items()

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import defaultdict
 
 import pytest
 
@@ -9,6 +10,12 @@ from tests.repo.words import lines_found
 from tools.generate import ROOT
 
 ASKING = re.compile(r"(?:What|Who|Whom|Whose|Which|How|Whether|Where|Why|When|Those|That) ")
+
+LIVE = ("core", "cache", "dispatch", "propagation", "controllers", "shared")
+"""Rooms of the leader in which a class name has one meaning, with those of the agent."""
+WIRE = ("global_sched/shared/api/", "global_sched/shared/kinds/")
+"""Their names are those of other projects: a Volcano Queue, a PyTorchJob's RunPolicy."""
+EACH_PROGRAM_ITS_OWN = {"Settings"}
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +42,18 @@ def test_module_docstrings_begin_with_their_subject(first_lines):
 def test_no_module_docstring_asks_a_question(first_lines):
     """A first line that ends in a question mark names no subject that a search could find."""
     assert [path for path, line in first_lines.items() if line.endswith("?")] == []
+
+
+def test_a_class_name_has_one_meaning():
+    """No two modules of the programs define public classes of one name."""
+    found = defaultdict(list)
+    for folder in (*(f"global_sched/{room}" for room in LIVE), "member_agent"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            place = path.relative_to(ROOT).as_posix()
+            if place.startswith(WIRE):
+                continue
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found[node.name].append(place)
+    twice = {name: places for name, places in found.items() if len(places) > 1}
+    assert set(twice) <= EACH_PROGRAM_ITS_OWN, twice

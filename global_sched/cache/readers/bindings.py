@@ -7,7 +7,7 @@ from typing import Final
 
 from global_sched.cache.readers.binding_demand import read_binding
 from global_sched.cache.readers.decisions import authentic, within_time
-from global_sched.cache.readers.placements import Placement, canonical_json, read_placement
+from global_sched.cache.readers.placements import ParsedPlacement, canonical_json, read_placement
 from global_sched.shared.api import names
 from global_sched.shared.api.base import Condition, condition
 from global_sched.shared.api.karmada import (
@@ -50,7 +50,7 @@ class BindingFacts:
     own: Reading | None
     """What the binding itself says of its demand, for kinds without a reader."""
     has_reader: bool
-    placement: Placement | None
+    placement: ParsedPlacement | None
     candidate: bool
     not_candidate: str
     targets: tuple[Target, ...]
@@ -96,7 +96,7 @@ class BindingReader:
 
     def __init__(self, scheduler_names: frozenset[str]) -> None:
         self._scheduler_names = scheduler_names
-        self._placements: dict[bytes, Placement] = {}
+        self._placements: dict[bytes, ParsedPlacement] = {}
         self._targets: dict[tuple[Target, ...], tuple[Target, ...]] = {}
         self._instants = BoundedCache[str, Instant | None](4096)
 
@@ -169,7 +169,7 @@ class BindingReader:
             self._instants.keep(text, _instant(text))
         return self._instants[text]
 
-    def _placement(self, raw: bytes) -> Placement | None:
+    def _placement(self, raw: bytes) -> ParsedPlacement | None:
         if not raw or raw == b"null":
             return None
         found = self._placements.get(raw)
@@ -255,7 +255,7 @@ def _decision(text: str, binding: BindingId, now: Instant | None) -> tuple[Decis
     return (decision if now is None else within_time(decision, now)), ""
 
 
-def _applied(text: str, placement: Placement | None) -> bool:
+def _applied(text: str, placement: ParsedPlacement | None) -> bool:
     if placement is None or not text:
         return False
     return text == placement.text or canonical_json(text) == placement.canonical

@@ -24,7 +24,7 @@ _DECODER = msgspec.json.Decoder(PlacementWire)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
+class ParsedPlacement:
     """What one `spec.placement` says. One object serves all bindings with the same bytes."""
 
     rule: PlacementRule = PlacementRule()
@@ -36,7 +36,7 @@ class Placement:
     problem: str = ""
 
 
-def read_placement(raw: bytes) -> Placement:
+def read_placement(raw: bytes) -> ParsedPlacement:
     """Read `spec.placement`; what cannot be read gives a `problem` that names the field."""
     try:
         value = msgspec.json.decode(raw)
@@ -44,14 +44,16 @@ def read_placement(raw: bytes) -> Placement:
         canonical = msgspec.json.encode(value, order="deterministic")
         wire = _DECODER.decode(raw)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        return Placement(problem=f"spec.placement: {error}; correct the policy's placement")
+        return ParsedPlacement(problem=f"spec.placement: {error}; correct the policy's placement")
     try:
         rule = _rule(wire)
     except SelectorError as error:
-        return Placement(problem=f"{error}; correct the policy", text=text, canonical=canonical)
+        return ParsedPlacement(
+            problem=f"{error}; correct the policy", text=text, canonical=canonical
+        )
     scheduling = wire.replica_scheduling
     divided = scheduling is not None and scheduling.replica_scheduling_type in ("Divided", "")
-    return Placement(rule=rule, divided=divided, text=text, canonical=canonical)
+    return ParsedPlacement(rule=rule, divided=divided, text=text, canonical=canonical)
 
 
 def canonical_json(text: str) -> bytes | None:

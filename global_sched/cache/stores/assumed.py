@@ -38,7 +38,7 @@ def in_order(takers: Iterable[AssumedPlacement]) -> tuple[AssumedPlacement, ...]
     return tuple(one for one in (*least, *surplus) if one.amounts.entries)
 
 
-class Room:
+class KeptRoom:
     """One cluster's room, kept between snapshots.
 
     So a new admission costs one placement, or as many as are not counted where any has surplus.

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from global_sched.cache.readers.bindings import BindingFacts
-from global_sched.cache.readers.placements import Placement
+from global_sched.cache.readers.placements import ParsedPlacement
 from global_sched.cache.stores.overrides import Overrides
 from global_sched.shared.kinds.parts.reading import Reading
 from global_sched.shared.model.gang import Amounts, Gang, PodSet
@@ -23,7 +23,7 @@ class Demands:
     """
 
     def __init__(self) -> None:
-        self._memo: dict[_MemoKey, tuple[Reading | None, Placement | None, Demand]] = {}
+        self._memo: dict[_MemoKey, tuple[Reading | None, ParsedPlacement | None, Demand]] = {}
         self._shared: dict[Demand, Demand] = {}
         self._users: dict[int, int] = {}
         self._keys: Counter[str] = Counter()

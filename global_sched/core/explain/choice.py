@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from global_sched.core.fit.plugins import CLUSTER_SCORES
 from global_sched.core.fit.rooms import Ask, Mask
-from global_sched.core.fit.scores import Fill, Subject, fill_of, idle_devices, used_of
+from global_sched.core.fit.scores import Fill, ScoreInput, fill_of, idle_devices, used_of
 from global_sched.core.offer import Offer
 from global_sched.core.place.admission import offer_for
 from global_sched.core.statement import Statement
@@ -75,7 +75,7 @@ def _points(
         tier = NO_TIER if placed.tier is None else placed.tier
     fill = fill_of(ask.gang.requests(ask.minimum), room.total)
     holds = room.space.holds(ask.gang, placed.domain)
-    subject = Subject(tier, ask.pods, holds, fill, room.free.get(fill.resource, 0))
+    subject = ScoreInput(tier, ask.pods, holds, fill, room.free.get(fill.resource, 0))
     weights = statement.policy.score_weights
     each = {
         name: getattr(weights, name) * int(score(subject, statement))

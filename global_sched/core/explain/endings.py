@@ -11,10 +11,10 @@ import numpy as np
 from global_sched.core.make_room.all_rows import AllRows, Mask
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.kinds import GrownSearch
-from global_sched.core.make_room.leaving import QueueResources, Unit
+from global_sched.core.make_room.leaving import EvictionUnit, QueueResources
 from global_sched.core.make_room.reservation import NEVER, ends_at
 from global_sched.core.make_room.rights import Rights
-from global_sched.core.make_room.search import Found, Nothing, Search
+from global_sched.core.make_room.search import Nothing, RoomFound, Search
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.place.admission import growth_for, offer_for
 from global_sched.core.statement import Statement
@@ -37,7 +37,7 @@ class _AllRights(Rights):
             found[at] = False
         return found
 
-    def permits(self, unit: Unit) -> bool:  # noqa: ARG002 - a right's signature
+    def permits(self, unit: EvictionUnit) -> bool:  # noqa: ARG002 - a right's signature
         """Every job ends some day."""
         return True
 
@@ -45,11 +45,11 @@ class _AllRights(Rights):
         """Every job ends some day."""
         return True
 
-    def could_return(self, unit: Unit, held: Resources) -> bool:  # noqa: ARG002 - a right's signature
+    def could_return(self, unit: EvictionUnit, held: Resources) -> bool:  # noqa: ARG002 - a right's signature
         """What has ended takes nothing back."""
         return False
 
-    def rightful(self, units: Sequence[Unit]) -> bool:  # noqa: ARG002 - a right's signature
+    def rightful(self, units: Sequence[EvictionUnit]) -> bool:  # noqa: ARG002 - a right's signature
         """What has ended takes nothing back."""
         return True
 
@@ -83,7 +83,7 @@ class _GrownEndings(GrownSearch):
 
 def endings(
     workload: Workload, claims: Claims, statement: Statement, lacks: Amounts
-) -> tuple[Unit, ...]:
+) -> tuple[EvictionUnit, ...]:
     """The gangs whose ending lets it in, cheapest first chosen and proved; none: no end does.
 
     `lacks` are the pods that one which runs wants in addition.
@@ -93,11 +93,11 @@ def endings(
         search = _GrownEndings(workload, lacks, claims.whole, statement)
     else:
         search = _Endings(workload, *claims.whole(), statement)
-    found: Found | Nothing = search.run()
+    found: RoomFound | Nothing = search.run()
     return () if isinstance(found, Nothing) else found.units
 
 
-def latest_end(units: Iterable[Unit]) -> Instant | None:
+def latest_end(units: Iterable[EvictionUnit]) -> Instant | None:
     """When all of them have ended at the latest, by their run-time limits; None: not known."""
     latest = max((ends_at(unit.holder.workload) for unit in units), default=NEVER)
     return None if latest == NEVER else latest

@@ -15,7 +15,7 @@ from global_sched.core.explain.shown_victims import GROUP, victims_of
 from global_sched.core.explain.trials import advice
 from global_sched.core.explain.variants import Question
 from global_sched.core.fit.rooms import Ask
-from global_sched.core.fit.standing import Case
+from global_sched.core.fit.standing import OwnStanding
 from global_sched.core.make_room.holds import Held, give_back
 from global_sched.core.offer import Offer
 from global_sched.core.place.admission import FITS, growth_for, offer_for
@@ -26,8 +26,8 @@ from global_sched.shared.model.explanation import (
     ClusterDomains,
     Explanation,
     Holding,
-    Occupancy,
     Remedy,
+    RoomHolder,
     Victim,
 )
 from global_sched.shared.model.gang import Amounts
@@ -118,7 +118,7 @@ class _Look(NamedTuple):
     why: str = ""
     remedies: tuple[Remedy, ...] = ()
     kept: tuple[str, ...] = ()
-    occupants: tuple[Occupancy, ...] = ()
+    occupants: tuple[RoomHolder, ...] = ()
 
 
 def _look_with_its_room(workload: Workload, cycle: Cycle) -> _Look:
@@ -153,7 +153,7 @@ def _look(workload: Workload, cycle: Cycle) -> _Look:
     return _Look(clusters, domains, victims, why, remedies, kept, occupants)
 
 
-def _held_from(workload: Workload, cycle: Cycle) -> tuple[tuple[str, ...], tuple[Occupancy, ...]]:
+def _held_from(workload: Workload, cycle: Cycle) -> tuple[tuple[str, ...], tuple[RoomHolder, ...]]:
     """What room is kept from it, and which gangs hold the rest."""
     asked = growth_for if workload.targets else offer_for
     found = asked(workload, cycle.statement)
@@ -245,7 +245,7 @@ def _ask_all(
 
 
 def _ask(
-    workload: Workload, case: Case, statement: Statement, *, everywhere: bool = False
+    workload: Workload, case: OwnStanding, statement: Statement, *, everywhere: bool = False
 ) -> Ask | None:
     """The question that the workload's division puts to each cluster.
 

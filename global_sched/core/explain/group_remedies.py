@@ -12,7 +12,7 @@ from global_sched.core.explain.remedy_text import ending_text, open_text
 from global_sched.core.explain.trials import advice
 from global_sched.core.explain.variants import OWN, QUOTA, Question
 from global_sched.core.explain.worlds import ended, lent, only_these, opened, raised
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.trial_room import vacate
 from global_sched.core.offer import Refusal
 from global_sched.core.place.admission import offer_for
@@ -116,9 +116,9 @@ class GroupRemedies:
             if self._verdict(vacant, self._statement.policy) is None:
                 yield Remedy(change=Change.ENDING, text=text, cluster=units[0].cluster)
 
-    def _ended(self) -> list[Unit]:
+    def _ended(self) -> list[EvictionUnit]:
         """Member by member in the statement; empty where one still has no place."""
-        gone: list[Unit] = []
+        gone: list[EvictionUnit] = []
         for member in self._members:
             found = offer_for(member, self._statement)
             if isinstance(found, Refusal):
@@ -129,7 +129,7 @@ class GroupRemedies:
             self._statement.admit(member, found)
         return gone
 
-    def _end(self, member: Workload) -> tuple[Unit, ...]:
+    def _end(self, member: Workload) -> tuple[EvictionUnit, ...]:
         """The jobs whose end gives one member its place, gone from the statement."""
         gang, claims = member.demand.gang, self._cycle.claims
         if gang is None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from global_sched.core.explain.worlds import exchanged
 from global_sched.core.fit.plugins import DEMAND_FILTERS, WORKLOAD_FILTERS
-from global_sched.core.view import View
+from global_sched.core.view import CycleView
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.cluster import Cluster, Readiness
 from global_sched.shared.model.instant import Instant
@@ -19,7 +19,7 @@ from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
 
 
-def obstacles(workload: Workload, cluster: Cluster, view: View) -> list[Verdict]:
+def obstacles(workload: Workload, cluster: Cluster, view: CycleView) -> list[Verdict]:
     """All that keeps the workload out of the cluster, but for the limits of its queues there."""
     chain = {**DEMAND_FILTERS, **WORKLOAD_FILTERS}
     del chain["limits"]

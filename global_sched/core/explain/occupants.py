@@ -11,7 +11,7 @@ from global_sched.core.explain.remedy_text import name_for
 from global_sched.core.make_room.patience import HEALED
 from global_sched.core.make_room.reservation import NEVER, ends_at
 from global_sched.core.order.ageing import priority_of
-from global_sched.shared.model.explanation import Occupancy
+from global_sched.shared.model.explanation import RoomHolder
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Workload
@@ -20,7 +20,7 @@ MOST = 8
 """So many gangs are named."""
 
 
-def occupants_of(workload: Workload, verdict: Verdict, cycle: Cycle) -> tuple[Occupancy, ...]:
+def occupants_of(workload: Workload, verdict: Verdict, cycle: Cycle) -> tuple[RoomHolder, ...]:
     """The gangs that hold the room, those that end first before the others.
 
     None where it is not room that is lacking.
@@ -34,7 +34,7 @@ def occupants_of(workload: Workload, verdict: Verdict, cycle: Cycle) -> tuple[Oc
 
 def _found(
     workload: Workload, cycle: Cycle
-) -> Iterator[tuple[tuple[int, int, int, str], Occupancy]]:
+) -> Iterator[tuple[tuple[int, int, int, str], RoomHolder]]:
     """Each with what it is ranked by."""
     gang, statement = workload.demand.gang, cycle.statement
     assert gang is not None
@@ -53,7 +53,7 @@ def _found(
         if not allowed[at] and not any(one.cluster == grant.cluster for one in workload.targets):
             continue
         end, decision = ends_at(one), one.decision
-        found = Occupancy(
+        found = RoomHolder(
             cluster=grant.cluster,
             domain=grant.domain,
             queue=one.queue,

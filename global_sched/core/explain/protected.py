@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from global_sched.core.make_room.claims import Claims
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.occupancy import Holder, may_ever_leave
 from global_sched.core.make_room.rights import Rights
 from global_sched.core.order.ageing import priority_of
@@ -47,7 +47,7 @@ def protected(workload: Workload, amount: Resources, claims: Claims, statement: 
     )
 
 
-def _without_protection(rights: Rights, claims: Claims, statement: Statement) -> list[Unit]:
+def _without_protection(rights: Rights, claims: Claims, statement: Statement) -> list[EvictionUnit]:
     """Those that would have to leave, each asked alone."""
     field, gone = claims.whole()
     bare = copy(field)
@@ -58,11 +58,11 @@ def _without_protection(rights: Rights, claims: Claims, statement: Statement) ->
         return [unit for unit in units if rights.permits(unit)]
 
 
-def _unit(at: int, holder: Holder, rights: Rights) -> Unit:
-    return Unit(at=at, holder=holder, amount=holder.amount, reclaim=rights.reclaims(holder))
+def _unit(at: int, holder: Holder, rights: Rights) -> EvictionUnit:
+    return EvictionUnit(at=at, holder=holder, amount=holder.amount, reclaim=rights.reclaims(holder))
 
 
-def _why(unit: Unit, rights: Rights, statement: Statement) -> str:
+def _why(unit: EvictionUnit, rights: Rights, statement: Statement) -> str:
     """What protects it; empty where nothing does."""
     one = unit.holder.workload
     if not one.preemptable:

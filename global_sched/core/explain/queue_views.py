@@ -1,7 +1,7 @@
 """Every queue as people see it: the same tree and entitlements that decide."""
 
 from global_sched.core.quota.ledger import Ledger
-from global_sched.core.quota.tree import Node
+from global_sched.core.quota.tree import QueueNode
 from global_sched.shared.model.explanation import Share
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
 from global_sched.shared.model.queue_view import QueueView
@@ -24,7 +24,7 @@ def queue_views(snapshot: Snapshot) -> tuple[QueueView, ...]:
     return tuple(found)
 
 
-def view_of(node: Node, ledger: Ledger, places: _ByCluster | None = None) -> QueueView:
+def view_of(node: QueueNode, ledger: Ledger, places: _ByCluster | None = None) -> QueueView:
     """One queue at this moment."""
     entitlements = ledger.entitlements
     deserved, held = entitlements.deserved_of(node), node.held
@@ -53,7 +53,7 @@ def view_of(node: Node, ledger: Ledger, places: _ByCluster | None = None) -> Que
     )
 
 
-def _guarantee(node: Node) -> dict[str, int]:
+def _guarantee(node: QueueNode) -> dict[str, int]:
     """Its own, or what is kept free for those below it: not what cannot be kept."""
     found = dict(node.queue.guarantee)
     for name, amount in node.promised.items():

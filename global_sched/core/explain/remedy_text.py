@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.shared.model.explanation import Victim
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import QueueName, WorkloadKey
@@ -62,7 +62,7 @@ def leaving_text(victims: Sequence[Victim]) -> str:
     return f"{_summed(gone)} {verb} {', '.join(places)}"
 
 
-def ending_text(units: Sequence[Unit], reader: Workload) -> str:
+def ending_text(units: Sequence[EvictionUnit], reader: Workload) -> str:
     """`2 gangs of queue c (12 pods) end in member1`."""
     gone = [
         _Gone(

@@ -13,9 +13,9 @@ from global_sched.core.make_room.claim_text import NO_SEARCHES, no_victims
 from global_sched.core.make_room.growing import ENDED_BY_LEAVING
 from global_sched.core.make_room.hold_window import rests, rests_until
 from global_sched.core.make_room.kinds import claimable, claims_replicas, for_growth
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.patience import HEALED
-from global_sched.core.make_room.search import Found, Nothing
+from global_sched.core.make_room.search import Nothing, RoomFound
 from global_sched.core.offer import Offer
 from global_sched.core.order.ageing import priority_of
 from global_sched.core.place.admission import growth_for, offer_for
@@ -131,15 +131,15 @@ def _rests_until(workload: Workload, statement: Statement) -> str:
     return f"they stay: it was evicted itself, and claims nothing until {format_instant(until)}"
 
 
-def _shown(found: Found, claimant: Workload) -> tuple[Victim, ...]:
+def _shown(found: RoomFound, claimant: Workload) -> tuple[Victim, ...]:
     """The victims of a search; surplus pods of one gang together."""
-    together: dict[tuple[int, bool], list[Unit]] = {}
+    together: dict[tuple[int, bool], list[EvictionUnit]] = {}
     for unit in found.units:
         together.setdefault((unit.at, unit.whole), []).append(unit)
     return tuple(_victim(units, claimant) for units in together.values())
 
 
-def _victim(units: list[Unit], claimant: Workload) -> Victim:
+def _victim(units: list[EvictionUnit], claimant: Workload) -> Victim:
     first = units[0]
     pods = first.holder.grant.amounts.pods() if first.whole else sum(one.pods for one in units)
     one = first.holder.workload

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from global_sched.core.make_room.occupancy import freed_by
-from global_sched.core.quota.tree import Node
+from global_sched.core.quota.tree import QueueNode
 from global_sched.core.statement import Statement
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.gang import Gang
@@ -124,8 +124,8 @@ def waiting(snapshot: Snapshot, tenant: TenantName, limit: int) -> Snapshot:
     return replace(snapshot, tenants=tuple(tenants))
 
 
-def leaves_of(node: Node) -> list[QueueName]:
-    """The queues below one that have none below them, by name; without recursion, as in `Tree`."""
+def leaves_of(node: QueueNode) -> list[QueueName]:
+    """The queues below one that have none below them, by name; without recursion (`QueueTree`)."""
     below = [node]
     for one in below:  # grows while it is walked
         below += one.children

@@ -7,7 +7,7 @@ where the spec, the policy or the cluster has to be changed.
 """
 
 from global_sched.core.fit.spread import lacks_field
-from global_sched.core.view import View
+from global_sched.core.view import CycleView
 from global_sched.shared.api.names import AGENT_SCHEDULER, DEFAULT_SCHEDULER
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.cluster import Capacity, Cluster, Readiness
@@ -33,28 +33,28 @@ def _never(reason: Reason, detail: str) -> Verdict:
     return Verdict(code=Code.NEVER, reason=reason, detail=detail, missing=1)
 
 
-def affinity(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def affinity(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The policy selects the cluster, in any of its groups."""
     if selected_by_any(workload.demand.rule, cluster):
         return PASS
     return _never(Reason.CLUSTER_AFFINITY, "the policy does not select this cluster")
 
 
-def terminating(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def terminating(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The cluster is not being removed."""
     if not cluster.terminating:
         return PASS
     return _never(Reason.CLUSTER_TERMINATING, "the cluster is being removed")
 
 
-def ready(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def ready(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The cluster is known to be Ready."""
     if cluster.readiness == Readiness.READY:
         return PASS
     return _wait(Reason.CLUSTER_NOT_READY, f"the cluster's Ready condition is {cluster.readiness}")
 
 
-def taints(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def taints(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The policy tolerates the cluster's taints; clusters in use are past this (Karmada's rule)."""
     taint = tolerated(cluster.taints, workload.demand.rule.tolerations)
     if taint is None:
@@ -66,7 +66,7 @@ def taints(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa
     )
 
 
-def spread_field(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def spread_field(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The cluster has a value for every field that the policy spreads by."""
     field = lacks_field(workload.demand.rule, cluster)
     if field is None:
@@ -76,7 +76,7 @@ def spread_field(workload: Workload, cluster: Cluster, view: View) -> Verdict:  
     )
 
 
-def kind_enabled(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def kind_enabled(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The cluster serves the kind."""
     kind = f"{workload.demand.api_version}/{workload.demand.kind}"
     if cluster.kinds is None:
@@ -86,7 +86,7 @@ def kind_enabled(workload: Workload, cluster: Cluster, view: View) -> Verdict:  
     return _never(Reason.KIND_NOT_ENABLED, f"the cluster does not serve {kind}")
 
 
-def reported(workload: Workload, cluster: Cluster, view: View) -> Verdict:
+def reported(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:
     """Its room is known: a fresh report, or the summary where the Policy takes that."""
     if cluster.capacity is None:
         return _summary(workload.demand, cluster, view)
@@ -100,12 +100,12 @@ def reported(workload: Workload, cluster: Cluster, view: View) -> Verdict:
     )
 
 
-def trust_micros(capacity: Capacity, view: View) -> int:
+def trust_micros(capacity: Capacity, view: CycleView) -> int:
     """How old a report may be: the Policy's trust, or three periods if that is longer."""
     return max(view.policy.report_trust_seconds, 3 * capacity.period_seconds) * SECOND
 
 
-def _summary(demand: Demand, cluster: Cluster, view: View) -> Verdict:
+def _summary(demand: Demand, cluster: Cluster, view: CycleView) -> Verdict:
     """Whether Karmada's resource summary stands in for the report that is not there."""
     problem = cluster.capacity_problem or "no agent reports its capacity"
     reason = Reason.REPORT_INVALID if cluster.capacity_problem else Reason.NO_REPORT
@@ -116,7 +116,7 @@ def _summary(demand: Demand, cluster: Cluster, view: View) -> Verdict:
     return PASS
 
 
-def binder(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def binder(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """A scheduler in the cluster will bind the pods."""
     name = workload.demand.scheduler_in(cluster.name)
     if name is None:
@@ -151,7 +151,7 @@ def _by_the_agent(capacity: Capacity) -> str:
     return f": set schedulerName: {name} in the pod template, or by an OverridePolicy"
 
 
-def honoured(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def honoured(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The scheduler that binds the pods keeps to a hard topology constraint."""
     gang, capacity = workload.demand.gang, cluster.capacity
     if gang is None or capacity is None or not constrained(gang, Mode.HARD):
@@ -168,7 +168,7 @@ def honoured(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # no
     )
 
 
-def devices(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def devices(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The scheduler that binds the pods hands out the shared GPUs that they ask for."""
     capacity = cluster.capacity
     resource = shared_gpu(workload.demand.gang)
@@ -198,14 +198,14 @@ def constrained(gang: Gang, mode: Mode | None = None) -> bool:
     return any(one is not None and mode in (None, one.mode) for one in found)
 
 
-def leaving(workload: Workload, cluster: Cluster, view: View) -> Verdict:  # noqa: ARG001 - a filter's signature
+def leaving(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:  # noqa: ARG001 - a filter's signature
     """The workload is not being evicted from the cluster."""
     if cluster.name not in workload.leaving:
         return PASS
     return _wait(Reason.BEING_EVICTED, "the workload is still being removed from this cluster")
 
 
-def backing_off(workload: Workload, cluster: Cluster, view: View) -> Verdict:
+def backing_off(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:
     """The cluster did not fail to place this workload a short time ago."""
     if workload.decision is None:
         return PASS
@@ -220,7 +220,7 @@ def backing_off(workload: Workload, cluster: Cluster, view: View) -> Verdict:
     return PASS
 
 
-def limited(workload: Workload, cluster: Cluster, view: View) -> Verdict:
+def limited(workload: Workload, cluster: Cluster, view: CycleView) -> Verdict:
     """What it needs at least is within the limits that its queues have in this cluster.
 
     Where it is already, it asks for more and not for its minimum: what is cut then is cut later.

@@ -10,15 +10,15 @@ Plain functions in dict literals: nothing registers itself.
 from collections.abc import Callable, Mapping
 
 from global_sched.core.fit import filters, scores
-from global_sched.core.fit.scores import BEST, Ints, Mask, Numbers, Subject
-from global_sched.core.view import View
+from global_sched.core.fit.scores import BEST, Ints, Mask, Numbers, ScoreInput
+from global_sched.core.view import CycleView
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.policy import ScoreWeights
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
 
-Filter = Callable[[Workload, Cluster, View], Verdict]
-Score = Callable[[Subject, View], Numbers]
+Filter = Callable[[Workload, Cluster, CycleView], Verdict]
+Score = Callable[[ScoreInput, CycleView], Numbers]
 
 
 DEMAND_FILTERS: Mapping[str, Filter] = {

@@ -12,7 +12,7 @@ from global_sched.core.fit.plugins import (
 )
 from global_sched.core.fit.rooms import Ask, Ints, Mask, Rooms
 from global_sched.core.quota.ledger import Ledger
-from global_sched.core.view import View
+from global_sched.core.view import CycleView
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.ids import ClusterName, TenantName
 from global_sched.shared.model.workload import Workload
@@ -21,7 +21,7 @@ from global_sched.shared.model.workload import Workload
 class Ranking:
     """Scores by cluster position; what a tenant's depend on is followed as it changes."""
 
-    def __init__(self, view: View, rooms: Rooms, ledger: Ledger) -> None:
+    def __init__(self, view: CycleView, rooms: Rooms, ledger: Ledger) -> None:
         self._view, self._rooms, self._ledger = view, rooms, ledger
         weights = view.policy.score_weights
         self._choice = WeightedScore(CHOICE_SCORES, weights)

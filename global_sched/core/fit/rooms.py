@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from global_sched.core.fit.fills import Fills, Free
 from global_sched.core.fit.plugins import CLUSTER_SCORES, WeightedScore
 from global_sched.core.fit.room import Room, topology_of
-from global_sched.core.fit.scores import Numbers, Subject
-from global_sched.core.view import View
+from global_sched.core.fit.scores import Numbers, ScoreInput
+from global_sched.core.view import CycleView
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts, Gang
@@ -30,10 +30,10 @@ from global_sched.shared.model.workload import Demand
 from global_sched.shared.placement import (
     NO_TIER,
     ClusterSet,
+    GangQuestion,
     Near,
     NotPlaced,
     Placed,
-    Question,
     Space,
 )
 
@@ -138,7 +138,7 @@ class Ask:
             else:
                 self.base[at] = self._score(at, near)
 
-    def _ask_all(self, question: Question, stale: Mask, fits: Mask) -> None:
+    def _ask_all(self, question: GangQuestion, stale: Mask, fits: Mask) -> None:
         """The same for many clusters, by vectors over all of them."""
         near = question.nearby()
         np.copyto(self.seen, self._rooms.versions, where=stale)
@@ -147,7 +147,7 @@ class Ask:
         self.may &= known
         if np.count_nonzero(fits):
             fill, free = self._measured_by().every()
-            subject = Subject(near.tier, self.pods, near.holds, fill, free)
+            subject = ScoreInput(near.tier, self.pods, near.holds, fill, free)
             self.base[:] = self._rooms.base_scores(subject)
 
     def _tried(self, at: int) -> Near | None:
@@ -161,7 +161,7 @@ class Ask:
         """What depends on room only, in one cluster where it fits."""
         tier: Numbers | None = NO_TIER if near[0] is None else near[0]
         fill, free = self._measured_by().one(at)
-        subject = Subject(tier if self._constrained else None, self.pods, near[1], fill, free)
+        subject = ScoreInput(tier if self._constrained else None, self.pods, near[1], fill, free)
         return int(self._rooms.base_scores(subject))
 
     def _measured_by(self) -> Fills:
@@ -184,7 +184,7 @@ class Ask:
 class Rooms:
     """All clusters by position (ascending by name), with undo."""
 
-    def __init__(self, clusters: tuple[Cluster, ...], view: View) -> None:
+    def __init__(self, clusters: tuple[Cluster, ...], view: CycleView) -> None:
         self._view = view
         ordered = sorted(clusters, key=lambda c: c.name)
         limit = view.policy.placement_search_limit
@@ -331,7 +331,7 @@ class Rooms:
             for at, before in last.spaces.items():
                 self._marks[-1].spaces.setdefault(at, before)
 
-    def base_scores(self, subject: Subject) -> Numbers:
+    def base_scores(self, subject: ScoreInput) -> Numbers:
         """The weighted sums of the scores that depend on the room only."""
         return self._score_of.of(subject, self._view)
 

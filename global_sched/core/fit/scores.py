@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.core.view import View
+from global_sched.core.view import CycleView
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.workload import Workload
@@ -45,7 +45,7 @@ class Fill(NamedTuple):
     evenness: Numbers
 
 
-class Subject(NamedTuple):
+class ScoreInput(NamedTuple):
     """A gang's place in a cluster: what is scored.
 
     `tier` is the lowest with a domain that holds it, `holds` how many of its `pods` fit in the
@@ -103,7 +103,7 @@ def _larger(numbers: Numbers, other: int) -> Numbers:
     return np.maximum(numbers, other)
 
 
-def topology(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
+def topology(subject: ScoreInput, view: CycleView) -> Numbers:  # noqa: ARG001 - a score's signature
     """The lowest tier of the enclosing domain first.
 
     Nothing for gangs without a constraint, which do not care and are scattered.
@@ -115,7 +115,7 @@ def topology(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score
     return (BEST - _STEP * (level - 1)) * (tier != NO_TIER)
 
 
-def tightness(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
+def tightness(subject: ScoreInput, view: CycleView) -> Numbers:  # noqa: ARG001 - a score's signature
     """The domain which the gang fills most; nothing for gangs without a constraint, too."""
     tier, holds = subject.tier, subject.holds
     if tier is None:
@@ -123,7 +123,7 @@ def tightness(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a scor
     return BEST * _smaller(holds, subject.pods) // _larger(holds, 1) * (tier != NO_TIER)
 
 
-def packing(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score's signature
+def packing(subject: ScoreInput, view: CycleView) -> Numbers:  # noqa: ARG001 - a score's signature
     """The fuller cluster first, and the one whose resources go with what the gang asks for.
 
     Full by the resource of which the gang takes the largest part there. The second matters between
@@ -132,7 +132,7 @@ def packing(subject: Subject, view: View) -> Numbers:  # noqa: ARG001 - a score'
     return (used_of(subject) + subject.fill.evenness) // 2 * (subject.fill.total > 0)
 
 
-def used_of(subject: Subject) -> Numbers:
+def used_of(subject: ScoreInput) -> Numbers:
     """How much of 100 is used of the resource by which a cluster is measured."""
     total = subject.fill.total
     return BEST * (total - _smaller(subject.free, total)) // _larger(total, 1)
@@ -153,7 +153,7 @@ def unlike(evenness: Ints) -> bool:
     return len(evenness) > 0 and bool(evenness.min() * BEST < evenness.max() * _ALIKE)
 
 
-def balance(workload: Workload, cluster: Cluster, view: View) -> int:
+def balance(workload: Workload, cluster: Cluster, view: CycleView) -> int:
     """Where the tenant holds less first: what its largest part of the cluster leaves of 100."""
     held, largest = view.held(workload.tenant, cluster.name), 0
     for name, has in view.total(cluster.name).entries if held else ():
@@ -164,6 +164,6 @@ def balance(workload: Workload, cluster: Cluster, view: View) -> int:
     return BEST - min(BEST, largest)
 
 
-def locality(workload: Workload, cluster: Cluster, view: View) -> int:  # noqa: ARG001 - a score's signature
+def locality(workload: Workload, cluster: Cluster, view: CycleView) -> int:  # noqa: ARG001 - a score's signature
     """Where the workload is already."""
     return BEST if any(target.cluster == cluster.name for target in workload.targets) else 0

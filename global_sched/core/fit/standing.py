@@ -17,7 +17,7 @@ from global_sched.core.fit.rooms import Ask, Mask, Rooms
 from global_sched.core.fit.sizes import Sizes
 from global_sched.core.fit.spread import minimum_clusters
 from global_sched.core.offer import Refusal, refusal_of
-from global_sched.core.view import View
+from global_sched.core.view import CycleView
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.gang import Amounts, Gang, Mode
@@ -53,7 +53,7 @@ class Standing:
         self.spreads = minimum_clusters(demand.rule) > 1
         """Whether the policy wants several clusters."""
         self.dead: Refusal | None = None
-        self.case = Case(self, static.refusals, static.allowed, True)
+        self.case = OwnStanding(self, static.refusals, static.allowed, True)
         self.ask: Ask | None = None
         """The question for all of it, once it was asked."""
         self._requests = {self.minimum.entries: self.minimum_requests}
@@ -67,7 +67,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class OwnStanding:
     """One workload's own view of its standing: with its back-offs, and past taints where it is.
 
     `shared` says that nothing differs from the standing of its demand.
@@ -82,7 +82,7 @@ class Case:
 class Standings:
     """All standings of a cycle."""
 
-    def __init__(self, view: View, rooms: Rooms) -> None:
+    def __init__(self, view: CycleView, rooms: Rooms) -> None:
         self._view, self._rooms = view, rooms
         self._sizes: Sizes | None = None
         self._by_demand: dict[int, Standing] = {}
@@ -107,7 +107,7 @@ class Standings:
             standing.ask = self._rooms.ask(gang, wanted, standing.minimum)
         return standing.ask
 
-    def case(self, workload: Workload) -> Case:
+    def case(self, workload: Workload) -> OwnStanding:
         """What counts for this one workload."""
         standing = self.of(workload)
         static = standing.static
@@ -127,9 +127,9 @@ class Standings:
                 chain.pop("taints")
             refusal = self._first_refusal(workload, at, chain | dict(WORKLOAD_FILTERS))
             refusals[at], allowed[at] = refusal, refusal is None
-        return Case(standing, refusals, allowed, False)
+        return OwnStanding(standing, refusals, allowed, False)
 
-    def tries(self, case: Case, observed: str) -> tuple[tuple[AffinityTerm, Mask], ...]:
+    def tries(self, case: OwnStanding, observed: str) -> tuple[tuple[AffinityTerm, Mask], ...]:
         """The sets of clusters to try, in order, each with the mask of those allowed."""
         static, rule = case.standing.static, case.standing.demand.rule
         found = static.tries.get(observed)
@@ -144,7 +144,7 @@ class Standings:
             return static.usual[observed]
         return tuple([(choice, mask & case.allowed) for choice, mask in found])
 
-    def refusal(self, case: Case, ask: Ask | None) -> Refusal:
+    def refusal(self, case: OwnStanding, ask: Ask | None) -> Refusal:
         """The refusal after no choice had a cluster; remembered where the case is the demand's."""
         found = list(case.refusals)
         open_at = [at for at, static in enumerate(found) if static is None]

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask, minimum_by_shape
-from global_sched.core.make_room.leaving import Blocked, Unit
+from global_sched.core.make_room.leaving import Blocked, EvictionUnit
 from global_sched.core.make_room.occupancy import Holder
 from global_sched.core.make_room.rights import Rights
 from global_sched.shared.model.gang import Gang
@@ -25,7 +25,7 @@ class Candidates:
         self.most_free = field.without(may)
         """What may become free, as `AllRows.free`."""
 
-    def in_place(self, place: DomainRows) -> Iterator[Unit]:
+    def in_place(self, place: DomainRows) -> Iterator[EvictionUnit]:
         """Those with pods in the domain, on nodes that would hold a pod of the claimant.
 
         That is without all that may leave.
@@ -39,13 +39,13 @@ class Candidates:
         found = dict.fromkeys(field.entry_holder[low:high][helps].tolist())
         yield from self._ordered(at for at in found if self._may[at])
 
-    def cost(self, unit: Unit) -> UnitCost:
+    def cost(self, unit: EvictionUnit) -> UnitCost:
         """What counts before the work that is lost, in the order of the list."""
         field, at = self._field, unit.at
         works = unit.whole and not field.broken[at]
         return unit.whole, works, self._rights.order(unit.holder), int(field.priority[at])
 
-    def relieving(self, blocked: Sequence[Blocked], listed: Collection[int]) -> list[Unit]:
+    def relieving(self, blocked: Sequence[Blocked], listed: Collection[int]) -> list[EvictionUnit]:
         """Those anywhere else who hold something of what these queues have no more of."""
         field, rights = self._field, self._rights
         return list(
@@ -56,7 +56,7 @@ class Candidates:
             )
         )
 
-    def _ordered(self, holders: Iterable[int]) -> Iterator[Unit]:
+    def _ordered(self, holders: Iterable[int]) -> Iterator[EvictionUnit]:
         field, rights = self._field, self._rights
         ranked = sorted(
             holders, key=lambda at: (rights.order(field.holders[at]), int(field.rank[at]))
@@ -68,9 +68,9 @@ class Candidates:
             if rights.too_early[at]:
                 continue
             holder = field.holders[at]
-            yield Unit(at, holder, holder.amount, rights.reclaims(holder))
+            yield EvictionUnit(at, holder, holder.amount, rights.reclaims(holder))
 
-    def _surplus(self, at: int, holder: Holder) -> Iterator[Unit]:
+    def _surplus(self, at: int, holder: Holder) -> Iterator[EvictionUnit]:
         gang = holder.workload.demand.gang
         assert gang is not None
         for name, rows in holder.surplus:
@@ -78,4 +78,6 @@ class Candidates:
             step = max(1, pod_set.partition.size) if pod_set.partition is not None else 1
             amount = pod_set.shape.requests.times(step)
             for first in range(0, len(rows) - step + 1, step):
-                yield Unit(at, holder, amount, self._rights.reclaims(holder), name, first, step)
+                yield EvictionUnit(
+                    at, holder, amount, self._rights.reclaims(holder), name, first, step
+                )

@@ -21,7 +21,7 @@ from global_sched.core.make_room.kinds import claims_replicas, for_waiting
 from global_sched.core.make_room.patience import HEALED, Patience
 from global_sched.core.make_room.reservation import is_patient
 from global_sched.core.make_room.running_facts import lowest_running
-from global_sched.core.make_room.search import Found, Nothing
+from global_sched.core.make_room.search import Nothing, RoomFound
 from global_sched.core.make_room.search_turns import SearchTurns, Turn
 from global_sched.core.make_room.set_aside import is_kept_out
 from global_sched.core.offer import Offer, Refusal
@@ -43,7 +43,7 @@ class Claims:
     def __init__(self, statement: Statement) -> None:
         self._statement = statement
         self._held: dict[WorkloadKey, Held] = {}
-        self._searched: dict[Alike, Found | Nothing] = {}
+        self._searched: dict[Alike, RoomFound | Nothing] = {}
         self.turns = SearchTurns(statement)
         self._field: AllRows | None = None
         self._gone: Mask = np.zeros(0, dtype=np.bool_)
@@ -272,7 +272,7 @@ class Claims:
             )
         return known
 
-    def search(self, workload: Workload) -> Found | Nothing:
+    def search(self, workload: Workload) -> RoomFound | Nothing:
         """Who would have to leave for it, as everything is now."""
         return for_waiting(workload, self.whole, self._statement)
 
@@ -308,7 +308,7 @@ class Claims:
             self._gone = np.zeros(len(self._field.holders), dtype=np.bool_)
         return self._field
 
-    def _claim(self, workload: Workload, found: Found, refusal: Refusal) -> Refusal:
+    def _claim(self, workload: Workload, found: RoomFound, refusal: Refusal) -> Refusal:
         statement = self._statement
         claim = claim_of(found, statement)
         evict(found.units, workload, statement)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from global_sched.core.decisions import evicted
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.occupancy import Holder, may_ever_leave
-from global_sched.core.make_room.search import Found
+from global_sched.core.make_room.search import RoomFound
 from global_sched.core.make_room.trial_room import by_cluster, leaving_of
 from global_sched.core.offer import Offer
 from global_sched.core.order.ageing import priority_of
@@ -33,7 +33,7 @@ from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Workload
 
 
-def claim_of(found: Found, statement: Statement) -> Claim:
+def claim_of(found: RoomFound, statement: Statement) -> Claim:
     """The claim for what a search found. Victims in other clusters free a quota, not its room."""
     return Claim(
         parts=parts_of(found.offer, found.amounts),
@@ -59,7 +59,7 @@ def parts_of(offer: Offer, amounts: Amounts) -> tuple[ClaimPart, ...]:
     return tuple(found)
 
 
-def leavers_of(units: Iterable[Unit], home: ClusterName) -> tuple[Leaver, ...]:
+def leavers_of(units: Iterable[EvictionUnit], home: ClusterName) -> tuple[Leaver, ...]:
     """These victims as a claim on room in `home` names them."""
     found = []
     for cluster, those in by_cluster(units).items():
@@ -96,7 +96,7 @@ def let_leave(
     if any(one.whole for one in leavers) and not _could_leave(victim, claimant, statement):
         return False  # the Policy has changed since, or another writer named it
     reclaim = victim.queue != claimant.queue
-    units: list[Unit] = []
+    units: list[EvictionUnit] = []
     for leaver in leavers:
         grant = decision.grant(claim.claim.leaves(leaver))
         if grant is not None:
@@ -117,26 +117,26 @@ def _could_leave(victim: Workload, claimant: Workload, statement: Statement) -> 
     return statement.ledger.node(victim.queue).queue.reclaimable
 
 
-def _units(victim: Workload, grant: Grant, leaver: Leaver, *, reclaim: bool) -> list[Unit]:
+def _units(victim: Workload, grant: Grant, leaver: Leaver, *, reclaim: bool) -> list[EvictionUnit]:
     """What of a victim has to leave a cluster still."""
     gang, decision = victim.demand.gang, victim.decision
     assert decision is not None
     amount = gang.requests(grant.amounts) if gang is not None else Resources()
     holder = Holder(victim, grant, amount, ())
     if leaver.whole or gang is None:
-        return [Unit(0, holder, amount, reclaim)]
+        return [EvictionUnit(0, holder, amount, reclaim)]
     if decision.give_up or not grant.amounts.minus(leaver.amounts).covers(gang.minimum_amounts()):
         return []
     return [
-        Unit(0, holder, p.shape.requests.times(n), reclaim, p.name, 0, n)
+        EvictionUnit(0, holder, p.shape.requests.times(n), reclaim, p.name, 0, n)
         for p in gang.pod_sets
         if (n := leaver.amounts.get(p.name))
     ]
 
 
-def evict(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
+def evict(units: Sequence[EvictionUnit], claimant: Workload, statement: Statement) -> None:
     """Plan the leaving of every victim. Limits count what it holds until its pods have ended."""
-    by_binding: dict[BindingId, list[Unit]] = {}
+    by_binding: dict[BindingId, list[EvictionUnit]] = {}
     for unit in units:
         by_binding.setdefault(unit.holder.workload.binding_id, []).append(unit)
     for parts in by_binding.values():
@@ -150,7 +150,7 @@ def evict(units: Sequence[Unit], claimant: Workload, statement: Statement) -> No
             _evict_surplus(parts, claimant, statement)
 
 
-def _evict_whole(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
+def _evict_whole(units: Sequence[EvictionUnit], claimant: Workload, statement: Statement) -> None:
     """Out of these clusters with one write; what it has in others stays, at its place in turn."""
     victim = units[0].holder.workload
     assert victim.decision is not None
@@ -174,7 +174,7 @@ def _evict_whole(units: Sequence[Unit], claimant: Workload, statement: Statement
     _end(victim, verdict, first, statement)
 
 
-def _evict_surplus(units: Sequence[Unit], claimant: Workload, statement: Statement) -> None:
+def _evict_surplus(units: Sequence[EvictionUnit], claimant: Workload, statement: Statement) -> None:
     victim, grant = units[0].holder.workload, units[0].holder.grant
     leaves = leaving_of(units)[victim.binding_id] or Amounts()
     less = resized(victim, grant, grant.amounts.minus(leaves))
@@ -191,7 +191,7 @@ def _beyond(pods: int) -> str:
     return f"{counted(pods, 'pod')} beyond its minimum {'leaves' if pods == 1 else 'leave'}"
 
 
-def why(unit: Unit, claimant: Workload) -> str:
+def why(unit: EvictionUnit, claimant: Workload) -> str:
     """Who takes the place, without naming another tenant's job."""
     if unit.reclaim:
         return (

@@ -27,9 +27,9 @@ import numpy as np
 from global_sched.core.fit.spread import maximum_clusters, minimum_clusters
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask
 from global_sched.core.make_room.claim_text import no_victims
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.rights import Rights
-from global_sched.core.make_room.search import Found, Nothing, Search
+from global_sched.core.make_room.search import Nothing, RoomFound, Search
 from global_sched.core.make_room.spots import Spot, spot_at
 from global_sched.core.offer import Offer, Refusal
 from global_sched.core.place.admission import growth_for, offer_for
@@ -54,7 +54,7 @@ Whole = Callable[[], tuple[AllRows, Mask]]
 """The federation for searches, and what of it leaves in this cycle already."""
 
 
-def for_waiting(workload: Workload, whole: Whole, statement: Statement) -> Found | Nothing:
+def for_waiting(workload: Workload, whole: Whole, statement: Statement) -> RoomFound | Nothing:
     """What leaves for one that waits, as everything is now."""
     if workload.demand.division != Division.WHOLE:
         return _for_replicas(workload, whole, statement)
@@ -63,7 +63,7 @@ def for_waiting(workload: Workload, whole: Whole, statement: Statement) -> Found
 
 def for_growth(
     workload: Workload, asked: Amounts, whole: Whole, statement: Statement
-) -> Found | Nothing:
+) -> RoomFound | Nothing:
     """What leaves for those pods of one that runs (`claimable`), or for fewer of them."""
     if claims_replicas(workload, statement):
         return _for_replicas(workload, whole, statement)
@@ -89,15 +89,15 @@ def claimable(workload: Workload, statement: Statement) -> Amounts:
 
 def _or_fewer(
     pods: Amounts, search_for: Callable[[Amounts], Search], least: Amounts | None = None
-) -> Found | Nothing:
+) -> RoomFound | Nothing:
     """The answer for those pods, or for fewer of them (`least`) where all find no room."""
-    found: Found | Nothing = Nothing(no_victims(), none=True)
+    found: RoomFound | Nothing = Nothing(no_victims(), none=True)
     for _ in range(TRIES + 1):
         if not pods.entries or (least is not None and not pods.covers(least)):
             break
         search = search_for(pods)
         found = search.run()
-        if isinstance(found, Found):
+        if isinstance(found, RoomFound):
             break
         pods = search.fewer()
     return found
@@ -171,7 +171,7 @@ class _SurplusRights(Rights):
         found: Mask = super().holders(field, gone) & others[field.queue]
         return found
 
-    def permits(self, unit: Unit) -> bool:
+    def permits(self, unit: EvictionUnit) -> bool:
         """Pods can be counted out exactly; a gang of which one would be needed stays whole."""
         if unit.whole and not self._entitlement.keeps_deserved(
             unit.holder.workload.queue, unit.amount, self.claimant.queue, self.amount
@@ -218,14 +218,14 @@ def lacking_replicas(workload: Workload) -> Amounts:
     return workload.lacking() if workload.targets else gang.all_amounts()
 
 
-def _for_replicas(workload: Workload, whole: Whole, statement: Statement) -> Found | Nothing:
+def _for_replicas(workload: Workload, whole: Whole, statement: Statement) -> RoomFound | Nothing:
     """What leaves for as many of the replicas that it lacks as are owed, else by priority."""
     gang, lacks = workload.demand.gang, lacking_replicas(workload)
     assert gang is not None
     # A cluster of a duplicated one gets all replicas at first: fewer would be none.
     every = workload.demand.division == Division.DUPLICATED and not workload.targets
 
-    def find(pods: Amounts, rights: type[Rights]) -> Found | Nothing:
+    def find(pods: Amounts, rights: type[Rights]) -> RoomFound | Nothing:
         return _or_fewer(
             pods,
             lambda fewer: _ReplicaSearch(workload, fewer, rights, whole, statement),
@@ -233,7 +233,7 @@ def _for_replicas(workload: Workload, whole: Whole, statement: Statement) -> Fou
         )
 
     owed = find(owed_part(workload.queue, gang, lacks, statement.ledger), Rights)
-    if isinstance(owed, Found):
+    if isinstance(owed, RoomFound):
         return owed
     own = find(lacks, _OwnQueue)
     return owed if isinstance(own, Nothing) and own.none else own

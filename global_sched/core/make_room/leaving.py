@@ -14,7 +14,7 @@ QueueResources = tuple[QueueName, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unit:
+class EvictionUnit:
     """What leaves together: a whole gang, or so many of its surplus pods, next in their turns."""
 
     at: int

@@ -8,7 +8,7 @@ import numpy as np
 
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask
 from global_sched.core.make_room.hold_window import within_guarantee
-from global_sched.core.make_room.leaving import Blocked, QueueResources, Unit
+from global_sched.core.make_room.leaving import Blocked, EvictionUnit, QueueResources
 from global_sched.core.make_room.occupancy import Holder, Ints, may_ever_leave
 from global_sched.core.make_room.trial_room import release_all
 from global_sched.core.order.ageing import overtook
@@ -69,7 +69,7 @@ class Rights:
         found = []
         for at in self.too_early.nonzero()[0].tolist():
             one = field.holders[at]
-            unit = Unit(at=at, holder=one, amount=one.amount, reclaim=self.reclaims(one))
+            unit = EvictionUnit(at=at, holder=one, amount=one.amount, reclaim=self.reclaims(one))
             if self.permits(unit):
                 found.append(at)
         return found
@@ -165,7 +165,7 @@ class Rights:
             self._distances[queue] = distance
         return distance
 
-    def permits(self, unit: Unit) -> bool:
+    def permits(self, unit: EvictionUnit) -> bool:
         """Whether it may be taken now, with all trial charges as they are."""
         return not unit.reclaim or self._entitlement.gives(
             unit.holder.workload.queue, unit.amount, self.claimant.queue, self.amount
@@ -177,11 +177,11 @@ class Rights:
         least = Resources.of(dict.fromkeys(names, 1))
         return self._entitlement.gives(queue, least, self.claimant.queue, self.amount)
 
-    def shifts(self, unit: Unit) -> bool:
+    def shifts(self, unit: EvictionUnit) -> bool:
         """Whether its leaving changes what the claimant itself is entitled to take."""
         return not unit.reclaim or self.is_near(unit.holder.workload.queue)
 
-    def rightful(self, units: Sequence[Unit]) -> bool:
+    def rightful(self, units: Sequence[EvictionUnit]) -> bool:
         """Whether these units, released in the statement, may leave together.
 
         None of them could take its room back at once (`Reclaim.stands`).
@@ -189,7 +189,7 @@ class Rights:
         taken = {(unit.holder.workload.queue, unit.amount) for unit in units if unit.reclaim}
         return self._entitlement.stands(taken, self.claimant.queue, self.amount)
 
-    def could_return(self, unit: Unit, held: Resources) -> bool:
+    def could_return(self, unit: EvictionUnit, held: Resources) -> bool:
         """Whether a victim could reclaim its minimum from the claimant that holds that much."""
         gang = unit.holder.workload.demand.gang
         if gang is None or not unit.reclaim or not may_ever_leave(self.claimant):
@@ -197,15 +197,15 @@ class Rights:
         asked = gang.requests(gang.minimum_amounts())
         return self._entitlement.gives(self.claimant.queue, held, unit.holder.workload.queue, asked)
 
-    def release(self, unit: Unit) -> None:
+    def release(self, unit: EvictionUnit) -> None:
         """Its amount is held no more."""
         self._statement.release(unit.holder.workload, unit.cluster, unit.amount)
 
-    def release_all(self, units: Iterable[Unit]) -> None:
+    def release_all(self, units: Iterable[EvictionUnit]) -> None:
         """Their amounts are held no more."""
         release_all(units, self._statement)
 
-    def give_back(self, unit: Unit) -> None:
+    def give_back(self, unit: EvictionUnit) -> None:
         """Its amount is held again."""
         self._statement.charge(unit.holder.workload, unit.cluster, unit.amount)
 

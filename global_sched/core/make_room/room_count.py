@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, minimum_by_shape
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.occupancy import Ints
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.pods import PodShape
@@ -45,7 +45,7 @@ class RoomCount:
         """Whether the gang's minimum fits."""
         return all(has >= pods for has, pods in zip(self.has, self.wants, strict=True))
 
-    def gains(self, unit: Unit) -> bool:
+    def gains(self, unit: EvictionUnit) -> bool:
         """Whether its leaving makes room for a pod more of a shape that lacks room."""
         before = self.has
         self.shift(unit, 1)
@@ -54,7 +54,7 @@ class RoomCount:
         lacking = zip(after, before, self.wants, strict=True)
         return any(now > had and had < wants for now, had, wants in lacking)
 
-    def begun(self, unit: Unit) -> bool:
+    def begun(self, unit: EvictionUnit) -> bool:
         """Whether it has pods on a node that others leave, and that may have more room yet."""
         return any(self._left[row] and self._may_grow(row) for row, _ in self.freed(unit))
 
@@ -63,7 +63,7 @@ class RoomCount:
         has = zip(most, self._pods[row], self.has, self.wants, strict=True)
         return any(pods < best and had < wants for best, pods, had, wants in has)
 
-    def shift(self, unit: Unit, sign: int) -> None:
+    def shift(self, unit: EvictionUnit, sign: int) -> None:
         """It leaves (1), or it stays after all (-1)."""
         place = self.place
         if place is None:
@@ -82,7 +82,7 @@ class RoomCount:
             self._pods[row] = pods
             self._left[row] += sign
 
-    def freed(self, unit: Unit) -> Iterator[tuple[int, list[int]]]:
+    def freed(self, unit: EvictionUnit) -> Iterator[tuple[int, list[int]]]:
         """What becomes free on a node of each row where it has pods."""
         field = self._field
         if unit.whole:

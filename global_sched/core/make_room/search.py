@@ -12,11 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from global_sched.core.fit.standing import Case
+from global_sched.core.fit.standing import OwnStanding
 from global_sched.core.make_room.all_rows import AllRows, DomainRows, Mask
 from global_sched.core.make_room.candidates import Candidates
 from global_sched.core.make_room.claim_text import no_victims
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.rights import Rights
 from global_sched.core.make_room.spots import Cost, Spot, cost_of, spot_at
 from global_sched.core.make_room.trial_room import vacate
@@ -48,10 +48,10 @@ MOST_PROVED = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RoomFound:
     """What leaves, and what the claimant gets then; `amounts` of it is what they leave for."""
 
-    units: tuple[Unit, ...]
+    units: tuple[EvictionUnit, ...]
     offer: Offer
     cost: Cost
     amounts: Amounts
@@ -93,7 +93,7 @@ class Search:
         """What it would get, with everything as it is now."""
         return offer_for(self._workload, self._statement)
 
-    def run(self) -> Found | Nothing:
+    def run(self) -> RoomFound | Nothing:
         """The cheapest proved victims, or why there are none."""
         if not self.may.any():
             if early := self.rights.protected_by_time(self.field):
@@ -111,7 +111,7 @@ class Search:
                 f"no victims: no allowed domain would have room for it even without the {may} "
                 "that could be evicted for it"
             )
-        proved: list[Found] = []
+        proved: list[RoomFound] = []
         rightless = True
         for choice, units, cost in sorted(self._choices(spots), key=lambda one: one[2]):
             rightless = False
@@ -193,7 +193,7 @@ class Search:
 
     def _choices(
         self, spots: Iterable[Spot]
-    ) -> Iterable[tuple[VictimChoice, tuple[Unit, ...], Cost]]:
+    ) -> Iterable[tuple[VictimChoice, tuple[EvictionUnit, ...], Cost]]:
         looked = 0
         for spot in spots:
             mark = self._statement.mark()
@@ -237,7 +237,7 @@ class Search:
 
     # --- proof ----------------------------------------------------------------------------
 
-    def _prove(self, choice: VictimChoice, units: Sequence[Unit]) -> Found | None:
+    def _prove(self, choice: VictimChoice, units: Sequence[EvictionUnit]) -> RoomFound | None:
         """The victims that placement really needs; None when it fails with all that may leave."""
         offer = self.offer(units)
         step = 1
@@ -254,11 +254,13 @@ class Search:
             offer = self.offer(needed)
         if offer is None or not self.valid(needed, offer):
             return None
-        return Found(
+        return RoomFound(
             tuple(needed), offer, cost_of(needed, self.field), self._gang.minimum_amounts()
         )
 
-    def _widened(self, choice: VictimChoice, units: Sequence[Unit], step: int) -> list[Unit]:
+    def _widened(
+        self, choice: VictimChoice, units: Sequence[EvictionUnit], step: int
+    ) -> list[EvictionUnit]:
         """The same victims and up to so many more."""
         mark = self._statement.mark()
         for unit in units:
@@ -269,7 +271,7 @@ class Search:
         self._statement.rollback(mark)
         return wider
 
-    def _needed_of(self, units: Sequence[Unit]) -> list[Unit]:
+    def _needed_of(self, units: Sequence[EvictionUnit]) -> list[EvictionUnit]:
         """Without those that placement does not need, dearest first, where the others may leave."""
         kept = list(units)
         if len(kept) > MOST_PROVED:
@@ -284,11 +286,11 @@ class Search:
                 kept = fewer
         return kept
 
-    def valid(self, units: Sequence[Unit], offer: Offer) -> bool:
+    def valid(self, units: Sequence[EvictionUnit], offer: Offer) -> bool:
         """Whether these may leave together, and none could take its room back afterwards (R4)."""
         return self._stand(units) and not self._returns(units, offer)
 
-    def _stand(self, units: Sequence[Unit]) -> bool:
+    def _stand(self, units: Sequence[EvictionUnit]) -> bool:
         """Whether these may leave together."""
         mark = self._statement.mark()
         self.rights.release_all(units)
@@ -296,7 +298,7 @@ class Search:
         self._statement.rollback(mark)
         return stand
 
-    def _returns(self, units: Sequence[Unit], offer: Offer) -> bool:
+    def _returns(self, units: Sequence[EvictionUnit], offer: Offer) -> bool:
         """Whether one of these could take back from the claimant with all that it is offered."""
         mark, claimant, rights = self._statement.mark(), self.rights.claimant, self.rights
         rights.release_all(units)
@@ -308,7 +310,7 @@ class Search:
         self._statement.rollback(mark)
         return found
 
-    def offer(self, units: Sequence[Unit]) -> Offer | None:
+    def offer(self, units: Sequence[EvictionUnit]) -> Offer | None:
         """What the claimant would get if these left; nothing stays in the statement."""
         mark = self._statement.mark()
         self.rights.release_all(units)
@@ -318,7 +320,7 @@ class Search:
         return found if isinstance(found, Offer) else None
 
 
-def open_but_for_limits(case: Case) -> Mask:
+def open_but_for_limits(case: OwnStanding) -> Mask:
     """The clusters that are allowed, or out only for what others of its queues hold."""
     limited = [at for at, refusal in enumerate(case.refusals) if _is_limited(refusal)]
     found = case.allowed

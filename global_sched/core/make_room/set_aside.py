@@ -18,7 +18,7 @@ from global_sched.core.make_room.by_cluster import ByCluster
 from global_sched.core.make_room.search import open_but_for_limits
 from global_sched.core.offer import Refusal
 from global_sched.core.quota.dominant_share import Amount, add
-from global_sched.core.quota.tree import Node
+from global_sched.core.quota.tree import QueueNode
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
@@ -99,12 +99,12 @@ class SetAside:
     def _asked(self, workload: Workload) -> Resources:
         return self._statement.standings.of(workload).minimum_requests
 
-    def _suffices(self, node: Node, asked: Resources) -> bool:
+    def _suffices(self, node: QueueNode, asked: Resources) -> bool:
         """Whether its capability lets this in beside what does not end."""
         ends = self._ends.by_queue.get((node.queue.name, None), {})
         return _within(node.capability, asked, node.held, node.aside, ends)
 
-    def _suffices_in(self, node: Node, asked: Resources, cluster: ClusterName) -> bool:
+    def _suffices_in(self, node: QueueNode, asked: Resources, cluster: ClusterName) -> bool:
         """The same for its capability in a cluster."""
         limit = node.cluster_capability.get(cluster)
         if limit is None:
@@ -113,7 +113,7 @@ class SetAside:
         ends = self._ends.by_queue.get((node.queue.name, cluster), {})
         return _within(limit, asked, held, aside, ends)
 
-    def _fits_beside(self, node: Node, asked: Resources) -> bool:
+    def _fits_beside(self, node: QueueNode, asked: Resources) -> bool:
         """Whether what is guaranteed to others lets this in beside what does not end."""
         tree, totals = self._statement.ledger.tree, self._statement.ledger.entitlements.totals
         for name, amount in asked.entries:
@@ -135,7 +135,7 @@ class SetAside:
                 idle += max(0, one.kept.get(name, 0) - there)
         return True
 
-    def _stays(self, node: Node, name: str) -> int:
+    def _stays(self, node: QueueNode, name: str) -> int:
         """What of a resource is held or set aside below it and does not end."""
         ends = self._ends.by_queue.get((node.queue.name, None), {})
         return node.held.get(name, 0) + node.aside.get(name, 0) - ends.get(name, 0)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from global_sched.core.make_room.all_rows import AllRows, DomainRows
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.shared.model.ids import ClusterName
 
 
@@ -38,7 +38,7 @@ def spot_at(place: DomainRows) -> Spot:
     return Spot(place, place.occupancy.cluster)
 
 
-def cost_of(units: Sequence[Unit], field: AllRows) -> Cost:
+def cost_of(units: Sequence[EvictionUnit], field: AllRows) -> Cost:
     """The cost of these victims."""
     whole = [unit for unit in units if unit.whole]
     return Cost(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from global_sched.core.make_room.all_rows import AllRows
-from global_sched.core.make_room.leaving import Unit
+from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.occupancy import freed_by
 from global_sched.core.statement import Statement
 from global_sched.shared.model.gang import Amounts
@@ -14,9 +14,9 @@ from global_sched.shared.model.topology import Occupant
 from global_sched.shared.placement import Space
 
 
-def release_all(units: Iterable[Unit], statement: Statement) -> None:
+def release_all(units: Iterable[EvictionUnit], statement: Statement) -> None:
     """Their amounts are held no more; those of one tenant in a queue and cluster together."""
-    found: dict[tuple[QueueName, TenantName, ClusterName], list[Unit]] = {}
+    found: dict[tuple[QueueName, TenantName, ClusterName], list[EvictionUnit]] = {}
     for unit in units:
         one = unit.holder.workload
         found.setdefault((one.queue, one.tenant, unit.cluster), []).append(unit)
@@ -25,7 +25,7 @@ def release_all(units: Iterable[Unit], statement: Statement) -> None:
         statement.release(those[0].holder.workload, cluster, amount)
 
 
-def vacate(units: Iterable[Unit], field: AllRows, statement: Statement) -> None:
+def vacate(units: Iterable[EvictionUnit], field: AllRows, statement: Statement) -> None:
     """Give the room of these units back, for a trial."""
     for cluster, those in by_cluster(units).items():
         part = next(one for one in field.parts if one.cluster == cluster)
@@ -45,7 +45,7 @@ def _vacate(freed: Mapping[tuple[Occupant, ...], Resources], space: Space) -> No
     space.vacate(freed)
 
 
-def leaving_of(units: Iterable[Unit]) -> dict[BindingId, Amounts | None]:
+def leaving_of(units: Iterable[EvictionUnit]) -> dict[BindingId, Amounts | None]:
     """Per binding how many of its surplus pods leave; None for all of its pods. Of one cluster."""
     found: dict[BindingId, Amounts | None] = {}
     for unit in units:
@@ -58,9 +58,9 @@ def leaving_of(units: Iterable[Unit]) -> dict[BindingId, Amounts | None]:
     return found
 
 
-def by_cluster(units: Iterable[Unit]) -> dict[ClusterName, list[Unit]]:
+def by_cluster(units: Iterable[EvictionUnit]) -> dict[ClusterName, list[EvictionUnit]]:
     """The units of each cluster."""
-    found: dict[ClusterName, list[Unit]] = {}
+    found: dict[ClusterName, list[EvictionUnit]] = {}
     for unit in units:
         found.setdefault(unit.cluster, []).append(unit)
     return found

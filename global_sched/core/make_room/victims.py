@@ -6,7 +6,7 @@ from typing import Final
 
 from global_sched.core.make_room.all_rows import AllRows
 from global_sched.core.make_room.candidates import Candidates, UnitCost
-from global_sched.core.make_room.leaving import QueueResources, Unit, UnitName
+from global_sched.core.make_room.leaving import EvictionUnit, QueueResources, UnitName
 from global_sched.core.make_room.rights import Rights
 from global_sched.core.make_room.room_count import RoomCount
 from global_sched.core.make_room.spots import Spot
@@ -32,7 +32,7 @@ class VictimChoice:
         self._cluster, self._rights, self._candidates = spot.cluster, rights, candidates
         has = rights.room_now(gang, place) if place is not None else {}
         self._room = RoomCount(gang, place, has, candidates.most_free, field)
-        self._chosen: dict[UnitName, Unit] = {}
+        self._chosen: dict[UnitName, EvictionUnit] = {}
         self._partly: Counter[int] = Counter()
         """Of which gangs how much surplus was chosen."""
         self._listed = list(candidates.in_place(place)) if place is not None else []
@@ -45,7 +45,7 @@ class VictimChoice:
         self._everywhere = False
 
     @property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[EvictionUnit]:
         """What was chosen."""
         return list(self._chosen.values())
 
@@ -67,7 +67,7 @@ class VictimChoice:
         """How many units there were to choose from."""
         return len(self._listed)
 
-    def resume(self, units: Iterable[Unit]) -> None:
+    def resume(self, units: Iterable[EvictionUnit]) -> None:
         """Go on from these, whose amounts are released already."""
         self._chosen = {unit.name: unit for unit in units}
         self._partly = Counter(unit.at for unit in self.units if not unit.whole)
@@ -101,7 +101,7 @@ class VictimChoice:
             self._add(unit)
         return len(self._chosen) > before
 
-    def _next(self) -> Unit | None:
+    def _next(self) -> EvictionUnit | None:
         """The cheapest unit that may leave now and is not chosen.
 
         Where it alone makes no room for a pod, one that costs as much goes first on a node that
@@ -120,7 +120,7 @@ class VictimChoice:
             self._from = at  # it comes later
         return beside or unit
 
-    def _beside(self, at: int, cost: UnitCost) -> Unit | None:
+    def _beside(self, at: int, cost: UnitCost) -> EvictionUnit | None:
         """The first behind this place of the list that has the cost and lies on a begun node."""
         for unit in self._listed[at + 1 : at + 1 + MOST_BESIDE]:
             if self._candidates.cost(unit) != cost:
@@ -141,7 +141,7 @@ class VictimChoice:
         self._denied.difference_update(again)
         self._from = min([self._from, *(self._refused.pop(kind) for kind in again)])
 
-    def _first_permitted(self) -> Unit | None:
+    def _first_permitted(self) -> EvictionUnit | None:
         """The first in what is left of the list that may leave now."""
         while self._from < len(self._listed):
             unit = self._listed[self._from]
@@ -158,21 +158,21 @@ class VictimChoice:
                 self._denied.add(unit.kind)
         return None
 
-    def _is_open(self, unit: Unit) -> bool:
+    def _is_open(self, unit: EvictionUnit) -> bool:
         """Whether it has not left yet, and its turn has come."""
         gone = (unit.at, None, 0) in self._chosen or unit.name in self._chosen
         return not gone and self._is_next(unit)
 
-    def _is_rest(self, unit: Unit) -> bool:
+    def _is_rest(self, unit: EvictionUnit) -> bool:
         return unit.whole and self._partly[unit.at] > 0
 
-    def _is_permitted(self, unit: Unit) -> bool:
+    def _is_permitted(self, unit: EvictionUnit) -> bool:
         return self._permits_rest(unit) if self._is_rest(unit) else self._rights.permits(unit)
 
     def _widen(self) -> bool:
         """List those elsewhere, too, that hold the quota that is lacking."""
         listed = {unit.at for unit in self._listed}
-        more: list[Unit] = []
+        more: list[EvictionUnit] = []
         if self._has_room() and not self._has_quota() and not self._everywhere:
             self._everywhere = True
             more = self._candidates.relieving(self._rights.blocked(self._cluster), listed)
@@ -185,7 +185,7 @@ class VictimChoice:
         self._denied.clear()
         self._refused.clear()
 
-    def _permits_rest(self, unit: Unit) -> bool:
+    def _permits_rest(self, unit: EvictionUnit) -> bool:
         """Whether a gang may leave of which surplus was chosen: asked as if that were still there.
 
         Else it would be counted twice, and its queue would seem to fall below its deserved.
@@ -198,12 +198,12 @@ class VictimChoice:
             self._rights.release(one)
         return permitted
 
-    def _is_next(self, unit: Unit) -> bool:
+    def _is_next(self, unit: EvictionUnit) -> bool:
         """Surplus pods leave in their turns."""
         before = (unit.at, unit.pod_set, unit.first - unit.pods)
         return unit.whole or not unit.first or before in self._chosen
 
-    def _add(self, unit: Unit) -> None:
+    def _add(self, unit: EvictionUnit) -> None:
         if unit.whole:
             for other in [one for one in self.units if one.at == unit.at]:
                 self.drop(other)
@@ -218,11 +218,11 @@ class VictimChoice:
         while returned:
             returned = self._return([one for one in self.units if self._rights.shifts(one)])
 
-    def _dearest_first(self, units: Iterable[Unit]) -> list[Unit]:
+    def _dearest_first(self, units: Iterable[EvictionUnit]) -> list[EvictionUnit]:
         order = {unit.name: place for place, unit in enumerate(self._listed)}
         return sorted(units, key=lambda one: -order[one.name])
 
-    def _return(self, units: Iterable[Unit]) -> bool:
+    def _return(self, units: Iterable[EvictionUnit]) -> bool:
         """Give back those of these that are not needed; whether there were any."""
         before = len(self._chosen)
         for unit in self._dearest_first(units):
@@ -235,7 +235,7 @@ class VictimChoice:
                 self._put(unit)
         return len(self._chosen) < before
 
-    def _has_room_without(self, unit: Unit) -> bool:
+    def _has_room_without(self, unit: EvictionUnit) -> bool:
         self._room.shift(unit, -1)
         found = self._has_room()
         self._room.shift(unit, 1)
@@ -249,13 +249,13 @@ class VictimChoice:
     def _has_quota(self) -> bool:
         return self._rights.has_quota(self._cluster)
 
-    def _put(self, unit: Unit) -> None:
+    def _put(self, unit: EvictionUnit) -> None:
         self._chosen[unit.name] = unit
         self._partly[unit.at] += not unit.whole
         self._rights.release(unit)
         self._room.shift(unit, 1)
 
-    def drop(self, unit: Unit) -> None:
+    def drop(self, unit: EvictionUnit) -> None:
         """It stays after all."""
         del self._chosen[unit.name]
         self._partly[unit.at] -= not unit.whole

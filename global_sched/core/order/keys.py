@@ -10,7 +10,7 @@ from typing import NamedTuple
 from global_sched.core.order.ageing import aged
 from global_sched.core.quota.dominant_share import ShareKey
 from global_sched.core.quota.water_filling import Ratio
-from global_sched.core.view import View
+from global_sched.core.view import CycleView
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.workload import Workload
 
@@ -43,30 +43,30 @@ def _queue_name(place: Sibling) -> str:
     return place.queue.name
 
 
-def effective_priority(workload: Workload, view: View) -> int:
+def effective_priority(workload: Workload, view: CycleView) -> int:
     """The job's priority, raised by how long it waits."""
     if workload.targets:
         return workload.priority
     return aged(workload.priority, workload.created, view.now, view.policy)
 
 
-def _priority(workload: Workload, view: View) -> int:
+def _priority(workload: Workload, view: CycleView) -> int:
     return -effective_priority(workload, view)
 
 
-def _share_in_queue(workload: Workload, view: View) -> ShareKey:
+def _share_in_queue(workload: Workload, view: CycleView) -> ShareKey:
     return view.tenant_share_in(workload.queue, workload.tenant)
 
 
-def _tenant_share(workload: Workload, view: View) -> ShareKey:
+def _tenant_share(workload: Workload, view: CycleView) -> ShareKey:
     return view.tenant_share(workload.tenant)
 
 
-def _creation(workload: Workload, view: View) -> int:  # noqa: ARG001 - an order's signature
+def _creation(workload: Workload, view: CycleView) -> int:  # noqa: ARG001 - an order's signature
     return workload.created
 
 
-def _uid(workload: Workload, view: View) -> str:  # noqa: ARG001 - an order's signature
+def _uid(workload: Workload, view: CycleView) -> str:  # noqa: ARG001 - an order's signature
     return workload.uid
 
 
@@ -78,7 +78,7 @@ QUEUE_ORDER: Mapping[str, Callable[[Sibling], object]] = {
 }
 """Between the queues of one parent, at every level of the tree."""
 
-WORKLOAD_ORDER: Mapping[str, Callable[[Workload, View], object]] = {
+WORKLOAD_ORDER: Mapping[str, Callable[[Workload, CycleView], object]] = {
     "priority": _priority,
     "share-in-queue": _share_in_queue,
     "tenant-share": _tenant_share,

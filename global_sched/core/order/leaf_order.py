@@ -11,7 +11,7 @@ from math import inf
 from operator import itemgetter
 
 from global_sched.core.order.keys import MOVING, WORKLOAD_ORDER
-from global_sched.core.view import View
+from global_sched.core.view import CycleView
 from global_sched.shared.model.ids import TenantName
 from global_sched.shared.model.workload import Demand, Workload
 
@@ -30,7 +30,7 @@ _BEFORE = tuple([WORKLOAD_ORDER[name] for name in _NAMES[:_FIRST]])
 _BEHIND = tuple([WORKLOAD_ORDER[name] for name in _NAMES[_AFTER:]])
 
 
-def fixed_keys(lane: list[Workload], view: View) -> Iterator[tuple[Key, Key]]:
+def fixed_keys(lane: list[Workload], view: CycleView) -> Iterator[tuple[Key, Key]]:
     """What of each one's place stays as it is in a cycle: before and behind what may move.
 
     Rule by rule and not one by one: every workload that waits is asked in every cycle.
@@ -54,7 +54,7 @@ class LeafOrder:
     Those of one tenant share all that moves, so their order among each other stays.
     """
 
-    def __init__(self, lanes: dict[TenantName, list[Workload]], view: View) -> None:
+    def __init__(self, lanes: dict[TenantName, list[Workload]], view: CycleView) -> None:
         self._view = view
         self.position = 0
         self.length = sum(len(lane) for lane in lanes.values())

@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 
 from global_sched.core.order.keys import QUEUE_ORDER, Sibling
 from global_sched.core.order.leaf_order import Key, LeafOrder
-from global_sched.core.view import View
+from global_sched.core.view import CycleView
 from global_sched.shared.model.ids import QueueName, TenantName
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.workload import Workload
@@ -26,7 +26,7 @@ _BETWEEN = tuple(QUEUE_ORDER.values())
 class QueueOrder:
     """Workloads in the order in which they get their turn; iterate it while admitting."""
 
-    def __init__(self, workloads: Iterable[Workload], view: View) -> None:
+    def __init__(self, workloads: Iterable[Workload], view: CycleView) -> None:
         self._view = view
         found: dict[QueueName, dict[TenantName, list[Workload]]] = {}
         for one in workloads:

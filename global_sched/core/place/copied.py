@@ -1,7 +1,7 @@
 """Objects without demand go to every cluster that the policy and the filters allow."""
 
 from global_sched.core.fit.spread import choose
-from global_sched.core.offer import Offer, Part, Refusal, grant_of
+from global_sched.core.offer import Offer, OfferPart, Refusal, grant_of
 from global_sched.core.statement import Statement
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.decision import Grant
@@ -37,6 +37,6 @@ def _offer(
     before: dict[ClusterName, Grant],
     affinity: str,
 ) -> Offer:
-    parts = tuple(Part(at, c.name, None) for c, at in chosen if c.name not in before)
+    parts = tuple(OfferPart(at, c.name, None) for c, at in chosen if c.name not in before)
     grants = (*before.values(), *(grant_of(workload.demand, part) for part in parts))
     return Offer(tuple(grants), parts, affinity)

@@ -8,7 +8,7 @@ afresh.
 from dataclasses import dataclass
 
 from global_sched.core.fit.spread import choose, minimum_clusters
-from global_sched.core.offer import Offer, Part, Refusal, grant_of
+from global_sched.core.offer import Offer, OfferPart, Refusal, grant_of
 from global_sched.core.quota.limits import cut, over
 from global_sched.core.statement import Statement
 from global_sched.shared.model.cluster import Cluster
@@ -256,7 +256,7 @@ def _offer(
         if not share.extra and not empty:
             continue
         placed = place_extra(workload, statement, share.at, share.extra)
-        part = Part(share.at, share.cluster.name, placed, share.score)
+        part = OfferPart(share.at, share.cluster.name, placed, share.score)
         parts.append(part)
         grants[part.cluster] = grant_of(workload.demand, part, before.get(part.cluster))
     return Offer(tuple(grants.values()), tuple(parts), affinity)

@@ -1,8 +1,8 @@
 """All replicas in every chosen cluster: each needs the room for all, and each is charged."""
 
 from global_sched.core.fit.spread import choose, minimum_clusters
-from global_sched.core.fit.standing import Case
-from global_sched.core.offer import Offer, Part, Refusal, grant_of
+from global_sched.core.fit.standing import OwnStanding
+from global_sched.core.offer import Offer, OfferPart, Refusal, grant_of
 from global_sched.core.quota.limits import over
 from global_sched.core.statement import Statement
 from global_sched.shared.model.cluster import Cluster
@@ -12,7 +12,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.model.workload import Workload
 
-Ranked = list[tuple[Cluster, Part | None]]
+Ranked = list[tuple[Cluster, OfferPart | None]]
 
 
 def offer_duplicates(workload: Workload, statement: Statement) -> Offer | Refusal:
@@ -33,7 +33,7 @@ def offer_duplicates(workload: Workload, statement: Statement) -> Offer | Refusa
     for choice, mask in standings.tries(case, workload.observed_affinity):
         fits = ask.fitting(mask)
         new: Ranked = [
-            (cluster, Part(at, cluster.name, ask.placed(at), score))
+            (cluster, OfferPart(at, cluster.name, ask.placed(at), score))
             for at, score in statement.ranking.ranked(workload, ask, fits)
             if (cluster := statement.rooms.rooms[at].cluster).name not in before
         ]
@@ -48,7 +48,7 @@ def offer_duplicates(workload: Workload, statement: Statement) -> Offer | Refusa
 
 
 def _kept(
-    workload: Workload, statement: Statement, case: Case, before: dict[ClusterName, Grant]
+    workload: Workload, statement: Statement, case: OwnStanding, before: dict[ClusterName, Grant]
 ) -> Ranked:
     """The clusters in use, each with the pods that it lacks and now has room for."""
     gang, found = workload.demand.gang, []
@@ -60,7 +60,7 @@ def _kept(
         if lacking.entries and case.allowed[at]:
             placed = statement.rooms.grow(at, gang, lacking, grant)
             if placed is not None:
-                part = Part(at, grant.cluster, placed)
+                part = OfferPart(at, grant.cluster, placed)
         found.append((statement.rooms.rooms[at].cluster, part))
         assert found[-1][0].name == name
     return found
@@ -78,7 +78,7 @@ def _choose(
     ledger = statement.ledger
     bounds = ledger.bounds(workload.queue, workload.tenant)
     capped = ledger.capped_clusters(workload.queue)
-    parts: list[Part] = []
+    parts: list[OfferPart] = []
     asked = Resources()
     for cluster, part in chosen:
         if part is None:

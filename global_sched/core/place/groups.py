@@ -58,26 +58,28 @@ def consider_group(workload: Workload, groups: Groups, position: int, statement:
         refuse(workload, position, _incomplete(workload), statement)
         return
     found = _admit_all(members, statement)
-    if isinstance(found, Refused) and any(map(_elastic, members[: members.index(found.member)])):
+    if isinstance(found, MemberRefused) and any(
+        map(_elastic, members[: members.index(found.member)])
+    ):
         # Their surplus may be in the way of the others' minimums; what is left over comes later.
         surplus = statement.ledger.surplus
         with surplus.least_for(*(one.key for one in members)):
             found = _admit_all(members, statement)
-    if isinstance(found, Refused):
+    if isinstance(found, MemberRefused):
         _refuse_all(members, found, (workload, position), statement)
         return
     for member, offer in zip(members, found, strict=True):
         record(member, position if member is workload else 0, offer, statement)
 
 
-class Refused(NamedTuple):
+class MemberRefused(NamedTuple):
     """The member that has no place, and why."""
 
     member: Workload
     refusal: Refusal
 
 
-def _admit_all(members: list[Workload], statement: Statement) -> list[Offer] | Refused:
+def _admit_all(members: list[Workload], statement: Statement) -> list[Offer] | MemberRefused:
     """Admit all of them, one after the other, or none."""
     mark = statement.mark()
     offers: list[Offer] = []
@@ -85,7 +87,7 @@ def _admit_all(members: list[Workload], statement: Statement) -> list[Offer] | R
         found = offer_for(member, statement)
         if isinstance(found, Refusal):
             statement.rollback(mark)
-            return Refused(member, found)
+            return MemberRefused(member, found)
         statement.admit(member, found)
         offers.append(found)
     statement.commit()
@@ -100,7 +102,7 @@ def _elastic(workload: Workload) -> bool:
 
 def _refuse_all(
     members: list[Workload],
-    refused: Refused,
+    refused: MemberRefused,
     first: tuple[Workload, int],
     statement: Statement,
 ) -> None:

@@ -1,7 +1,7 @@
 """A gang goes whole to one cluster: its minimum or nothing, then as much surplus as fits."""
 
 from global_sched.core.fit.spread import minimum_clusters
-from global_sched.core.offer import Offer, Part, Refusal, grant_of
+from global_sched.core.offer import Offer, OfferPart, Refusal, grant_of
 from global_sched.core.quota.limits import Bounds, cut, over
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
@@ -47,7 +47,7 @@ def offer_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
             at, score = best
             cluster = statement.rooms.rooms[at].cluster.name
             placed = _within(workload, statement, cluster, ask.placed(at))
-            part = Part(at, cluster, placed, score)
+            part = OfferPart(at, cluster, placed, score)
             return Offer((grant_of(workload.demand, part),), (part,), choice.name)
     if ask is not of_all:
         ask.fitting(case.allowed)
@@ -125,7 +125,7 @@ def grow_whole(
         placed = statement.rooms.grow(at, gang, wanted, grant, minimum=least)
         if placed is None:
             continue
-        part = Part(at, grant.cluster, placed)
+        part = OfferPart(at, grant.cluster, placed)
         grown = grant_of(workload.demand, part, grant)
         others = tuple(one for one in decision.grants if one is not grant)
         return Offer((*others, grown), (part,), workload.observed_affinity)

@@ -1,8 +1,8 @@
 """A reschedule that was asked for: look for a better place as if there were none yet."""
 
-from global_sched.core.fit.scores import Subject, fill_of
+from global_sched.core.fit.scores import ScoreInput, fill_of
 from global_sched.core.fit.spread import choose
-from global_sched.core.offer import Offer, Part, grant_of
+from global_sched.core.offer import Offer, OfferPart, grant_of
 from global_sched.core.outcomes import outcome_of
 from global_sched.core.place.divided import (
     ClusterShare,
@@ -56,7 +56,7 @@ def _move_whole(workload: Workload, grant: Grant, gang: Gang, statement: Stateme
             continue
         if best is None or best[1] <= at_home:
             return False
-        part = Part(best[0], rooms.rooms[best[0]].cluster.name, ask.placed(best[0]), best[1])
+        part = OfferPart(best[0], rooms.rooms[best[0]].cluster.name, ask.placed(best[0]), best[1])
         _write_move(workload, grant, Offer((), (part,), choice.name), statement)
         return True
     return False
@@ -70,7 +70,7 @@ def _score_at_home(workload: Workload, grant: Grant, gang: Gang, statement: Stat
     if gang.constraint is not None:
         tier = NO_TIER if grant.tier is None else grant.tier
     fill = fill_of(gang.requests(grant.amounts), room.total)
-    subject = Subject(tier, pods, pods, fill, room.free.get(fill.resource, 0))
+    subject = ScoreInput(tier, pods, pods, fill, room.free.get(fill.resource, 0))
     return int(statement.rooms.base_scores(subject)) + statement.ranking.place_score(
         workload, room.cluster
     )
@@ -159,7 +159,7 @@ def _write_division(
         has = before[cluster].amounts.pods() if cluster in before else 0
         if share.extra > has:
             placed = place_extra(workload, statement, share.at, share.extra - has)
-            part = Part(share.at, share.cluster.name, placed, share.score)
+            part = OfferPart(share.at, share.cluster.name, placed, share.score)
             parts.append(part)
             grants.append(grant_of(workload.demand, part, before.get(cluster)))
     statement.admit(workload, Offer(tuple(grants), tuple(parts), affinity))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from copy import deepcopy
 
-from global_sched.core.quota.tree import Node
+from global_sched.core.quota.tree import QueueNode
 from global_sched.core.statement import Statement
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Workload
@@ -83,7 +83,7 @@ class Sums:
         return most
 
 
-def _lacking_beside(node: Node, name: str, lacks: Callable[[Node, str], int]) -> int:
+def _lacking_beside(node: QueueNode, name: str, lacks: Callable[[QueueNode, str], int]) -> int:
     """How much less of it brothers hold than they ask for and deserve."""
     assert node.parent is not None
     return sum(lacks(one, name) for one in node.parent.children if one is not node)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from global_sched.core.quota.dominant_share import Amount, add
 from global_sched.core.quota.gates import Gates
-from global_sched.core.quota.tree import Tree
+from global_sched.core.quota.tree import QueueTree
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
@@ -15,7 +15,7 @@ HeldByQueue = Mapping[QueueName, Amount]
 
 
 def asked_by_queue(
-    snapshot: Snapshot, tree: Tree, gates: Gates, opened: HeldByQueue | None = None
+    snapshot: Snapshot, tree: QueueTree, gates: Gates, opened: HeldByQueue | None = None
 ) -> dict[QueueName, Amount]:
     """By queue, with everything below it. What a workload may never get is not asked for.
 

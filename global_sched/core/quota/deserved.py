@@ -5,7 +5,7 @@ from math import gcd
 from typing import Final, NamedTuple
 
 from global_sched.core.quota.dominant_share import Amount
-from global_sched.core.quota.tree import Node, Tree
+from global_sched.core.quota.tree import QueueNode, QueueTree
 from global_sched.core.quota.water_filling import Portion, water_fill
 from global_sched.shared.model.cluster import Cluster
 from global_sched.shared.model.ids import QueueName
@@ -39,7 +39,7 @@ class Deserved:
     def __init__(
         self,
         clusters: Iterable[Cluster],
-        tree: Tree,
+        tree: QueueTree,
         totals: dict[str, int],
         asked: Mapping[QueueName, Amount],
     ) -> None:
@@ -59,7 +59,7 @@ class Deserved:
         for name in sorted(names):
             self._divide(name, tree.order)
 
-    def _divide(self, name: str, order: list[Node]) -> None:
+    def _divide(self, name: str, order: list[QueueNode]) -> None:
         floors, ceilings, said = self._bounds(name, order)
         root = self._tree.root
         total = self._totals.get(name, 0)
@@ -85,7 +85,7 @@ class Deserved:
             wholes |= self._by_weight(name, left, whole, by_weight, (floors, ceilings))
 
     def _by_weight(
-        self, name: str, left: int, whole: Fraction, children: list[Node], bounds: WeightBounds
+        self, name: str, left: int, whole: Fraction, children: list[QueueNode], bounds: WeightBounds
     ) -> dict[QueueName, Fraction]:
         """Divide what is left among these; what their shares are taken of, by queue."""
         floors, ceilings = bounds
@@ -127,13 +127,13 @@ class Deserved:
         over, under = over // common, under // common
         return [(over * weight, under) for weight in weights]
 
-    def _set(self, node: Node, name: str, deserved: int, share: Fraction) -> None:
+    def _set(self, node: QueueNode, name: str, deserved: int, share: Fraction) -> None:
         if deserved:
             self.deserved[node.queue.name][name] = deserved
             self.shares[node.queue.name][name] = share
 
     def _bounds(
-        self, name: str, order: list[Node]
+        self, name: str, order: list[QueueNode]
     ) -> tuple[dict[QueueName, int], dict[QueueName, int], dict[QueueName, int]]:
         """For each queue the least and the most that its weight gives, or what it says itself.
 
@@ -165,7 +165,7 @@ class Deserved:
                 ceilings[key] = ceiling
         return floors, ceilings, said
 
-    def _asked(self, node: Node, name: str, ceilings: Mapping[QueueName, int]) -> int:
+    def _asked(self, node: QueueNode, name: str, ceilings: Mapping[QueueName, int]) -> int:
         """What it asks for, of each queue below it no more than that one may have."""
         asked = self.asked.get(node.queue.name, {}).get(name, 0)
         for child in node.children if asked else ():
@@ -174,7 +174,7 @@ class Deserved:
         return asked
 
 
-def _limits(clusters: Iterable[Cluster], tree: Tree) -> QueueAmounts:
+def _limits(clusters: Iterable[Cluster], tree: QueueTree) -> QueueAmounts:
     """The capability of queues that have limits in clusters: no more than those add up to.
 
     A cluster without a limit counts with all that it has.

@@ -19,7 +19,7 @@ from global_sched.core.quota.demand import HeldByQueue, asked_by_queue
 from global_sched.core.quota.deserved import Deserved, Measures
 from global_sched.core.quota.dominant_share import Amount
 from global_sched.core.quota.gates import Gates
-from global_sched.core.quota.tree import Node, Tree
+from global_sched.core.quota.tree import QueueNode, QueueTree
 from global_sched.core.quota.water_filling import NOTHING, Ratio
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.resources import Resources
@@ -35,7 +35,7 @@ class Entitlements:
     def __init__(
         self,
         snapshot: Snapshot,
-        tree: Tree,
+        tree: QueueTree,
         totals: Resources,
         opened: HeldByQueue | None = None,
         gates: Gates | None = None,
@@ -64,7 +64,7 @@ class Entitlements:
         """What it holds and what waits in it, with everything below it."""
         return self._divided().asked.get(queue, {})
 
-    def lacks(self, node: Node, name: str) -> int:
+    def lacks(self, node: QueueNode, name: str) -> int:
         """How much less of a resource it holds than it asks for and deserves; frozen ones: 0."""
         if node.frozen:
             return 0
@@ -88,7 +88,7 @@ class Entitlements:
                         break
         return found if counted else 1
 
-    def deserved_of(self, node: Node) -> Amount:
+    def deserved_of(self, node: QueueNode) -> Amount:
         """What a node is entitled to."""
         known = self._divided().deserved
         found = known.get(node.queue.name)
@@ -103,7 +103,7 @@ class Entitlements:
             self._division = Deserved(self._snapshot.clusters, self._tree, self.totals, asked)
         return self._division
 
-    def standing(self, node: Node, wanted: tuple[str, ...] | None) -> tuple[bool, Ratio]:
+    def standing(self, node: QueueNode, wanted: tuple[str, ...] | None) -> tuple[bool, Ratio]:
         """Where it stands between its brothers: (whether it is saturated, its share).
 
         `wanted` is what the first workload in it asks for; None: the first queue below it has what
@@ -137,7 +137,7 @@ class Entitlements:
                 over, under = has, amount
         return False, Ratio(over, under)
 
-    def _measured(self, node: Node, wanted: tuple[str, ...]) -> Measures:
+    def _measured(self, node: QueueNode, wanted: tuple[str, ...]) -> Measures:
         """What the standing is measured by while these are wanted.
 
         A resource that no cluster has is not what it lacks, nor what it has enough of.
@@ -156,7 +156,7 @@ class Entitlements:
         ]
         return Measures(wanted, tuple(limits), tuple(parts))
 
-    def _largest_excess(self, node: Node, names: Iterable[str]) -> Ratio:
+    def _largest_excess(self, node: QueueNode, names: Iterable[str]) -> Ratio:
         """Over its deserved, of these: as a part of the total, divided by its weight."""
         held, deserved, totals = node.held, self.deserved_of(node), self.totals
         counted = totals if node.named is None else node.named
@@ -170,13 +170,13 @@ class Entitlements:
                     over, under = more, of
         return Ratio(over, under)
 
-    def excess(self, node: Node, resource: str, more: int = 0) -> Ratio:
+    def excess(self, node: QueueNode, resource: str, more: int = 0) -> Ratio:
         """What it holds, and `more`, over its deserved: of the total, divided by its weight."""
         over = node.held.get(resource, 0) + more - self.deserved_of(node).get(resource, 0)
         if over <= 0:
             return NOTHING
         return Ratio(over, self.totals.get(resource, 1) * max(node.queue.weight, 0))
 
-    def counts(self, node: Node, resource: str) -> bool:
+    def counts(self, node: QueueNode, resource: str) -> bool:
         """Whether the resource is one that its deserved speaks of."""
         return resource in (self.totals if node.named is None else node.named)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from global_sched.core.quota.entitlement import Entitlements
 from global_sched.core.quota.limits import Bounds, QuotaLimit, cut
-from global_sched.core.quota.tree import Node, Tree
+from global_sched.core.quota.tree import QueueNode, QueueTree
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import QueueName, WorkloadKey
@@ -25,7 +25,7 @@ Shares = Mapping[WorkloadKey, Amounts]
 class FairSurplus:
     """Surplus that each may have, and workloads that wanted more; lacks are looked at once."""
 
-    def __init__(self, tree: Tree, entitlements: Entitlements) -> None:
+    def __init__(self, tree: QueueTree, entitlements: Entitlements) -> None:
         self._tree, self._entitlements = tree, entitlements
         self.shares: Shares = {}
         """At most so much; a workload not in here may have all that there is room for."""
@@ -105,7 +105,7 @@ class FairSurplus:
             )
         return found
 
-    def _scarce(self, node: Node) -> dict[str, int]:
+    def _scarce(self, node: QueueNode) -> dict[str, int]:
         """What it deserves of each resource of which a brother lacks some."""
         assert node.parent is not None
         lacking = self._lacking_below(node.parent)
@@ -117,7 +117,7 @@ class FairSurplus:
             name: deserved.get(name, 0) for name, count in lacking.items() if count > (name in own)
         }
 
-    def _lacking_below(self, parent: Node) -> Counter[str]:
+    def _lacking_below(self, parent: QueueNode) -> Counter[str]:
         """How many children lack some of what they deserve and ask for, by resource."""
         found = self._lacking.get(parent.queue.name)
         if found is None:
@@ -127,7 +127,7 @@ class FairSurplus:
                     found.update(self._lacks(child))
         return found
 
-    def _lacks(self, node: Node) -> set[str]:
+    def _lacks(self, node: QueueNode) -> set[str]:
         entitlements = self._entitlements
         return {
             name for name in entitlements.asked(node.queue.name) if entitlements.lacks(node, name)

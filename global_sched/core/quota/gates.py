@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from global_sched.core.quota.dominant_share import Amount
-from global_sched.core.quota.tree import Node, Tree
+from global_sched.core.quota.tree import QueueNode, QueueTree
 from global_sched.shared.api.pod_kinds import group_kind
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
@@ -23,7 +23,7 @@ _NAMED = 3
 class Gates:
     """The gates of one cycle, each worked out once. A tenant without an object has the defaults."""
 
-    def __init__(self, snapshot: Snapshot, tree: Tree, policy: Policy | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, tree: QueueTree, policy: Policy | None = None) -> None:
         self._tree = tree
         self._policy = policy or Policy()
         self._tenants = {tenant.name: tenant for tenant in snapshot.tenants}
@@ -185,7 +185,7 @@ def _being_left(workload: Workload) -> Verdict:
     return _wait(Reason.BEING_EVICTED, text + "".join(why))
 
 
-def _closed(node: Node) -> Verdict | None:
+def _closed(node: QueueNode) -> Verdict | None:
     name = node.queue.name
     shut = next((one.queue.name for one in node.path if not one.queue.open), None)
     if shut is None:

@@ -18,7 +18,7 @@ from global_sched.core.quota.limits import (
 from global_sched.core.quota.min_runtime import MinRuntimes
 from global_sched.core.quota.past_usage import past_usage
 from global_sched.core.quota.reclaim import Reclaim
-from global_sched.core.quota.tree import Node, Tree
+from global_sched.core.quota.tree import QueueNode, QueueTree
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.explanation import Holding
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName
@@ -57,7 +57,7 @@ class Ledger:
         totals = Resources.total(
             cluster.capacity.total for cluster in snapshot.clusters if cluster.capacity is not None
         )
-        self.tree = Tree(snapshot.queues, dict(totals.entries))
+        self.tree = QueueTree(snapshot.queues, dict(totals.entries))
         sums = snapshot.usage_sums
         self._sums = summed(snapshot.usage) if sums is None else sums
         held = self._sums.queues
@@ -89,7 +89,7 @@ class Ledger:
         """Whether guarantees of others limit any queue."""
         self._open(snapshot)
 
-    def node(self, name: QueueName) -> Node:
+    def node(self, name: QueueName) -> QueueNode:
         """The queue in the tree."""
         return self.tree.node(name)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from global_sched.core.quota.dominant_share import Amount
-from global_sched.core.quota.tree import Node, Tree
+from global_sched.core.quota.tree import QueueNode, QueueTree
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import ClusterName
@@ -48,7 +48,7 @@ class QuotaLimit:
         held: Amount,
         reason: Reason = Reason.QUEUE_CAPABILITY,
         aside: Amount | None = None,
-        below: Sequence[Node] = (),
+        below: Sequence[QueueNode] = (),
         leaving: Amount | None = None,
     ) -> None:
         self._who, self._limits, self._held, self._reason = who, limits, held, reason
@@ -99,7 +99,7 @@ class Reserve:
 
     __slots__ = ("_node", "_root", "_totals")
 
-    def __init__(self, node: Node, tree: Tree, totals: Mapping[str, int]) -> None:
+    def __init__(self, node: QueueNode, tree: QueueTree, totals: Mapping[str, int]) -> None:
         self._node, self._root, self._totals = node, tree.root, totals
 
     def room(self, name: str) -> int | None:
@@ -154,7 +154,7 @@ class Reserve:
 Bounds = tuple[Bound, ...]
 
 
-def queue_limits(node: Node) -> list[Bound]:
+def queue_limits(node: QueueNode) -> list[Bound]:
     """The capability of a queue and of all above it."""
     return [
         QuotaLimit(
@@ -170,7 +170,7 @@ def queue_limits(node: Node) -> list[Bound]:
     ]
 
 
-def cluster_limits(node: Node, cluster: ClusterName) -> list[Bound]:
+def cluster_limits(node: QueueNode, cluster: ClusterName) -> list[Bound]:
     """Their capability in one cluster."""
     return [
         QuotaLimit(
@@ -186,14 +186,14 @@ def cluster_limits(node: Node, cluster: ClusterName) -> list[Bound]:
     ]
 
 
-def _guaranteed_below(node: Node, limit: Node) -> tuple[Node, ...]:
+def _guaranteed_below(node: QueueNode, limit: QueueNode) -> tuple[QueueNode, ...]:
     """Those on the path below a limit for which anything is kept."""
     if not limit.guarantee:
         return ()
     return tuple([one for one in node.path[: node.depth - limit.depth] if one.kept])
 
 
-def _idle(nodes: Iterable[Node], name: str) -> int:
+def _idle(nodes: Iterable[QueueNode], name: str) -> int:
     """What is kept for these and not in use."""
     return sum(max(0, one.kept.get(name, 0) - one.inner.get(name, 0)) for one in nodes)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from global_sched.core.quota.ledger import Ledger
 from global_sched.core.quota.limits import QuotaLimit, cut
-from global_sched.core.quota.tree import Node
+from global_sched.core.quota.tree import QueueNode
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import QueueName
 
@@ -24,7 +24,7 @@ def owed_part(queue: QueueName, gang: Gang, lacking: Amounts, ledger: Ledger) ->
     return found if found.entries else cut(limits[:1], gang, Amounts(), lacking)
 
 
-def _limit(node: Node, names: Iterable[str], ledger: Ledger) -> QuotaLimit:
+def _limit(node: QueueNode, names: Iterable[str], ledger: Ledger) -> QuotaLimit:
     """What the queue deserves of the resources that its deserved speaks of."""
     deserved, counts = ledger.entitlements.deserved_of(node), ledger.entitlements.counts
     counted = {name: deserved.get(name, 0) for name in names if counts(node, name)}

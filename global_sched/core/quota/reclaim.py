@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from global_sched.core.quota.entitlement import Entitlements
-from global_sched.core.quota.tree import Node
+from global_sched.core.quota.tree import QueueNode
 from global_sched.core.quota.water_filling import NOTHING, Ratio
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.resources import Resources
@@ -35,7 +35,7 @@ class Reclaim(Entitlements):
     """
 
     @cached_property
-    def _parted(self) -> dict[tuple[QueueName, QueueName], tuple[Node, Node]]:
+    def _parted(self) -> dict[tuple[QueueName, QueueName], tuple[QueueNode, QueueNode]]:
         """Where the paths of two queues part, of those that were asked for."""
         return {}
 
@@ -84,7 +84,7 @@ class Reclaim(Entitlements):
         top = self.top(taker, asked)
         if top is None:
             return False
-        node: Node | None = giver
+        node: QueueNode | None = giver
         while node is not None:
             least = top if node is other else NOTHING
             if not node.queue.reclaimable or not any(
@@ -127,7 +127,7 @@ class Reclaim(Entitlements):
                 return False
         return True
 
-    def part(self, claimant: QueueName, victim: QueueName) -> tuple[Node, Node]:
+    def part(self, claimant: QueueName, victim: QueueName) -> tuple[QueueNode, QueueNode]:
         """The two brothers, one above each or itself, where their paths part."""
         key = (claimant, victim)
         found = self._parted.get(key)
@@ -196,7 +196,7 @@ class Reclaim(Entitlements):
         ]
         return sorted(found, reverse=True)
 
-    def top(self, node: Node, asked: Resources) -> Ratio | None:
+    def top(self, node: QueueNode, asked: Resources) -> Ratio | None:
         """The largest excess in what it asks for, counted with it; None: it deserves none of it."""
         found: Ratio | None = None
         for name, amount in asked.entries:
@@ -206,7 +206,7 @@ class Reclaim(Entitlements):
                     found = excess
         return found
 
-    def _over(self, node: Node, amount: Resources, common: list[str], top: Ratio) -> bool:
+    def _over(self, node: QueueNode, amount: Resources, common: list[str], top: Ratio) -> bool:
         """Whether it is over its deserved by more than `top` in something that both have."""
         named = [name for name in common if self.counts(node, name)]
         if named:
@@ -223,14 +223,14 @@ class Reclaim(Entitlements):
         """
         _, other = self.part(claimant, victim)
         common = [name for name, _ in asked.entries if amount.get(name)]
-        node: Node | None = self._tree.node(victim)
+        node: QueueNode | None = self._tree.node(victim)
         while node is not None and self._stays_over(node, amount, common):
             if node is other:
                 return True
             node = node.parent
         return False
 
-    def _stays_over(self, node: Node, amount: Resources, common: list[str]) -> bool:
+    def _stays_over(self, node: QueueNode, amount: Resources, common: list[str]) -> bool:
         """Whether it has its deserved of all that both have without that amount, too."""
         deserved = self.deserved_of(node)
         return all(
@@ -239,7 +239,7 @@ class Reclaim(Entitlements):
             if self.counts(node, name)
         )
 
-    def _above_guarantee(self, giver: Node, other: Node, amount: Resources) -> bool:
+    def _above_guarantee(self, giver: QueueNode, other: QueueNode, amount: Resources) -> bool:
         """Whether every queue up to the fork keeps all of its guarantee without that amount."""
         if not self._tree.guaranteed:
             return True

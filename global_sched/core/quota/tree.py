@@ -15,7 +15,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.words import shortened
 
 
-class Node:
+class QueueNode:
     """One queue in the tree. `held` counts everything below it, too."""
 
     __slots__ = (
@@ -48,11 +48,11 @@ class Node:
     def __init__(self, queue: Queue, *, exists: bool) -> None:
         self.queue = queue
         self.exists = exists
-        self.parent: Node | None = None
-        self.children: list[Node] = []
+        self.parent: QueueNode | None = None
+        self.children: list[QueueNode] = []
         self.depth = 0
-        self._path: tuple[Node, ...] = ()
-        self._limits: tuple[Node, ...] | None = None
+        self._path: tuple[QueueNode, ...] = ()
+        self._limits: tuple[QueueNode, ...] | None = None
         self.capability = dict(queue.capability)
         self.cluster_capability = {name: dict(named) for name, named in queue.cluster_capability}
         self.guarantee = dict(queue.guarantee)
@@ -91,7 +91,7 @@ class Node:
         return f"Node({self.queue.name})"
 
     @property
-    def path(self) -> tuple["Node", ...]:
+    def path(self) -> tuple["QueueNode", ...]:
         """From itself to the root; made for those that are asked, as paths may be long."""
         if not self._path:
             found = [self]
@@ -101,7 +101,7 @@ class Node:
         return self._path
 
     @property
-    def limits(self) -> tuple["Node", ...]:
+    def limits(self) -> tuple["QueueNode", ...]:
         """Those of its path that have a capability of any kind."""
         if self._limits is None:
             self._limits = tuple(
@@ -110,18 +110,18 @@ class Node:
         return self._limits
 
 
-class Tree:
+class QueueTree:
     """All queues by name; `root` is above them, with an object or without.
 
     `totals` is what all clusters have together; where a resource is not in it, it is not known.
     """
 
     def __init__(self, queues: Iterable[Queue], totals: Mapping[str, int] | None = None) -> None:
-        self.nodes: dict[QueueName, Node] = {
-            queue.name: Node(queue, exists=True) for queue in queues
+        self.nodes: dict[QueueName, QueueNode] = {
+            queue.name: QueueNode(queue, exists=True) for queue in queues
         }
         root = self.nodes.get(ROOT)
-        self.root = root if root is not None else Node(Queue(name=ROOT), exists=False)
+        self.root = root if root is not None else QueueNode(Queue(name=ROOT), exists=False)
         self.nodes[ROOT] = self.root
         self._link()
         self.order = self._walk()
@@ -140,11 +140,11 @@ class Tree:
                 self._keep(node, totals or {})
                 self._occupy(node)
 
-    def node(self, name: QueueName) -> Node:
+    def node(self, name: QueueName) -> QueueNode:
         """The queue's node; one without an object stands alone under the root."""
         found = self.nodes.get(name)
         if found is None:
-            found = Node(Queue(name=name), exists=False)
+            found = QueueNode(Queue(name=name), exists=False)
             found.problem = found.frozen = "it does not exist"
             found.parent, found.depth = self.root, 1
             self.nodes[name] = found
@@ -153,7 +153,7 @@ class Tree:
         return found
 
     def charge(
-        self, node: Node, cluster: ClusterName | None, amount: Resources, times: int
+        self, node: QueueNode, cluster: ClusterName | None, amount: Resources, times: int
     ) -> None:
         """The queue holds `times` that amount more, and so do all above it.
 
@@ -166,7 +166,7 @@ class Tree:
         self._occupy_more(node, amount, times)
 
     def set_aside(
-        self, node: Node, cluster: ClusterName | None, amount: Resources, times: int
+        self, node: QueueNode, cluster: ClusterName | None, amount: Resources, times: int
     ) -> None:
         """So much more is kept for gangs of the queue that wait."""
         for one in node.path:
@@ -175,7 +175,9 @@ class Tree:
                 add(one.cluster_aside.setdefault(cluster, {}), amount, times)
         self._occupy_more(node, amount, times)
 
-    def leave(self, node: Node, cluster: ClusterName | None, amount: Resources, times: int) -> None:
+    def leave(
+        self, node: QueueNode, cluster: ClusterName | None, amount: Resources, times: int
+    ) -> None:
         """So much more is used by pods that are to end."""
         for one in node.path:
             add(one.leaving, amount, times)
@@ -183,13 +185,13 @@ class Tree:
                 add(one.cluster_leaving.setdefault(cluster, {}), amount, times)
         self._occupy_more(node, amount, times)
 
-    def _occupy_more(self, node: Node, amount: Resources, times: int) -> None:
+    def _occupy_more(self, node: QueueNode, amount: Resources, times: int) -> None:
         if self.guaranteed:
             for name, value in amount.entries:
                 self._occupied_more(node, name, value * times)
 
     @staticmethod
-    def charge_in(node: Node, cluster: ClusterName, amount: Resources, times: int) -> None:
+    def charge_in(node: QueueNode, cluster: ClusterName, amount: Resources, times: int) -> None:
         """So much more of what it holds, with all above it, is in that cluster."""
         for one in node.path:
             add(one.cluster_held.setdefault(cluster, {}), amount, times)
@@ -213,13 +215,13 @@ class Tree:
             if node.parent is not None:
                 node.parent.children.append(node)
 
-    def _in_cycles(self) -> list[Node]:
+    def _in_cycles(self) -> list[QueueNode]:
         """The nodes of every cycle, each with that problem."""
         sure: set[int] = {id(self.root)}
-        found: list[Node] = []
+        found: list[QueueNode] = []
         for _, start in sorted(self.nodes.items()):
-            trail: dict[int, Node] = {}
-            node: Node | None = start
+            trail: dict[int, QueueNode] = {}
+            node: QueueNode | None = start
             while node is not None and id(node) not in sure and id(node) not in trail:
                 trail[id(node)] = node
                 node = node.parent
@@ -233,7 +235,7 @@ class Tree:
             sure.update(trail)
         return found
 
-    def _walk(self) -> list[Node]:
+    def _walk(self) -> list[QueueNode]:
         """Every node from the root down, with its depth."""
         order = [self.root]
         for node in order:  # grows while it is walked
@@ -296,7 +298,7 @@ class Tree:
     # --- guarantees -----------------------------------------------------------------------
 
     @staticmethod
-    def _keep(node: Node, totals: Mapping[str, int]) -> None:
+    def _keep(node: QueueNode, totals: Mapping[str, int]) -> None:
         """Keep its guarantee free, if that can be done at all.
 
         One mistaken amount would keep all that there is from all others.
@@ -314,7 +316,7 @@ class Tree:
                 node.kept[name] = amount
 
     @staticmethod
-    def _occupy(node: Node) -> None:
+    def _occupy(node: QueueNode) -> None:
         """What is kept for a node while nothing is held."""
         for child in node.children:
             for name, amount in child.occupied.items():
@@ -324,7 +326,7 @@ class Tree:
             node.occupied[name] = max(node.occupied.get(name, 0), amount)
 
     @staticmethod
-    def _occupied_more(node: Node, name: str, more: int) -> None:
+    def _occupied_more(node: QueueNode, name: str, more: int) -> None:
         """Carry a change upward, as far as guarantees do not absorb it."""
         for one in node.path:
             one.inner[name] = inner = one.inner.get(name, 0) + more
@@ -335,7 +337,7 @@ class Tree:
                 break
 
 
-def _most(node: Node, name: str) -> int | None:
+def _most(node: QueueNode, name: str) -> int | None:
     """The most that a node can keep for its children; None: no limit."""
     found = [
         named[name] for named in (node.capability, dict(node.queue.guarantee)) if name in named
@@ -343,5 +345,5 @@ def _most(node: Node, name: str) -> int | None:
     return min(found, default=None)
 
 
-def _blame(node: Node, text: str) -> None:
+def _blame(node: QueueNode, text: str) -> None:
     node.problem = f"{node.problem}; {text}" if node.problem else text

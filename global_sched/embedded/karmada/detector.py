@@ -7,7 +7,7 @@ from global_sched.embedded.karmada.loop import Loop, NotNow
 from global_sched.embedded.karmada.mirror import Mirror
 from global_sched.propagation.binding_content import new_binding, updated_binding
 from global_sched.propagation.claim import (
-    Claim,
+    PolicyClaim,
     choose,
     claim_of,
     claim_patch,
@@ -158,7 +158,7 @@ class Detector:
             await self._context.patch_binding(binding, patch)
 
     async def _create(
-        self, key: BindingKey, template: Obj, policy: Obj, claim: Claim, priority: int | None
+        self, key: BindingKey, template: Obj, policy: Obj, claim: PolicyClaim, priority: int | None
     ) -> None:
         binding = new_binding(
             template, policy, claim, id_=self._context.new_id(), priority=priority

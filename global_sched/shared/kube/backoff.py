@@ -3,7 +3,7 @@
 import random
 
 
-class Backoff:
+class JitteredBackoff:
     """Successive delays that grow at random, so that many clients drift apart.
 
     Each delay is drawn from [floor, 3 × the last one], at most `cap`.

@@ -8,7 +8,7 @@ import msgspec
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.decode import UNDECODABLE, Codec
-from global_sched.shared.kube.errors import DecodeError, Target, error_from_answer
+from global_sched.shared.kube.errors import DecodeError, RequestTarget, error_from_answer
 from global_sched.shared.kube.transport import Request, Transport
 
 T = TypeVar("T")
@@ -16,7 +16,7 @@ T = TypeVar("T")
 Body = Mapping[str, Any] | msgspec.Struct | list[Any] | bytes
 """What may be sent: a dict, a Struct, a JSON patch's list of steps, or encoded JSON."""
 
-Observer = Callable[[Target, int, float], None]
+Observer = Callable[[RequestTarget, int, float], None]
 """Called with every answered or failed request: what, HTTP status (0 = no answer), seconds."""
 
 
@@ -42,7 +42,7 @@ class Channel:
         self,
         method: str,
         path: str,
-        target: Target,
+        target: RequestTarget,
         *,
         params: Mapping[str, str] | None = None,
         body: Body | None = None,
@@ -85,12 +85,12 @@ def target_of(
     namespace: str | None,
     name: str = "",
     subresource: str | None = None,
-) -> Target:
+) -> RequestTarget:
     """The target of a request on a resource."""
     plural = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
     if subresource:
         plural = f"{plural}/{subresource}"
-    return Target(
+    return RequestTarget(
         verb=verb,
         resource=plural,
         namespace=(namespace or "") if resource.namespaced else "",
@@ -106,7 +106,7 @@ def with_kind(body: Body, resource: Resource) -> Body:
     return {"apiVersion": resource.api_version, "kind": resource.kind} | content
 
 
-def decoded(body: bytes, codec: Codec[T], target: Target) -> T:
+def decoded(body: bytes, codec: Codec[T], target: RequestTarget) -> T:
     """One object of an answer.
 
     Raises:  DecodeError.

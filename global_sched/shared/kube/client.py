@@ -15,7 +15,7 @@ from typing_extensions import TypeVar
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.kube.channel import Body, decoded, target_of, with_kind
 from global_sched.shared.kube.decode import NO_KIND, codec
-from global_sched.shared.kube.errors import DecodeError, Target
+from global_sched.shared.kube.errors import DecodeError, RequestTarget
 from global_sched.shared.kube.reading import Listing, Reader
 
 __all__ = ["Body", "Client", "Listing", "PatchKind", "Propagation"]
@@ -180,7 +180,7 @@ class Client(Reader):
         params: Mapping[str, str] | None = None,
     ) -> bytes:
         """Any request, its answer undecoded: `/version`, `/readyz`, discovery."""
-        target = Target(verb=method.lower(), resource=path)
+        target = RequestTarget(verb=method.lower(), resource=path)
         return await self._channel.send(method, path, target, params=params, body=body)
 
     async def close(self) -> None:
@@ -188,7 +188,7 @@ class Client(Reader):
         await self.transport.close()
 
 
-def _stored(found: T, target: Target, name: str = "", *, dry_run: bool = False) -> T:
+def _stored(found: T, target: RequestTarget, name: str = "", *, dry_run: bool = False) -> T:
     """The answer to a write. Raises DecodeError for anything but the object that was written.
 
     Its version is what the next write builds on: an empty one would be refused for ever.
@@ -202,7 +202,7 @@ def _stored(found: T, target: Target, name: str = "", *, dry_run: bool = False) 
     return found
 
 
-def _answered(answer: bytes, target: Target) -> dict[str, Any]:
+def _answered(answer: bytes, target: RequestTarget) -> dict[str, Any]:
     """The answer to an action or a deletion: a Status or an object. Raises DecodeError."""
     found = decoded(answer, codec(dict), target)
     if not found.get("kind"):

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from global_sched.shared.clock import Clock
-from global_sched.shared.kube.connection import Connection, Source, Warn, log_warning
+from global_sched.shared.kube.connection import Connection, CredentialSource, Warn, log_warning
 from global_sched.shared.kube.errors import ConfigError
 from global_sched.shared.kube.transport import AiohttpTransport
 
@@ -33,7 +33,9 @@ async def connect(
     return AiohttpTransport(await open_connection(source, clock=clock, warn=warn))
 
 
-async def open_connection(source: Source, *, clock: Clock, warn: Warn = log_warning) -> Connection:
+async def open_connection(
+    source: CredentialSource, *, clock: Clock, warn: Warn = log_warning
+) -> Connection:
     """A connection whose credentials have been loaded once. Raises ConfigError."""
     connection = Connection(source, clock=clock, warn=warn)
     await connection.access()
@@ -42,7 +44,7 @@ async def open_connection(source: Source, *, clock: Clock, warn: Warn = log_warn
 
 def find_source(
     *, kubeconfig: Path | None, context: str | None, in_cluster: bool, clock: Clock
-) -> Source:
+) -> CredentialSource:
     """The credentials source that kubectl would choose.
 
     Raises:  ConfigError when there is none.

@@ -38,7 +38,7 @@ class Access:
     """Seconds after which the source should be asked again; None = only when refused."""
 
 
-class Source(Protocol):
+class CredentialSource(Protocol):
     """Loads credentials: from a kubeconfig or from the pod's service account."""
 
     async def load(self) -> Access:
@@ -63,7 +63,7 @@ class FixedSource:
 class ActingSource:
     """The credentials of another source, used to act as the user that `acting` names."""
 
-    def __init__(self, source: Source, acting: Headers) -> None:
+    def __init__(self, source: CredentialSource, acting: Headers) -> None:
         self._source = source
         self._acting = acting
 
@@ -87,7 +87,7 @@ class Connection:
     `warn` is called at the start and with each later change when the server is not verified.
     """
 
-    def __init__(self, source: Source, *, clock: Clock, warn: Warn = log_warning) -> None:
+    def __init__(self, source: CredentialSource, *, clock: Clock, warn: Warn = log_warning) -> None:
         self._source = source
         self._clock = clock
         self._warn = warn

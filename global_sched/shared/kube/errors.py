@@ -42,7 +42,7 @@ class ConfigError(KubeError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class RequestTarget:
     """What a request is about, for messages, metrics and fault plans."""
 
     verb: str
@@ -61,7 +61,7 @@ class Target:
         return f"{self.verb} {self.resource} {self.key}".rstrip()
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
+class ErrorCause(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of `Status.details.causes`."""
 
     reason: str = ""
@@ -81,11 +81,11 @@ class ApiError(KubeError):
         self,
         message: str,
         *,
-        target: Target,
+        target: RequestTarget,
         status: int = 0,
         reason: str = "",
         retry_after: float | None = None,
-        causes: tuple[Cause, ...] = (),
+        causes: tuple[ErrorCause, ...] = (),
     ) -> None:
         self.message = message
         self.target = target
@@ -184,7 +184,7 @@ class Unreachable(ApiError):
     transient = True
 
     @classmethod
-    def because(cls, cause: BaseException, target: Target) -> Self:
+    def because(cls, cause: BaseException, target: RequestTarget) -> Self:
         """Describe a transport failure in words, also when the cause has no text."""
         text = str(cause) or type(cause).__name__
         return cls(text, target=target, reason=type(cause).__name__)
@@ -195,7 +195,7 @@ class DecodeError(ApiError):
 
 
 class _Details(msgspec.Struct, rename="camel"):
-    causes: list[Cause] | None = None
+    causes: list[ErrorCause] | None = None
     retry_after_seconds: int | None = None
 
 
@@ -227,7 +227,7 @@ _STATUS = msgspec.json.Decoder(Status)
 
 
 def error_from_status(
-    status: Status, *, target: Target, code: int = 0, retry_after: float | None = None
+    status: Status, *, target: RequestTarget, code: int = 0, retry_after: float | None = None
 ) -> ApiError:
     """The error of this tree that a Status object stands for."""
     code = code or status.code or 500
@@ -250,7 +250,7 @@ def error_from_status(
 
 
 def error_from_answer(
-    code: int, headers: Mapping[str, str], body: bytes, *, target: Target
+    code: int, headers: Mapping[str, str], body: bytes, *, target: RequestTarget
 ) -> ApiError:
     """The error of this tree that an HTTP answer of 300 and above stands for."""
     try:

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from global_sched.shared.api.resource import EVENTS
 from global_sched.shared.clock import Clock
-from global_sched.shared.kube.backoff import Backoff
+from global_sched.shared.kube.backoff import JitteredBackoff
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Forbidden, NotFound
 from global_sched.shared.kube.ratelimit import TokenBucket
@@ -122,7 +122,7 @@ class EventRecorder:
         self._series: OrderedDict[_Key, _Series] = OrderedDict()
         self._pending: OrderedDict[_Key, None] = OrderedDict()
         self._wake = asyncio.Event()
-        self._backoff = Backoff(floor=1.0, cap=60.0)
+        self._backoff = JitteredBackoff(floor=1.0, cap=60.0)
         self._serial = 0
         self.stats = EventStatistics()
 

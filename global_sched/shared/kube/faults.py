@@ -22,7 +22,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from global_sched.shared.clock import Clock
-from global_sched.shared.kube.errors import Target, Unreachable
+from global_sched.shared.kube.errors import RequestTarget, Unreachable
 from global_sched.shared.kube.transport import Request, Response, StreamResponse, Transport
 
 
@@ -82,7 +82,7 @@ class Fault:
     seconds: float = field(default=1.0, kw_only=True)
     events: int = field(default=0, kw_only=True)
 
-    def matches(self, target: Target) -> bool:
+    def matches(self, target: RequestTarget) -> bool:
         """True when a call on this target counts for this fault."""
         return (
             fnmatchcase(target.verb, self.verb)
@@ -98,9 +98,9 @@ class FaultPlan:
         self._faults: list[Fault] = list(faults)
         self._met: Counter[int] = Counter()
         self._gates: dict[int, asyncio.Event] = {}
-        self.calls: list[Target] = []
+        self.calls: list[RequestTarget] = []
         """Every call that passed, in order: the numbers of a crash matrix."""
-        self.fired: list[tuple[Fault, Target]] = []
+        self.fired: list[tuple[Fault, RequestTarget]] = []
 
     def add(self, *faults: Fault) -> None:
         """More faults; counting starts now."""
@@ -132,7 +132,7 @@ class FaultPlan:
         finally:
             self._gates.pop(id(gate), None)
 
-    def next(self, target: Target) -> Fault | None:
+    def next(self, target: RequestTarget) -> Fault | None:
         """Count a call; the fault that it meets (the first of several)."""
         self.calls.append(target)
         hit: Fault | None = None

@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import Clock
-from global_sched.shared.kube.backoff import Backoff
+from global_sched.shared.kube.backoff import JitteredBackoff
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.decode import EventType, Page, WatchEvent, codec
 from global_sched.shared.kube.errors import ApiError, DecodeError, Gone
@@ -80,7 +80,7 @@ class Informer(Generic[T]):
         field_selector: str = "",
         page_size: int = 500,
         resync: float | None = None,
-        backoff: Backoff | None = None,
+        backoff: JitteredBackoff | None = None,
         relist_interval: float = 10.0,
         watch_seconds: float = WATCH,
     ) -> None:
@@ -98,7 +98,7 @@ class Informer(Generic[T]):
         }
         self._page_size = page_size
         self._resync = resync
-        self._backoff = backoff or Backoff()
+        self._backoff = backoff or JitteredBackoff()
         self._relist_interval = relist_interval
         self._watch_seconds = watch_seconds
         self._identity_of = codec(type_).identity_of

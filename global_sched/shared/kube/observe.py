@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from global_sched.shared.kube.channel import Observer
-from global_sched.shared.kube.errors import Target
+from global_sched.shared.kube.errors import RequestTarget
 from global_sched.shared.kube.events import EventRecorder
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.informer_stats import InformerStatistics, ListReason
@@ -16,7 +16,7 @@ from global_sched.shared.telemetry.registry import Metrics
 def request_observer(metrics: Metrics, *, server: str) -> Observer:
     """Counts and times the requests of one client; `server` names the API server's role."""
 
-    def observe(target: Target, status: int, seconds: float) -> None:
+    def observe(target: RequestTarget, status: int, seconds: float) -> None:
         # Raw requests have their path as resource, which is not a bounded label.
         resource = "raw" if target.resource.startswith("/") else target.resource
         metrics.inc(

@@ -30,7 +30,7 @@ _PAUSE = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class StartupWait:
     """For how many seconds a program that starts waits for a server that is not ready."""
 
     clock: Clock
@@ -95,7 +95,7 @@ async def require(
     *,
     server: str,
     remedy: str,
-    patience: Patience | None = None,
+    patience: StartupWait | None = None,
 ) -> None:
     """Return when `server` (its role, in words) answers and serves all of these.
 

@@ -12,7 +12,7 @@ from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.channel import Channel, Observer, decoded, target_of
 from global_sched.shared.kube.decode import Codec, Page, WatchEvent, codec
-from global_sched.shared.kube.errors import DecodeError, Target, TooLarge
+from global_sched.shared.kube.errors import DecodeError, RequestTarget, TooLarge
 from global_sched.shared.kube.objects import Malformed
 from global_sched.shared.kube.salvage import SalvageError
 from global_sched.shared.kube.transport import Request, Transport
@@ -222,7 +222,7 @@ async def _one_by_one(
                 yield event
 
 
-def _asked_for(found: T, name: str, target: Target) -> T:
+def _asked_for(found: T, name: str, target: RequestTarget) -> T:
     """The answer to a read. Raises DecodeError for a list in place of the object.
 
     An object without its fields would be believed to have none of them.

@@ -7,7 +7,7 @@ from typing import TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from global_sched.shared.clock import Clock
-from global_sched.shared.kube.backoff import Backoff
+from global_sched.shared.kube.backoff import JitteredBackoff
 from global_sched.shared.kube.errors import ApiError
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ async def retry(
 
     Raises:  whatever the last attempt raised; anything that is not transient at once.
     """
-    backoff = Backoff(floor=floor, cap=cap, rng=rng)
+    backoff = JitteredBackoff(floor=floor, cap=cap, rng=rng)
 
     def wait(state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome is not None else None

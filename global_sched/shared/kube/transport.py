@@ -16,7 +16,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from global_sched.shared.kube.connection import Access, Connection
-from global_sched.shared.kube.errors import Target, TooLarge, Unreachable
+from global_sched.shared.kube.errors import RequestTarget, TooLarge, Unreachable
 
 MAX_ANSWER: Final = 256 * 1024 * 1024
 """Bytes of one answer that we are willing to hold; a page of a list is the largest we ask for."""
@@ -32,7 +32,7 @@ class Request:
 
     method: str
     path: str
-    target: Target
+    target: RequestTarget
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
@@ -189,7 +189,7 @@ def _keepalive_socket(info: "aiohttp.AddrInfoType") -> socket.socket:
     return made
 
 
-async def _read_capped(answer: aiohttp.ClientResponse, target: Target) -> bytes:
+async def _read_capped(answer: aiohttp.ClientResponse, target: RequestTarget) -> bytes:
     parts: list[bytes] = []
     size = 0
     async for chunk in answer.content.iter_any():

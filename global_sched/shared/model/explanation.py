@@ -139,7 +139,7 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Occupancy:
+class RoomHolder:
     """A gang that holds room that a workload waits for, with what of that it holds.
 
     `until` None: it has no run-time limit. `workload` is named only to its own namespace.
@@ -179,6 +179,6 @@ class Explanation:
     victims: tuple[Victim, ...] = ()
     no_victims: str = ""
     kept: tuple[str, ...] = ()
-    occupants: tuple[Occupancy, ...] = ()
+    occupants: tuple[RoomHolder, ...] = ()
     """Gangs that hold the room that it waits for, those that end first before the others."""
     remedies: tuple[Remedy, ...] = ()

@@ -76,7 +76,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff:
+class RestartBackoff:
     """Seconds before a pod that failed by itself is started again: 0, then `first`, and so on.
 
     Each further wait is `factor` times longer, at most `limit`; after `reset` seconds without a
@@ -110,7 +110,7 @@ class RecoverySpec:
 
     scopes: tuple[Scope, ...] = ()
     budget: Budget | None = None
-    backoff: Backoff = field(default_factory=Backoff)
+    backoff: RestartBackoff = field(default_factory=RestartBackoff)
     fail_codes: frozenset[int] = frozenset()
     """Exit codes that end the job at once: what fails so fails again."""
     hold: int | None = None
@@ -188,10 +188,10 @@ def _budget(value: object) -> Budget:
     )
 
 
-def _backoff(value: object) -> Backoff:
+def _backoff(value: object) -> RestartBackoff:
     found = _object(value, "backoff", ("first", "factor", "limit", "reset"))
-    base = Backoff()
-    return Backoff(
+    base = RestartBackoff()
+    return RestartBackoff(
         first=_duration(found.get("first", "30s"), "backoff.first"),
         factor=_number(found.get("factor", base.factor), "backoff.factor", least=1, most=10),
         limit=_duration(found.get("limit", "10m"), "backoff.limit"),

@@ -38,7 +38,7 @@ from global_sched.shared.placement.capacity.histogram import (
 )
 from global_sched.shared.placement.capacity.scarcity import MOST_WANTED, demand_of, plain_shape
 from global_sched.shared.placement.capacity.tier_levels import NO_TIER, Near, Nearby
-from global_sched.shared.placement.cluster_set import ClusterSet, Question
+from global_sched.shared.placement.cluster_set import ClusterSet, GangQuestion
 from global_sched.shared.placement.node_assignment import assign
 from global_sched.shared.placement.request.compile import Limit, limit_of
 from global_sched.shared.placement.request.constraints import (
@@ -57,7 +57,7 @@ from global_sched.shared.placement.request.pod_shape import host_ports, pod_requ
 from global_sched.shared.placement.requirements import SpecError
 from global_sched.shared.placement.result import Glance, Join, NotPlaced, Placed, Take
 from global_sched.shared.placement.space import Space
-from global_sched.shared.placement.tree.build import Tree, build_tree
+from global_sched.shared.placement.tree.build import DomainTree, build_tree
 from global_sched.shared.placement.tree.domain_index import TreeIndex, tree_index
 from global_sched.shared.placement.tree.live_tree import LiveTree
 
@@ -66,6 +66,8 @@ __all__ = [
     "NO_TIER",
     "ClusterSet",
     "DemandError",
+    "DomainTree",
+    "GangQuestion",
     "Glance",
     "Join",
     "Limit",
@@ -76,11 +78,9 @@ __all__ = [
     "NotPlaced",
     "Placed",
     "PodOwner",
-    "Question",
     "Space",
     "SpecError",
     "Take",
-    "Tree",
     "TreeIndex",
     "allocatable",
     "annotations_constraint",

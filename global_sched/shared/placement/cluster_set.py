@@ -108,16 +108,16 @@ class ClusterSet:
         axis, totals = self._topologies[at].axis, self.baselines[at].free_totals()
         return {name: total for name, total in zip(axis, totals, strict=True) if total}
 
-    def question(self, gang: Gang) -> "Question":
+    def question(self, gang: Gang) -> "GangQuestion":
         """The question whether a gang fits: all of it, or its minimum at least."""
-        return Question(
+        return GangQuestion(
             self,
             gang,
             {class_set: self.space(at).task(gang) for class_set, at in self._class_sets.items()},
         )
 
 
-class Question:
+class GangQuestion:
     """One gang, asked of every cluster. Answers are for the room as it is when they are given."""
 
     def __init__(

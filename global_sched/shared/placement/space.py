@@ -29,7 +29,7 @@ from global_sched.shared.placement.request.compile import (
 )
 from global_sched.shared.placement.request.tier_names import readings
 from global_sched.shared.placement.result import Glance, Join, NotPlaced, Placed
-from global_sched.shared.placement.search.select_domain import Scope, glance, room_in
+from global_sched.shared.placement.search.select_domain import SearchScope, glance, room_in
 from global_sched.shared.placement.search.single_domain import is_small, place_in_single_domain
 from global_sched.shared.placement.search.solver import Solver
 from global_sched.shared.placement.search.trial import Trial
@@ -234,7 +234,7 @@ class Space:
             trial.undo()
             return placed
         within = index.root if tree is None else tree
-        scope = Scope(limit=task.limit, within=within, around=around)
+        scope = SearchScope(limit=task.limit, within=within, around=around)
         tables = self._tables.of_task(task)
         return NotPlaced(
             not_now(self._rows, task, tables, scope, proven=trial.proven), trial.proven
@@ -417,7 +417,7 @@ class Space:
             if around is not None and tree not in (index.root, index.tree_of(around)):
                 continue
             table = self._tables.of_task(task)[unit.at]
-            scope = Scope(limit=task.limit, within=tree, around=around)
+            scope = SearchScope(limit=task.limit, within=tree, around=around)
             most = max(most, room_in(index, table, scope))
         return most
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import msgspec
 
 from global_sched.shared.model.ids import DecisionId
-from member_agent.cache import PodUid, Unit
+from member_agent.cache import PodUid, PodUnit
 
 TEXT_LIMIT: Final = 200_000
 """Bytes of a plan; the API server takes 262144 for all annotations of an object."""
@@ -83,7 +83,7 @@ def parse_plan(text: str) -> BindPlan | None:
     return BindPlan(decision=DecisionId(value.decision), nodes=nodes)
 
 
-def plan_of(unit: Unit) -> BindPlan | None:
+def plan_of(unit: PodUnit) -> BindPlan | None:
     """The unit's plan; None without one, and for one that was edited."""
     if unit.holder is None:
         return None
@@ -97,6 +97,6 @@ def plan_of(unit: Unit) -> BindPlan | None:
     return plan if isinstance(plan, BindPlan) else None
 
 
-def begun(plan: BindPlan, unit: Unit) -> bool:
+def begun(plan: BindPlan, unit: PodUnit) -> bool:
     """Whether some of the plan is bound."""
     return any(plan.node_of(pod.uid) for pod in unit.staying())

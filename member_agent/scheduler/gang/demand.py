@@ -10,7 +10,7 @@ from global_sched.shared.model.gang import Amounts, Gang, Partition, PodSet, Top
 from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.placement import annotations_constraint, constraint_of
-from member_agent.cache import ManagedWorkload, PodRecord, Unit
+from member_agent.cache import ManagedWorkload, PodRecord, PodUnit
 from member_agent.scheduler.gang.minimum import have_of, lacking
 from member_agent.scheduler.gang.subgroups import (
     Key,
@@ -59,7 +59,7 @@ class ShapeDemand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
+class RemainingDemand:
     """Lots in the template's order, what of them the minimum lacks, and the constraint."""
 
     parts: tuple[ShapeDemand, ...]
@@ -90,7 +90,7 @@ class Demand:
         return Amounts.of({part.name: part.count for part in self.parts})
 
 
-def unit_constraint(unit: Unit) -> TopologyConstraint | None:
+def unit_constraint(unit: PodUnit) -> TopologyConstraint | None:
     """The unit's topology constraint: its PodGroup's, else the one in its pods' annotations.
 
     Raises:  SpecError.
@@ -102,7 +102,7 @@ def unit_constraint(unit: Unit) -> TopologyConstraint | None:
     return annotations_constraint(dict(pods[0].annotations)) if pods else None
 
 
-def shape_demands(unit: Unit, pods: Sequence[PodRecord]) -> list[ShapeDemand]:
+def shape_demands(unit: PodUnit, pods: Sequence[PodRecord]) -> list[ShapeDemand]:
     """These waiting pods by pod set and shape, in the order in which they come.
 
     Pods of a subgroup are neighbours. Where a subgroup holds pods of several sets or shapes, or
@@ -145,7 +145,7 @@ def shape_demands(unit: Unit, pods: Sequence[PodRecord]) -> list[ShapeDemand]:
     return parts
 
 
-def _neighbours(unit: Unit, pods: Sequence[PodRecord]) -> list[PodRecord]:
+def _neighbours(unit: PodUnit, pods: Sequence[PodRecord]) -> list[PodRecord]:
     """The pods in their order, but those of one subgroup next to each other."""
     first: dict[Key, int] = {}
     ranks: list[tuple[int, int, PodRecord]] = []
@@ -157,7 +157,7 @@ def _neighbours(unit: Unit, pods: Sequence[PodRecord]) -> list[PodRecord]:
     return [pod for _, _, pod in sorted(ranks, key=lambda item: item[:2])]
 
 
-def _by_position(unit: Unit, policy: SubGroupPolicy) -> bool:
+def _by_position(unit: PodUnit, policy: SubGroupPolicy) -> bool:
     """Whether a pod's index says in which group it is.
 
     So it is for a directed workload, since pods that are still to come have their places already.
@@ -165,7 +165,7 @@ def _by_position(unit: Unit, policy: SubGroupPolicy) -> bool:
     return unit.binding is not None and by_index(policy)
 
 
-def _incomplete(unit: Unit, pods: Sequence[PodRecord]) -> set[Key]:
+def _incomplete(unit: PodUnit, pods: Sequence[PodRecord]) -> set[Key]:
     """Subgroups of which fewer pods wait than make one whole: each is a group of its own size."""
     counts: dict[Key, int] = {}
     sizes: dict[Key, int] = {}
@@ -179,7 +179,7 @@ def _incomplete(unit: Unit, pods: Sequence[PodRecord]) -> set[Key]:
     return {key for key, count in counts.items() if count < sizes[key]}
 
 
-def _mixed(unit: Unit, pods: Sequence[PodRecord]) -> set[Key]:
+def _mixed(unit: PodUnit, pods: Sequence[PodRecord]) -> set[Key]:
     """Subgroups of one policy that hold pods of several sets or shapes."""
     kinds: dict[Key, set[tuple[PodSetName, PodShape]]] = {}
     for pod in pods:
@@ -190,7 +190,7 @@ def _mixed(unit: Unit, pods: Sequence[PodRecord]) -> set[Key]:
 
 
 def _partition(
-    unit: Unit, policy: SubGroupPolicy, pods: Sequence[PodRecord], alone: Key
+    unit: PodUnit, policy: SubGroupPolicy, pods: Sequence[PodRecord], alone: Key
 ) -> Partition:
     """The partition that a subgroup policy makes of these pods; `alone`: they are in one group."""
     size = len(pods) if alone else size_of(policy)
@@ -227,8 +227,8 @@ def spread_over_lots(least: Amounts, parts: Sequence[ShapeDemand]) -> Amounts:
 
 
 def managed_demand(
-    entry: ManagedWorkload, units: Sequence[Unit], taken: Amounts, begun: Begun = frozenset()
-) -> Demand | None:
+    entry: ManagedWorkload, units: Sequence[PodUnit], taken: Amounts, begun: Begun = frozenset()
+) -> RemainingDemand | None:
     """What room a directed workload still needs here: admitted pods less `taken`, arrived or not.
 
     Pods that are here ask for themselves; those that are not here yet ask for what the Directive
@@ -253,7 +253,7 @@ def managed_demand(
     constraint = unit_constraint(arrived) if arrived else None
     if constraint is None and entry.gang is not None:
         constraint = entry.gang.constraint
-    return Demand(
+    return RemainingDemand(
         parts=tuple(parts),
         least=spread_over_lots(_directed_least(entry, units, taken), parts),
         constraint=constraint,
@@ -295,7 +295,7 @@ def _grown(part: ShapeDemand, coming: int) -> ShapeDemand:
     return replace(part, coming=part.coming + coming)
 
 
-def _directed_least(entry: ManagedWorkload, units: Sequence[Unit], taken: Amounts) -> Amounts:
+def _directed_least(entry: ManagedWorkload, units: Sequence[PodUnit], taken: Amounts) -> Amounts:
     """The minimum that was admitted first, less what is there."""
     if entry.gang is not None:
         minimum = entry.gang.minimum_amounts()
@@ -312,7 +312,7 @@ def _directed_least(entry: ManagedWorkload, units: Sequence[Unit], taken: Amount
 
 
 def allowed_pods(
-    unit: Unit, pods: Iterable[PodRecord], left: Amounts, begun: Begun = frozenset()
+    unit: PodUnit, pods: Iterable[PodRecord], left: Amounts, begun: Begun = frozenset()
 ) -> list[PodRecord]:
     """The first of these pods of each pod set, at most so many; of new subgroups all or none.
 
@@ -341,7 +341,7 @@ def allowed_pods(
     return [pod for pod in pods if pod.uid in allowed]
 
 
-def _whole_group(unit: Unit, pods: Sequence[PodRecord]) -> dict[PodSetName, int]:
+def _whole_group(unit: PodUnit, pods: Sequence[PodRecord]) -> dict[PodSetName, int]:
     """How many pods of each pod set make a subgroup whole of which these wait and none runs.
 
     Those that are still to come count, too, but where some of the pod set have succeeded.

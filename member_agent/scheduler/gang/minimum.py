@@ -7,7 +7,7 @@ from typing import Final
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.pods import PodShape
-from member_agent.cache import PodRecord, Unit, count_pods
+from member_agent.cache import PodRecord, PodUnit, count_pods
 from member_agent.scheduler.gang.subgroups import (
     Key,
     Subgroup,
@@ -28,18 +28,18 @@ _Kind = tuple[str, PodShape, Key]
 _Choice = tuple[PodRecord, ...]
 
 
-def have_of(unit: Unit) -> Amounts:
+def have_of(unit: PodUnit) -> Amounts:
     """Pods that count towards the minimum: bound ones that stay, and those that succeeded."""
     return count_pods(unit.staying()).plus(unit.succeeded)
 
 
-def reached(unit: Unit) -> bool:
+def reached(unit: PodUnit) -> bool:
     """Whether the minimum is bound."""
     have = have_of(unit)
     return have.covers(unit.minimum) and have.pods() >= unit.floor
 
 
-def lacking(unit: Unit, pods: Sequence[PodRecord]) -> Amounts | str:
+def lacking(unit: PodUnit, pods: Sequence[PodRecord]) -> Amounts | str:
     """How many of these waiting pods, by pod set, the minimum lacks; or why they do not suffice.
 
     Each pod set's own minimum comes first, and the subgroups that must be whole; the rest is made
@@ -49,7 +49,7 @@ def lacking(unit: Unit, pods: Sequence[PodRecord]) -> Amounts | str:
     return chosen if isinstance(chosen, str) else count_pods(chosen)
 
 
-def choices(unit: Unit, pods: Sequence[PodRecord]) -> Iterator[_Choice | str]:
+def choices(unit: PodUnit, pods: Sequence[PodRecord]) -> Iterator[_Choice | str]:
     """The ways to make up what the minimum lacks: the first pods, then others, small ones first.
 
     Only ways that differ in more than which of several equal pods they take. One reason instead
@@ -71,7 +71,9 @@ def choices(unit: Unit, pods: Sequence[PodRecord]) -> Iterator[_Choice | str]:
             return
 
 
-def _choices(unit: Unit, pods: Sequence[PodRecord], *, first_only: bool) -> Iterator[_Choice | str]:
+def _choices(
+    unit: PodUnit, pods: Sequence[PodRecord], *, first_only: bool
+) -> Iterator[_Choice | str]:
     """As `choices`, with repetitions; the very first is made of the first pods."""
     alone = _owed(unit, pods, set())
     if isinstance(alone, str):
@@ -103,7 +105,7 @@ def _choices(unit: Unit, pods: Sequence[PodRecord], *, first_only: bool) -> Iter
             yield tuple(pod for pod in pods if pod.uid in whole)
 
 
-def _owed(unit: Unit, pods: Sequence[PodRecord], taken: set[str]) -> set[str] | str:
+def _owed(unit: PodUnit, pods: Sequence[PodRecord], taken: set[str]) -> set[str] | str:
     """The first pods of each pod set that its own minimum lacks beside those that are taken."""
     found: set[str] = set()
     chosen = count_pods(pod for pod in pods if pod.uid in taken)
@@ -119,7 +121,7 @@ def _owed(unit: Unit, pods: Sequence[PodRecord], taken: set[str]) -> set[str] | 
 
 
 def _group_ways(
-    unit: Unit, pods: Sequence[PodRecord], *, first_only: bool
+    unit: PodUnit, pods: Sequence[PodRecord], *, first_only: bool
 ) -> Iterator[list[_Choice] | str]:
     """For every policy the pods that its `minSubGroups` still needs, in several ways; or why not.
 
@@ -144,7 +146,7 @@ def _group_ways(
 
 
 def _some_of(
-    unit: Unit, able: Sequence[Subgroup], lacks: int, *, first_only: bool
+    unit: PodUnit, able: Sequence[Subgroup], lacks: int, *, first_only: bool
 ) -> list[_Choice]:
     """Pods that make so many of these subgroups whole: the first ones, then smaller ones."""
     found = list(_whole(unit, able[:lacks], first_only=first_only))
@@ -163,7 +165,7 @@ def _some_of(
     return found
 
 
-def _whole(unit: Unit, groups: Sequence[Subgroup], *, first_only: bool) -> Iterator[_Choice]:
+def _whole(unit: PodUnit, groups: Sequence[Subgroup], *, first_only: bool) -> Iterator[_Choice]:
     """Pods that make all of these subgroups whole, in several ways."""
     each = [
         list(_ways(unit, one.waiting, one.size - one.running, first_only=first_only))
@@ -175,7 +177,7 @@ def _whole(unit: Unit, groups: Sequence[Subgroup], *, first_only: bool) -> Itera
 
 
 def _ways(
-    unit: Unit, pods: Sequence[PodRecord], wanted: int, *, first_only: bool
+    unit: PodUnit, pods: Sequence[PodRecord], wanted: int, *, first_only: bool
 ) -> Iterator[set[str]]:
     """So many of these pods: the first ones, then by kind, small ones first."""
     yield {pod.uid for pod in pods[:wanted]}
@@ -195,7 +197,7 @@ def _ways(
 
 
 def in_whole_groups(
-    unit: Unit, pods: Sequence[PodRecord], chosen: Sequence[PodRecord]
+    unit: PodUnit, pods: Sequence[PodRecord], chosen: Sequence[PodRecord]
 ) -> list[PodRecord]:
     """The chosen pods and as many more, small ones first, as make their subgroups whole."""
     taken = {pod.uid for pod in chosen}
@@ -208,7 +210,7 @@ def in_whole_groups(
     return [pod for pod in pods if pod.uid in taken]
 
 
-def by_kind(unit: Unit, pods: Sequence[PodRecord]) -> Iterator[list[PodRecord]]:
+def by_kind(unit: PodUnit, pods: Sequence[PodRecord]) -> Iterator[list[PodRecord]]:
     """The pods with one kind only of each subgroup that holds several and is larger than it need.
 
     Small kinds first.
@@ -237,7 +239,7 @@ def _shares(counts: Sequence[int], wanted: int) -> Iterator[tuple[int, ...]]:
             yield (taken, *rest)
 
 
-def _kind(unit: Unit, pod: PodRecord) -> _Kind:
+def _kind(unit: PodUnit, pod: PodRecord) -> _Kind:
     """Pods of a kind can stand for each other."""
     policy = policy_of(unit.subgroups, pod)
     plain = policy is None or by_index(policy)

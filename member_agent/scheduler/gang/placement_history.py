@@ -15,7 +15,7 @@ import msgspec
 from global_sched.shared.kinds import ONE_BY_ONE
 from global_sched.shared.model.ids import DecisionId, DomainId
 from global_sched.shared.model.instant import SECOND, Instant
-from member_agent.cache import ClusterCache, PodRecord, Unit
+from member_agent.cache import ClusterCache, PodRecord, PodUnit
 
 AVOIDED: Final = 600 * SECOND
 """How long a node is avoided after it was last seen to fail."""
@@ -50,7 +50,7 @@ class _Text(msgspec.Struct):
     avoid: dict[str, int] = {}
 
 
-def history_of(unit: Unit) -> PlacementHistory:
+def history_of(unit: PodUnit) -> PlacementHistory:
     """What is remembered of a unit; nothing where that cannot be read."""
     if unit.root is None:
         return PlacementHistory()
@@ -85,7 +85,7 @@ def render_history(memory: PlacementHistory) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def failed_nodes(cache: ClusterCache, unit: Unit) -> set[str]:
+def failed_nodes(cache: ClusterCache, unit: PodUnit) -> set[str]:
     """Nodes that failed under a unit: gone, not ready, or with a pod that they refused or lost."""
     nodes = {cache.node_of(pod) for pod in unit.placed}
     lost = {node for node in nodes if (known := cache.nodes.get(node)) is None or not known.usable}
@@ -96,12 +96,12 @@ def _is_lost(pod: PodRecord) -> bool:
     return pod.rejected or pod.phase_reason in _LOST
 
 
-def keeps_history(unit: Unit) -> bool:
+def keeps_history(unit: PodUnit) -> bool:
     """Whether the unit's root owner is to remember where it runs."""
     return unit.floor > 1 and unit.root is not None and unit.root_kind not in ONE_BY_ONE
 
 
-def noted(unit: Unit, decision: DecisionId) -> bool:
+def noted(unit: PodUnit, decision: DecisionId) -> bool:
     """Whether it is written down that the unit's minimum was bound under this decision."""
     if unit.holder is None:
         return False
@@ -110,7 +110,7 @@ def noted(unit: Unit, decision: DecisionId) -> bool:
     return known or unit.holder.notes.reached == decision
 
 
-def has_room(unit: Unit) -> bool:
+def has_room(unit: PodUnit) -> bool:
     """Whether one more PodGroup's minimum can be remembered."""
     return len(history_of(unit).reached) < _MOST_HOLDERS
 
@@ -124,7 +124,7 @@ class Place:
     holder: str = ""
 
 
-def renewed(unit: Unit, *, now: Instant, failed: set[str], place: Place | None) -> str:
+def renewed(unit: PodUnit, *, now: Instant, failed: set[str], place: Place | None) -> str:
     """The text that is to be written on the root owner now; empty when nothing is.
 
     `place` is that of a unit whose minimum runs. A node that fails on is written again when half of

@@ -8,7 +8,7 @@ from global_sched.shared.api.volcano import SubGroupPolicy
 from global_sched.shared.model.gang import TopologyConstraint
 from global_sched.shared.model.label_selectors import selects
 from global_sched.shared.placement import constraint_of, families_of
-from member_agent.cache import PodRecord, Unit
+from member_agent.cache import PodRecord, PodUnit
 
 Key = tuple[str, ...]
 """The policy (or the set of policies whose partitions lie together) and the label values."""
@@ -40,7 +40,7 @@ def policy_of(policies: Sequence[SubGroupPolicy], pod: PodRecord) -> SubGroupPol
     return policies[rank] if rank >= 0 else None
 
 
-def rank_of(unit: Unit, pod: PodRecord) -> int:
+def rank_of(unit: PodUnit, pod: PodRecord) -> int:
     """The place of a pod's policy among the unit's; -1 for a pod that is in no subgroup."""
     return _rank(unit.subgroups, pod)
 
@@ -60,13 +60,13 @@ def _may_match(policy: SubGroupPolicy, labels: Mapping[str, str]) -> bool:
     return policy.label_selector is None or selects(policy.label_selector, labels)
 
 
-def family_of(unit: Unit, policy: SubGroupPolicy) -> str:
+def family_of(unit: PodUnit, policy: SubGroupPolicy) -> str:
     """The set of tasks whose partitions lie together that a policy belongs to; else empty."""
     found = (names for names in families_of(unit.together) if policy.name in names)
     return "+".join(next(found, ()))
 
 
-def key_of(unit: Unit, pod: PodRecord) -> Key:
+def key_of(unit: PodUnit, pod: PodRecord) -> Key:
     """The subgroup that a pod belongs to; empty for none."""
     policy = policy_of(unit.subgroups, pod)
     if policy is None:
@@ -92,7 +92,7 @@ def constraint_of_policy(policy: SubGroupPolicy) -> TopologyConstraint | None:
 
 
 def subgroups_of(
-    unit: Unit, policy: SubGroupPolicy, pods: Sequence[PodRecord]
+    unit: PodUnit, policy: SubGroupPolicy, pods: Sequence[PodRecord]
 ) -> dict[Key, Subgroup]:
     """The policy's subgroups in the order in which their pods come; running ones first."""
     found: dict[Key, Subgroup] = {}
@@ -108,7 +108,7 @@ def subgroups_of(
     return found
 
 
-def oversized(unit: Unit, pods: Sequence[PodRecord]) -> dict[Key, int]:
+def oversized(unit: PodUnit, pods: Sequence[PodRecord]) -> dict[Key, int]:
     """Subgroups by label of which more pods wait than make one whole, and how many these are."""
     counts: dict[Key, int] = {}
     sizes: dict[Key, int] = {}
@@ -121,7 +121,7 @@ def oversized(unit: Unit, pods: Sequence[PodRecord]) -> dict[Key, int]:
     return {key: count for key, count in counts.items() if count > sizes[key]}
 
 
-def cut(unit: Unit, pods: Sequence[PodRecord], most: int) -> list[PodRecord]:
+def cut(unit: PodUnit, pods: Sequence[PodRecord], most: int) -> list[PodRecord]:
     """The pods without those of a subgroup that are beyond its size and beyond `most`."""
     large = oversized(unit, pods)
     counts: dict[Key, int] = {}

@@ -7,13 +7,13 @@ from global_sched.shared.kinds import ONE_BY_ONE
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.growth import growth_of
 from global_sched.shared.model.ids import BindingId, DomainId, PodSetName
-from member_agent.cache import ManagedWorkload, PodRecord, Unit
+from member_agent.cache import ManagedWorkload, PodRecord, PodUnit
 from member_agent.scheduler.gang.bind_plan import plan_of
-from member_agent.scheduler.gang.demand import Demand, ShapeDemand, allowed_pods
+from member_agent.scheduler.gang.demand import RemainingDemand, ShapeDemand, allowed_pods
 from member_agent.scheduler.gang.minimum import have_of, lacking, reached
 from member_agent.scheduler.plan.assignment import Assignment, PlacementPreferences, assign
 from member_agent.scheduler.plan.eligible_nodes import barred_nodes, free_on_vacated, is_vacated
-from member_agent.scheduler.plan.outcome import Reservation, Slot, Where
+from member_agent.scheduler.plan.outcome import PlaceSource, Reservation, Slot
 from member_agent.scheduler.plan.pending_demand import (
     begun_subgroups,
     demand_asked_by,
@@ -74,7 +74,9 @@ def _kept_before(state: RoundState, entry: ManagedWorkload) -> Reservation | Non
     return kept if ended and (own is None or not own.slots) else own
 
 
-def _for_arrivals(state: RoundState, slots: Sequence[Slot], demand: Demand) -> Iterable[Slot]:
+def _for_arrivals(
+    state: RoundState, slots: Sequence[Slot], demand: RemainingDemand
+) -> Iterable[Slot]:
     """The places, those of pods that came after others of their subgroup named for them.
 
     Such pods are parts of their own ("beside their mates"); their places were chosen with the rest
@@ -160,7 +162,7 @@ def _leaving(state: RoundState, hold: ManagedWorkload) -> list[PodRecord]:
 def _room_of(
     state: RoundState,
     hold: ManagedWorkload,
-    demand: Demand,
+    demand: RemainingDemand,
     leaving: Sequence[PodRecord],
     binding: BindingId,
 ) -> Assignment:
@@ -208,7 +210,7 @@ def keep_own_places(state: RoundState, entry: ManagedWorkload) -> None:
     kept = Reservation(
         decision=entry.decision,
         slots=tuple(slots),
-        where=Where.DIRECTED,
+        where=PlaceSource.DIRECTED,
         domain=entry.domain,
         tier=entry.tier,
     )
@@ -250,7 +252,7 @@ def place_managed(state: RoundState, entry: ManagedWorkload) -> None:
         _start(state, entry, unit, why)
 
 
-def _one_by_one(units: Sequence[Unit]) -> bool:
+def _one_by_one(units: Sequence[PodUnit]) -> bool:
     """Whether these are services: they start pod by pod."""
     return bool(units) and all(unit.root_kind in ONE_BY_ONE for unit in units)
 
@@ -258,8 +260,8 @@ def _one_by_one(units: Sequence[Unit]) -> bool:
 def _reserve(
     state: RoundState,
     entry: ManagedWorkload,
-    units: Sequence[Unit],
-    demand: Demand,
+    units: Sequence[PodUnit],
+    demand: RemainingDemand,
     wanted: Amounts,
 ) -> str:
     """Places for what of that has none yet; why there are none, empty when there are."""
@@ -303,14 +305,14 @@ def _reservation(state: RoundState, entry: ManagedWorkload, assignment: Assignme
     return Reservation(
         decision=entry.decision,
         slots=assignment.slots,
-        where=Where.DIRECTED if there else Where.ELSEWHERE,
+        where=PlaceSource.DIRECTED if there else PlaceSource.ELSEWHERE,
         domain=assignment.domain,
         tier=assignment.tier,
         note="" if there else f"domain {entry.domain} no longer holds it",
     )
 
 
-def _start(state: RoundState, entry: ManagedWorkload, unit: Unit, why: str) -> None:
+def _start(state: RoundState, entry: ManagedWorkload, unit: PodUnit, why: str) -> None:
     """Put the unit's pods on their places, when they make up its minimum."""
     if unit.problem:
         wait(state, unit, unit.waiting, unit.problem)
@@ -335,7 +337,7 @@ def _start(state: RoundState, entry: ManagedWorkload, unit: Unit, why: str) -> N
         over = unit.waiting and not allowed
         hold_back(state, unit, _cap_text(entry, unit.waiting) if over else why or least)
         return
-    origin = Origin(where=Where.DIRECTED)
+    origin = Origin(where=PlaceSource.DIRECTED)
     if reservation is not None:
         origin = Origin(
             where=reservation.where,
@@ -353,7 +355,7 @@ def _start(state: RoundState, entry: ManagedWorkload, unit: Unit, why: str) -> N
 def _wait_surplus(
     state: RoundState,
     entry: ManagedWorkload,
-    unit: Unit,
+    unit: PodUnit,
     late: Sequence[PodRecord],
     allowed: Collection[str],
     why: str,
@@ -379,7 +381,7 @@ def _renumbered(new: Sequence[Slot], kept: Sequence[Slot]) -> list[Slot]:
     return [slot._replace(position=slot.position + after.get(slot.part, 0)) for slot in new]
 
 
-def _all_reached(entry: ManagedWorkload, units: Sequence[Unit]) -> bool:
+def _all_reached(entry: ManagedWorkload, units: Sequence[PodUnit]) -> bool:
     """Whether a directed workload's minimum is bound: of every unit, or of a service in all."""
     if not units:
         return False

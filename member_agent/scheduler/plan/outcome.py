@@ -9,11 +9,11 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId, PodSetName
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.pods import PodShape
-from member_agent.cache import ManagedWorkload, PodRecord, Unit
+from member_agent.cache import ManagedWorkload, PodRecord, PodUnit
 from member_agent.scheduler.gang.bind_plan import BindPlan
 
 
-class Where(StrEnum):
+class PlaceSource(StrEnum):
     """How a unit's place came about."""
 
     DIRECTED = "directed"
@@ -32,10 +32,10 @@ class Placement:
     those of the unit that are bound already.
     """
 
-    unit: Unit
+    unit: PodUnit
     nodes: tuple[tuple[PodRecord, str], ...]
     plan: BindPlan
-    where: Where
+    where: PlaceSource
     domain: DomainId | None = None
     tier: int | None = None
     starts: bool = False
@@ -48,7 +48,7 @@ class Placement:
 class Wait:
     """Pods of a unit that get no node now, and why, in words for their owner."""
 
-    unit: Unit
+    unit: PodUnit
     pods: tuple[PodRecord, ...]
     reason: str
 
@@ -57,7 +57,7 @@ class Wait:
 class Rollback:
     """A unit whose bind stopped midway and cannot be completed: its bound pods are deleted."""
 
-    unit: Unit
+    unit: PodUnit
     pods: tuple[PodRecord, ...]
     reason: str
 
@@ -66,7 +66,7 @@ class Rollback:
 class SurplusEviction:
     """Bound pods of a unit that leave for good: the Directive admits fewer."""
 
-    unit: Unit
+    unit: PodUnit
     pods: tuple[PodRecord, ...]
     reason: str
 
@@ -89,7 +89,7 @@ class Reservation:
 
     decision: DecisionId
     slots: tuple[Slot, ...]
-    where: Where
+    where: PlaceSource
     domain: DomainId | None = None
     tier: int | None = None
     note: str = ""
@@ -142,13 +142,13 @@ class Round:
     reservations: Reservations = field(default_factory=dict)
     reached: Mapping[BindingId, DecisionId] = field(default_factory=dict)
     """Managed units whose minimum is bound under their present decision."""
-    notes: tuple[tuple[Unit, DecisionId], ...] = ()
+    notes: tuple[tuple[PodUnit, DecisionId], ...] = ()
     """Units on whose holder it is still to be noted that their minimum was bound."""
     partially_bound: tuple[str, ...] = ()
     """Keys of units whose bind stopped midway and is not completed yet."""
     reasons: Mapping[BindingId, str] = field(default_factory=dict)
     """Why pods of managed units wait, for the report."""
-    histories: tuple[tuple[Unit, str], ...] = ()
+    histories: tuple[tuple[PodUnit, str], ...] = ()
     """Units whose root owner is to remember this from now on."""
     held_until: tuple[Instant, ...] = ()
     """When holds end that this round honoured."""

@@ -6,9 +6,9 @@ A pod is pinned to the node that an earlier plan names, where it is still withou
 from dataclasses import replace
 
 from global_sched.shared.placement import SpecError
-from member_agent.cache import ManagedWorkload, Unit, count_pods
+from member_agent.cache import ManagedWorkload, PodUnit, count_pods
 from member_agent.scheduler.gang.bind_plan import begun, plan_of
-from member_agent.scheduler.gang.demand import Begun, Demand, allowed_pods, managed_demand
+from member_agent.scheduler.gang.demand import Begun, RemainingDemand, allowed_pods, managed_demand
 from member_agent.scheduler.gang.subgroups import Key, key_of
 from member_agent.scheduler.plan.round_state import (
     RoundState,
@@ -28,7 +28,7 @@ def hold_binding_pods(state: RoundState) -> None:
                 state.capacity.hold(node, pod.shape)
 
 
-def pin(state: RoundState, unit: Unit) -> None:
+def pin(state: RoundState, unit: PodUnit) -> None:
     """Hold the nodes that an earlier plan names for pods which are still without one.
 
     A plan of which nothing is bound is followed only as a whole, and under its own decision.
@@ -64,13 +64,13 @@ def pin(state: RoundState, unit: Unit) -> None:
         state.pins[unit.key] = pinned
 
 
-def nodes_around(state: RoundState, unit: Unit) -> list[str]:
+def nodes_around(state: RoundState, unit: PodUnit) -> list[str]:
     """Nodes where pods of the unit are, or are planned to be."""
     nodes = [state.inputs.cache.node_of(pod) for pod in unit.staying()]
     return [*nodes, *state.pins.get(unit.key, {}).values()]
 
 
-def begun_subgroups(state: RoundState, unit: Unit) -> Begun:
+def begun_subgroups(state: RoundState, unit: PodUnit) -> Begun:
     """The subgroups of which pods are bound, being bound, or have a node by an earlier plan."""
     if not unit.subgroups:
         return frozenset()
@@ -80,14 +80,14 @@ def begun_subgroups(state: RoundState, unit: Unit) -> Begun:
     return frozenset((unit.key, key) for pod in pods if (key := key_of(unit, pod)))
 
 
-def demand_of(state: RoundState, entry: ManagedWorkload) -> Demand | None:
+def demand_of(state: RoundState, entry: ManagedWorkload) -> RemainingDemand | None:
     """What room the workload still needs beside bound, flying and pinned pods."""
     if entry.binding not in state.demands:
         state.demands[entry.binding] = demand_asked_by(state, entry)
     return state.demands[entry.binding]
 
 
-def demand_asked_by(state: RoundState, entry: ManagedWorkload) -> Demand | None:
+def demand_asked_by(state: RoundState, entry: ManagedWorkload) -> RemainingDemand | None:
     """The same for an entry that may be from before."""
     units = state.inputs.by_binding.get(entry.binding, [])
     rest, taken = [], entry.admitted.minus(admitted_left(state.inputs, entry))

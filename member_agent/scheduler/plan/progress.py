@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from global_sched.shared.model.ids import DecisionId
-from member_agent.cache import Unit
+from member_agent.cache import PodUnit
 from member_agent.scheduler.gang.minimum import reached
 from member_agent.scheduler.gang.placement_history import (
     Place,
@@ -35,7 +35,7 @@ def result(state: RoundState) -> Round:
     )
 
 
-def is_bound(state: RoundState, unit: Unit) -> bool:
+def is_bound(state: RoundState, unit: PodUnit) -> bool:
     """Whether the minimum of the unit, and of all with its binding, was bound by us."""
     if unit.holder is None or not unit.staying():
         return False
@@ -45,7 +45,7 @@ def is_bound(state: RoundState, unit: Unit) -> bool:
     return bool(decision) and state.reached.get(unit.binding) == decision
 
 
-def _notes(state: RoundState) -> Iterable[tuple[Unit, DecisionId]]:
+def _notes(state: RoundState) -> Iterable[tuple[PodUnit, DecisionId]]:
     """Units whose holder is to say that their minimum was bound: no root owner says it."""
     for unit in state.inputs.units:
         decision = decision_of(state.inputs, unit)
@@ -55,7 +55,7 @@ def _notes(state: RoundState) -> Iterable[tuple[Unit, DecisionId]]:
             yield unit, decision
 
 
-def _histories_to_write(state: RoundState) -> Iterable[tuple[Unit, str]]:
+def _histories_to_write(state: RoundState) -> Iterable[tuple[PodUnit, str]]:
     """What root owners do not remember yet: where their gang runs, and nodes that failed."""
     for unit in state.inputs.units:
         if not keeps_history(unit):

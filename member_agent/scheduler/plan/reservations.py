@@ -12,8 +12,8 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.placement import node_class_admits
-from member_agent.cache import ClusterCache, ManagedWorkload, PodRecord, Unit
-from member_agent.scheduler.gang.demand import Demand
+from member_agent.cache import ClusterCache, ManagedWorkload, PodRecord, PodUnit
+from member_agent.scheduler.gang.demand import RemainingDemand
 from member_agent.scheduler.plan.surplus_release import surplus_evictions
 
 Entries = Mapping[BindingId, ManagedWorkload]
@@ -35,7 +35,7 @@ def holds_of(entries: Iterable[ManagedWorkload], now: Instant) -> list[ManagedWo
 
 
 def leaving_pods(
-    hold: ManagedWorkload, entries: Entries, by_binding: Mapping[BindingId, Sequence[Unit]]
+    hold: ManagedWorkload, entries: Entries, by_binding: Mapping[BindingId, Sequence[PodUnit]]
 ) -> Iterator[PodRecord]:
     """The pods on nodes here that are leaving for a claim.
 
@@ -54,7 +54,7 @@ def leaving_pods(
 def vacating_nodes(
     holds: Iterable[ManagedWorkload],
     entries: Entries,
-    by_binding: Mapping[BindingId, Sequence[Unit]],
+    by_binding: Mapping[BindingId, Sequence[PodUnit]],
     nodes_in: Callable[[frozenset[DomainId | None]], frozenset[str]],
 ) -> Mapping[str, Turn]:
     """Nodes on which a pod is leaving for a claim, with the turn from which they take no pod.
@@ -72,7 +72,7 @@ def vacating_nodes(
 
 def kept_elsewhere(
     cache: ClusterCache,
-    demand: Demand,
+    demand: RemainingDemand,
     leaving: Iterable[PodRecord],
     free: Mapping[str, Mapping[str, int]],
 ) -> Amounts:

@@ -21,7 +21,7 @@ from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.placement import NO_TIER, scarcity_key
-from member_agent.cache import ClusterCache, ManagedWorkload, Unit
+from member_agent.cache import ClusterCache, ManagedWorkload, PodUnit
 from member_agent.scheduler.plan.managed import (
     held_before,
     hold_room,
@@ -58,7 +58,7 @@ class RetryOrder(NamedTuple):
         return RetryOrder((*stranded, *others), again)
 
 
-def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation) -> Round:
+def plan_round(cache: ClusterCache, units: Sequence[PodUnit], situation: Situation) -> Round:
     """Decide one round over everything that waits.
 
     Every waiting pod of ours ends in a placement, in a wait with a reason, or belongs to a unit
@@ -85,7 +85,7 @@ def plan_round(cache: ClusterCache, units: Sequence[Unit], situation: Situation)
 
 
 def _planned(
-    cache: ClusterCache, units: Sequence[Unit], situation: Situation, first: RetryOrder
+    cache: ClusterCache, units: Sequence[PodUnit], situation: Situation, first: RetryOrder
 ) -> RoundState:
     """The state of one round in this order."""
     state = new_round(cache, units, situation, first.bindings)

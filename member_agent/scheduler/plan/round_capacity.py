@@ -10,8 +10,8 @@ from global_sched.shared.model.pods import PodShape, tolerated
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.placement import NotPlaced, Placed, Space
-from member_agent.cache import Asked, ClusterCache, Unit, live_room
-from member_agent.scheduler.gang.demand import Demand
+from member_agent.cache import ClusterCache, PodUnit, RoomQuery, live_room
+from member_agent.scheduler.gang.demand import RemainingDemand
 from member_agent.scheduler.plan.assignment import Assignment, PlacementPreferences
 from member_agent.scheduler.plan.domain_lookup import DomainLookup
 from member_agent.scheduler.plan.outcome import Slot
@@ -31,7 +31,7 @@ class RoundCapacity:
     def __init__(
         self,
         cache: ClusterCache,
-        units: Sequence[Unit],
+        units: Sequence[PodUnit],
         closed: frozenset[str],
         label_keys: frozenset[str],
     ) -> None:
@@ -89,7 +89,7 @@ class RoundCapacity:
 
     def keep(
         self,
-        demand: Demand,
+        demand: RemainingDemand,
         amounts: Amounts,
         preferences: PlacementPreferences,
         binding: BindingId,
@@ -113,7 +113,7 @@ class RoundCapacity:
 
     def place(
         self,
-        demand: Demand,
+        demand: RemainingDemand,
         amounts: Amounts,
         preferences: PlacementPreferences,
         *,
@@ -135,7 +135,7 @@ class RoundCapacity:
 
     def _place(
         self,
-        demand: Demand,
+        demand: RemainingDemand,
         amounts: Amounts,
         preferences: PlacementPreferences,
         shut_nodes: frozenset[str],
@@ -171,7 +171,7 @@ class RoundCapacity:
 
     def _mates_first(
         self,
-        demand: Demand,
+        demand: RemainingDemand,
         amounts: Amounts,
         preferences: PlacementPreferences,
         asked: tuple[Amounts, BindingId | None],
@@ -207,7 +207,7 @@ class RoundCapacity:
 
     def _at_once(
         self,
-        demand: Demand,
+        demand: RemainingDemand,
         amounts: Amounts,
         preferences: PlacementPreferences,
         asked: tuple[Amounts, BindingId | None],
@@ -230,12 +230,12 @@ class RoundCapacity:
         )
         return ([], placed) if isinstance(placed, Placed) else None
 
-    def _bound(self, demand: Demand, nodes: Sequence[str]) -> tuple[DomainId | None, ...]:
+    def _bound(self, demand: RemainingDemand, nodes: Sequence[str]) -> tuple[DomainId | None, ...]:
         """Where the gang's running pods hold the others to."""
         return self.tree.domains_of(nodes) if demand.constraint is not None else ()
 
     def _beside_mates(
-        self, demand: Demand, amounts: Amounts, least: Amounts, binding: BindingId | None
+        self, demand: RemainingDemand, amounts: Amounts, least: Amounts, binding: BindingId | None
     ) -> list[Slot] | NotPlaced:
         """Places for pods of subgroups that run already, each beside its own."""
         space, slots = self._opened(), list[Slot]()
@@ -265,7 +265,7 @@ class RoundCapacity:
 
     def _opened(self) -> Space:
         if self._space is None:
-            asked = Asked(
+            asked = RoomQuery(
                 units=self._units,
                 held=self._held,
                 closed=self._closed,
@@ -284,7 +284,7 @@ class RoundCapacity:
         ]
 
     def _slots(
-        self, demand: Demand, amounts: Amounts, beside: Sequence[Slot], placed: Placed
+        self, demand: RemainingDemand, amounts: Amounts, beside: Sequence[Slot], placed: Placed
     ) -> Assignment:
         parts = {part.name: part for part in demand.parts}
         positions: dict[PodSetName, int] = {}

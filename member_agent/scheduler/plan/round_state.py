@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId
-from member_agent.cache import ClusterCache, ManagedWorkload, Unit, count_pods
-from member_agent.scheduler.gang.demand import Demand
+from member_agent.cache import ClusterCache, ManagedWorkload, PodUnit, count_pods
+from member_agent.scheduler.gang.demand import RemainingDemand
 from member_agent.scheduler.gang.placement_history import history_of, noted
 from member_agent.scheduler.plan.outcome import (
     Placement,
@@ -33,9 +33,9 @@ class RoundInputs:
     """What a round starts from; nothing of it changes."""
 
     cache: ClusterCache
-    units: Sequence[Unit]
+    units: Sequence[PodUnit]
     situation: Situation
-    by_binding: Mapping[BindingId, list[Unit]]
+    by_binding: Mapping[BindingId, list[PodUnit]]
     holds: Sequence[ManagedWorkload]
     """Workloads that capacity is held for, in the order of the decisions."""
     vacating: Mapping[str, Turn]
@@ -60,7 +60,7 @@ class RoundState:
     """Workloads that are admitted, have not started and find no capacity."""
     unplaced: dict[BindingId, str] = field(default_factory=dict)
     """Why a workload's minimum has no places."""
-    demands: dict[BindingId, Demand | None] = field(default_factory=dict)
+    demands: dict[BindingId, RemainingDemand | None] = field(default_factory=dict)
     placements: list[Placement] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
     rollbacks: list[Rollback] = field(default_factory=list)
@@ -71,12 +71,12 @@ class RoundState:
 
 def new_round(
     cache: ClusterCache,
-    units: Sequence[Unit],
+    units: Sequence[PodUnit],
     situation: Situation,
     first: Collection[BindingId] = (),
 ) -> RoundState:
     """The state of a round before anything is held or placed."""
-    by_binding: dict[BindingId, list[Unit]] = {}
+    by_binding: dict[BindingId, list[PodUnit]] = {}
     for unit in units:
         if unit.binding is not None:
             by_binding.setdefault(unit.binding, []).append(unit)
@@ -95,17 +95,17 @@ def new_round(
     return RoundState(inputs=inputs, capacity=capacity)
 
 
-def is_being_bound(inputs: RoundInputs, unit: Unit) -> bool:
+def is_being_bound(inputs: RoundInputs, unit: PodUnit) -> bool:
     """Whether pods of the unit are being bound."""
     return unit.key in inputs.situation.being_bound
 
 
-def entry_of(inputs: RoundInputs, unit: Unit) -> ManagedWorkload | None:
+def entry_of(inputs: RoundInputs, unit: PodUnit) -> ManagedWorkload | None:
     """The Directive's entry for the unit."""
     return inputs.cache.entries().get(unit.binding) if unit.binding is not None else None
 
 
-def decision_of(inputs: RoundInputs, unit: Unit) -> DecisionId:
+def decision_of(inputs: RoundInputs, unit: PodUnit) -> DecisionId:
     """Under which decision the unit is placed; empty for a managed one without an entry."""
     if unit.binding is None:
         return UNMANAGED
@@ -113,13 +113,13 @@ def decision_of(inputs: RoundInputs, unit: Unit) -> DecisionId:
     return entry.decision if entry else DecisionId("")
 
 
-def home_of(inputs: RoundInputs, unit: Unit) -> DomainId | None:
+def home_of(inputs: RoundInputs, unit: PodUnit) -> DomainId | None:
     """Where the unit ran before under its present decision."""
     memory = history_of(unit)
     return memory.domain if memory.decision == decision_of(inputs, unit) else None
 
 
-def avoided_nodes(inputs: RoundInputs, units: Iterable[Unit]) -> frozenset[str]:
+def avoided_nodes(inputs: RoundInputs, units: Iterable[PodUnit]) -> frozenset[str]:
     """Nodes that failed under these units a while ago; for gangs, nodes on probation as well."""
     now, own = inputs.situation.now, list(units)
     avoided = frozenset(node for unit in own for node in history_of(unit).avoided(now))

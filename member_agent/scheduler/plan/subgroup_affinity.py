@@ -9,7 +9,7 @@ from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Domain
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.placement import Join, Space
-from member_agent.scheduler.gang.demand import Demand, ShapeDemand
+from member_agent.scheduler.gang.demand import RemainingDemand, ShapeDemand
 
 _ANY_TIER: Final = 2**31
 _MOST_AT_ONCE: Final = 64
@@ -42,7 +42,7 @@ def gang_beside(
 
 
 def all_at_once(
-    demand: Demand, nodes_of: Callable[[ShapeDemand], Iterable[str]], domains_of: DomainsOf
+    demand: RemainingDemand, nodes_of: Callable[[ShapeDemand], Iterable[str]], domains_of: DomainsOf
 ) -> tuple[Gang, tuple[Join, ...]] | None:
     """The whole demand as one gang, whose pods beside others join these; None for too many."""
     joining = [part for part in demand.parts if part.mates]

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 
-from member_agent.cache import ManagedWorkload, PodRecord, Unit, last_first
+from member_agent.cache import ManagedWorkload, PodRecord, PodUnit, last_first
 from member_agent.scheduler.gang.subgroups import Key, by_index, key_of, policy_of, size_of
 from member_agent.scheduler.plan.outcome import SurplusEviction
 
 GIVEN_UP = "it was surplus, and its room was reclaimed for another workload"
 
 
-def surplus_evictions(entry: ManagedWorkload, units: Sequence[Unit]) -> tuple[SurplusEviction, ...]:
+def surplus_evictions(
+    entry: ManagedWorkload, units: Sequence[PodUnit]
+) -> tuple[SurplusEviction, ...]:
     """The pods of an entry that leave now, by unit.
 
     As long as more than `admitted` of a pod set are bound: the highest indices, at most `give_up`
@@ -34,7 +36,7 @@ def surplus_evictions(entry: ManagedWorkload, units: Sequence[Unit]) -> tuple[Su
     )
 
 
-def _last(own: Sequence[tuple[Unit, PodRecord]], admitted: int, most: int) -> list[PodRecord]:
+def _last(own: Sequence[tuple[PodUnit, PodRecord]], admitted: int, most: int) -> list[PodRecord]:
     """The pods of one pod set beyond those admitted, at most so many.
 
     Those of a partition leave by groups. A group that lost pods counts as one: the others of it
@@ -52,7 +54,7 @@ def _last(own: Sequence[tuple[Unit, PodRecord]], admitted: int, most: int) -> li
     return [pod for group in ordered[kept:] for pod in group]
 
 
-def _group_size(own: Sequence[tuple[Unit, PodRecord]]) -> int:
+def _group_size(own: Sequence[tuple[PodUnit, PodRecord]]) -> int:
     """How many of these pods make a group; 1 where they are in no groups by index."""
     found = {
         size_of(policy) if policy is not None and by_index(policy) else 1

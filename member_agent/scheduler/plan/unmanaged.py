@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from global_sched.shared.placement import SpecError
-from member_agent.cache import PodRecord, Unit, owner_of
+from member_agent.cache import PodRecord, PodUnit, owner_of
 from member_agent.scheduler.gang.demand import (
-    Demand,
+    RemainingDemand,
     ShapeDemand,
     least_of,
     shape_demands,
@@ -34,7 +34,7 @@ _Found = tuple[Assignment, Sequence[PodRecord]]
 """Places, and the pods that they were found for: no other pod of their shape may take them."""
 
 
-def unmanaged_order(units: Iterable[Unit]) -> list[Unit]:
+def unmanaged_order(units: Iterable[PodUnit]) -> list[PodUnit]:
     """Free units with pods to place: highest pod priority first, then the oldest."""
     waiting = [unit for unit in units if unit.binding is None and unit.waiting]
     return sorted(
@@ -43,7 +43,7 @@ def unmanaged_order(units: Iterable[Unit]) -> list[Unit]:
     )
 
 
-def place_unmanaged(state: RoundState, unit: Unit) -> None:
+def place_unmanaged(state: RoundState, unit: PodUnit) -> None:
     """Place what fits of a unit: at least its minimum, or nothing."""
     if unit.problem:
         wait(state, unit, unit.waiting, unit.problem)
@@ -69,7 +69,7 @@ def place_unmanaged(state: RoundState, unit: Unit) -> None:
         wait(state, unit, late, assignment.short)
 
 
-def _assignment_for(state: RoundState, unit: Unit, rest: Sequence[PodRecord]) -> _Found | str:
+def _assignment_for(state: RoundState, unit: PodUnit, rest: Sequence[PodRecord]) -> _Found | str:
     """Places for these pods: all of each subgroup, else as many of one as a domain holds."""
     first = _placed(state, unit, rest)
     if not isinstance(first, str) or _has_impossible_constraint(state, unit, rest):
@@ -94,7 +94,7 @@ def _assignment_for(state: RoundState, unit: Unit, rest: Sequence[PodRecord]) ->
     return first
 
 
-def _has_impossible_constraint(state: RoundState, unit: Unit, rest: Iterable[PodRecord]) -> bool:
+def _has_impossible_constraint(state: RoundState, unit: PodUnit, rest: Iterable[PodRecord]) -> bool:
     """Whether a subgroup of these pods has a constraint that nothing here can keep."""
     try:
         wanted = {
@@ -113,7 +113,7 @@ def _with_more(found: _Found) -> _Found:
 
 
 def _placed(
-    state: RoundState, unit: Unit, rest: Sequence[PodRecord], *, alone: bool = False
+    state: RoundState, unit: PodUnit, rest: Sequence[PodRecord], *, alone: bool = False
 ) -> _Found | str:
     """Places for these pods, with the first way to make up the minimum that fits.
 
@@ -134,7 +134,9 @@ def _placed(
             asked = in_whole_groups(unit, rest, chosen) if alone else rest
             if alone:
                 parts = tuple(shape_demands(unit, asked))
-            demand = Demand(parts=parts, least=least_of(chosen, parts), constraint=constraint)
+            demand = RemainingDemand(
+                parts=parts, least=least_of(chosen, parts), constraint=constraint
+            )
             assignment = _asked(state, unit, demand)
             if isinstance(assignment, Assignment):
                 return assignment, _pods_assigned(assignment, parts, asked)
@@ -156,7 +158,7 @@ def _pods_assigned(
     return [pod for pod in asked if pod.uid not in none]
 
 
-def _asked(state: RoundState, unit: Unit, demand: Demand) -> Assignment | str:
+def _asked(state: RoundState, unit: PodUnit, demand: RemainingDemand) -> Assignment | str:
     home = home_of(state.inputs, unit)
     preferences = PlacementPreferences(
         prefer=home,

@@ -4,11 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from global_sched.shared.model.ids import DomainId
-from member_agent.cache import PodRecord, Unit
+from member_agent.cache import PodRecord, PodUnit
 from member_agent.scheduler.gang.bind_plan import BindPlan, begun, plan_of
 from member_agent.scheduler.gang.minimum import reached
 from member_agent.scheduler.gang.placement_history import noted
-from member_agent.scheduler.plan.outcome import Placement, Rollback, SurplusEviction, Wait, Where
+from member_agent.scheduler.plan.outcome import (
+    Placement,
+    PlaceSource,
+    Rollback,
+    SurplusEviction,
+    Wait,
+)
 from member_agent.scheduler.plan.round_state import RoundState, decision_of
 
 
@@ -16,14 +22,18 @@ from member_agent.scheduler.plan.round_state import RoundState, decision_of
 class Origin:
     """How the places of a placement came about."""
 
-    where: Where = Where.FREE
+    where: PlaceSource = PlaceSource.FREE
     domain: DomainId | None = None
     tier: int | None = None
     note: str = ""
 
 
 def add_placement(
-    state: RoundState, unit: Unit, pods: Sequence[PodRecord], nodes: dict[str, str], origin: Origin
+    state: RoundState,
+    unit: PodUnit,
+    pods: Sequence[PodRecord],
+    nodes: dict[str, str],
+    origin: Origin,
 ) -> bool:
     """A placement, unless the unit backs off: then its nodes stay held and it waits."""
     if unit.key in state.inputs.situation.paused:
@@ -46,7 +56,7 @@ def add_placement(
     return True
 
 
-def hold_back(state: RoundState, unit: Unit, reason: str) -> None:
+def hold_back(state: RoundState, unit: PodUnit, reason: str) -> None:
     """Nothing of the unit starts now; one whose bind stopped midway may be rolled back.
 
     A minimum that was bound once is never taken apart: later losses are its Job's business.
@@ -68,20 +78,20 @@ def evict(state: RoundState, giving: SurplusEviction) -> None:
         state.evictions.append(giving)
 
 
-def wait(state: RoundState, unit: Unit, pods: Sequence[PodRecord], reason: str) -> None:
+def wait(state: RoundState, unit: PodUnit, pods: Sequence[PodRecord], reason: str) -> None:
     """These pods get no node now."""
     if pods:
         state.waits.append(Wait(unit=unit, pods=tuple(pods), reason=reason))
         add_reason(state, unit, reason)
 
 
-def add_reason(state: RoundState, unit: Unit, reason: str) -> None:
+def add_reason(state: RoundState, unit: PodUnit, reason: str) -> None:
     """What the report says of the unit's binding; the first reason counts."""
     if unit.binding is not None and reason:
         state.reasons.setdefault(unit.binding, reason)
 
 
-def was_reached(state: RoundState, unit: Unit) -> bool:
+def was_reached(state: RoundState, unit: PodUnit) -> bool:
     """Whether its minimum was bound under its present decision."""
     decision = decision_of(state.inputs, unit)
     if reached(unit):

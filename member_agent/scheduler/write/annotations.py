@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection
 
 from global_sched.shared.model.ids import DecisionId
-from member_agent.cache import Unit
+from member_agent.cache import PodUnit
 from member_agent.scheduler.plan.outcome import Round
 from member_agent.scheduler.write.binder import Binder
 
@@ -31,14 +31,14 @@ class AnnotationWriter:
                 self._busy.add(key)
                 tasks.create_task(self._remember(unit, text, key))
 
-    async def _note(self, unit: Unit, decision: DecisionId) -> None:
+    async def _note(self, unit: PodUnit, decision: DecisionId) -> None:
         assert unit.holder is not None
         try:
             await self._binder.note_reached(unit.holder, decision)
         finally:
             self._busy.discard(unit.key)
 
-    async def _remember(self, unit: Unit, text: str, key: str) -> None:
+    async def _remember(self, unit: PodUnit, text: str, key: str) -> None:
         assert unit.root is not None
         try:
             await self._binder.write_history(unit.root, text)

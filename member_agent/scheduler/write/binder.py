@@ -21,7 +21,7 @@ from global_sched.shared.model.ids import DecisionId
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import BINDS, ROLLBACKS
 from global_sched.shared.telemetry.registry import Metrics
-from member_agent.cache import ClusterCache, Holder, PodRecord, owner_type
+from member_agent.cache import ClusterCache, NoteHolder, PodRecord, owner_type
 from member_agent.scheduler.gang.bind_plan import render_plan
 from member_agent.scheduler.plan.outcome import Placement, Rollback
 
@@ -207,17 +207,17 @@ class Binder:
 
     # --- notes ------------------------------------------------------------------------------
 
-    async def note_reached(self, holder: Holder, decision: DecisionId) -> bool:
+    async def note_reached(self, holder: NoteHolder, decision: DecisionId) -> bool:
         """Write down that the minimum was bound under this decision; True when written."""
         return not await self._annotate(holder, {MINIMUM_REACHED: decision})
 
-    async def write_history(self, root: Holder, text: str) -> bool:
+    async def write_history(self, root: NoteHolder, text: str) -> bool:
         """Write down on a root owner where its gang runs; True when written."""
         return not await self._annotate(root, {MEMORY: text})
 
     async def _annotate(
         self,
-        holder: Holder,
+        holder: NoteHolder,
         annotations: Mapping[str, str | None],
         outcome: BindOutcome | None = None,
     ) -> str:

@@ -16,7 +16,7 @@ from global_sched.shared.kube.ratelimit import TokenBucket
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.printable import printable
 from global_sched.shared.telemetry.logs import get_logger
-from member_agent.cache import ClusterCache, Holder, PodRecord, PodUid
+from member_agent.cache import ClusterCache, NoteHolder, PodRecord, PodUid
 from member_agent.scheduler.plan.outcome import Wait
 
 MESSAGE_LIMIT: Final = 1000
@@ -32,7 +32,7 @@ def pod_reference(pod: PodRecord) -> Regarding:
     return Regarding("v1", "Pod", pod.namespace, pod.name, pod.uid)
 
 
-def holder_reference(holder: Holder) -> Regarding:
+def holder_reference(holder: NoteHolder) -> Regarding:
     """A PodGroup or root owner as an Event names it."""
     return Regarding(holder.api_version, holder.kind, holder.namespace, holder.name, holder.uid)
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from global_sched.cli.demo_faults import Cost, problems, whole
+from global_sched.cli.demo_faults import FaultCost, problems, whole
 from global_sched.cli.main import cli
 
-COST = Cost(
+COST = FaultCost(
     fault="a pod crashes",
     gang="gang-a",
     lost=1,

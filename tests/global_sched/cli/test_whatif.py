@@ -12,7 +12,7 @@ from global_sched.cli.whatif import show_trial
 from global_sched.core import run_cycle
 from global_sched.scenario import ScenarioError
 from global_sched.shared.assets import asset
-from global_sched.view.trial import Trial, displaced, planned, tried
+from global_sched.view.trial import WhatIfInput, displaced, planned, tried
 from tests.global_sched.cli.worlds import RACKS, scenario_view
 from tests.wire import GPU, pod_template, stripped, task, vcjob
 
@@ -312,7 +312,7 @@ def test_the_jobs_of_the_quickstart(scheduler):
 )
 def test_a_job_that_exists_already(capsys, manifest, want):
     """It is said what the next cycle does with it now, and what it would do."""
-    view, trial = scenario_view(), Trial(manifests=(manifest,))
+    view, trial = scenario_view(), WhatIfInput(manifests=(manifest,))
     keys = tried(view, [], [POLICY, manifest])
 
     show_trial(view, keys, trial, "table")

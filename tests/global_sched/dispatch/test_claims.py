@@ -4,7 +4,7 @@ import asyncio
 
 from global_sched.dispatch.binding_writer import Written
 from global_sched.dispatch.patches import claiming_patch, eviction_status, success_status
-from global_sched.dispatch.results import Result
+from global_sched.dispatch.results import WriteResult
 from global_sched.shared.api.base import Condition
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.reasons import Reason
@@ -48,14 +48,14 @@ def clock():
 class Writer:
     """Takes a second for every write; the claim's ends as asked."""
 
-    def __init__(self, result=Result.OK):
+    def __init__(self, result=WriteResult.OK):
         self.done = []
         self.result = result
 
     async def write(self, work):
         await asyncio.sleep(1)
         self.done.append(type(work).__name__)
-        return Written(self.result if isinstance(work, Claiming) else Result.OK)
+        return Written(self.result if isinstance(work, Claiming) else WriteResult.OK)
 
     async def read(self, key):
         del key
@@ -80,7 +80,7 @@ async def test_the_claim_goes_first():
 @virtual_time
 async def test_without_the_claim_nobody_leaves():
     """A claim that meets another writer is decided again; its victims stay, and nothing is said."""
-    writer, said = Writer(Result.CONFLICT), []
+    writer, said = Writer(WriteResult.CONFLICT), []
     async with dispatching(writer, written=lambda *one: said.append(one)) as (dispatcher, rung):
         dispatcher.submit(PLAN, Policy())
         await dispatcher.placed()

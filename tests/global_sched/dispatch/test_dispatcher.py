@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from global_sched.dispatch.binding_writer import StatusUpdate, Written
 from global_sched.dispatch.dispatcher import Dispatcher
-from global_sched.dispatch.results import Result
+from global_sched.dispatch.results import WriteResult
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.clock import LoopClock
-from global_sched.shared.kube.errors import Target, Unreachable
+from global_sched.shared.kube.errors import RequestTarget, Unreachable
 from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.plan import Admission, Plan
 from global_sched.shared.model.policy import Policy
-from global_sched.shared.model.workload import Target as Place
+from global_sched.shared.model.workload import RequestTarget as Place
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.spec import Program
 from tests.builders import decision, workload
@@ -35,13 +35,13 @@ class Writer:
             if self.status_error is not None:
                 raise self.status_error
             self.done.append(f"status {work.workload}")
-            return Written(Result.OK)
+            return Written(WriteResult.OK)
         self.done.append(f"placement {work.workload}")
         saying = StatusUpdate(
             workload=work.workload, binding=ResourceBinding(), decision=work.decision.id,
             affinity=None,
         )  # fmt: skip
-        return Written(Result.OK, saying)
+        return Written(WriteResult.OK, saying)
 
     async def read(self, key):
         del key
@@ -161,7 +161,7 @@ async def test_what_was_dropped_for_a_write_under_way_is_decided_again():
 @virtual_time
 async def test_a_status_that_fails_is_left_to_the_next_cycle():
     """It is looked up, and the bell rings, so that the next cycle confirms it."""
-    gone = Unreachable("cut", target=Target(verb="patch", resource="x"))
+    gone = Unreachable("cut", target=RequestTarget(verb="patch", resource="x"))
     writer = Writer(status_error=gone)
     async with dispatching(writer) as (dispatcher, rung):
         dispatcher.submit(admissions("a"), Policy())
@@ -175,7 +175,7 @@ async def test_a_status_that_fails_is_left_to_the_next_cycle():
 @virtual_time
 async def test_a_wait_is_counted_once_it_is_over():
     """A first placement that meets another writer ends no wait; the one that stands does."""
-    results = [Result.CONFLICT, Result.OK]
+    results = [WriteResult.CONFLICT, WriteResult.OK]
 
     class Contended(Writer):
         async def write(self, work):
@@ -183,7 +183,7 @@ async def test_a_wait_is_counted_once_it_is_over():
             if isinstance(work, StatusUpdate):
                 return written
             result = results.pop(0)
-            return Written(result, written.then if result is Result.OK else None)
+            return Written(result, written.then if result is WriteResult.OK else None)
 
     metrics = Metrics(Program.GLOBAL)
     [admission] = admissions("a").admissions

@@ -7,12 +7,18 @@ import pytest
 
 from global_sched.dispatch.binding_writer import Written
 from global_sched.dispatch.dispatcher import Dispatcher
-from global_sched.dispatch.results import Result
+from global_sched.dispatch.results import WriteResult
 from global_sched.dispatch.write_backoff import FIRST_PAUSE, LONGEST_PAUSE, WriteBackoff
 from global_sched.shared.api.base import Meta
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.clock import LoopClock
-from global_sched.shared.kube.errors import Conflict, Forbidden, NotFound, ServerError, Target
+from global_sched.shared.kube.errors import (
+    Conflict,
+    Forbidden,
+    NotFound,
+    RequestTarget,
+    ServerError,
+)
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.plan import Admission, Confirmation, Plan
 from global_sched.shared.model.policy import Policy
@@ -23,7 +29,7 @@ from tests.global_sched.dispatch.test_dispatcher import Always
 from tests.virtual_time import virtual_time
 
 KEY = WorkloadKey("ns/a")
-TARGET = Target(verb="patch", resource="resourcebindings")
+TARGET = RequestTarget(verb="patch", resource="resourcebindings")
 WRITES_PER_SECOND = 5
 """Of one part of one binding: what every test of faults holds against."""
 
@@ -45,7 +51,7 @@ class Server:
             raise self.error("no", target=TARGET)
         self.version = str(int(self.version) + 1)
         self.seen = self.version
-        return Written(Result.OK)
+        return Written(WriteResult.OK)
 
     async def read(self, key):
         del key

@@ -13,7 +13,7 @@ from global_sched.shared.api.resource import CONFIGMAPS
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connection import Connection
-from global_sched.shared.kube.errors import Target, Unreachable
+from global_sched.shared.kube.errors import RequestTarget, Unreachable
 from global_sched.shared.kube.transport import AiohttpTransport, Request
 from tests.virtual_time import virtual_time
 
@@ -56,7 +56,7 @@ def asked(method, path, *, body=None, params=None, **headers):
     return Request(
         method=method,
         path=path,
-        target=Target(verb="get", resource="configmaps"),
+        target=RequestTarget(verb="get", resource="configmaps"),
         params=params or {},
         headers={name.replace("_", "-"): value for name, value in headers.items()},
         body=body,

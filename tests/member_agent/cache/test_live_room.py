@@ -11,7 +11,7 @@ from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.placement import Placed, Space
-from member_agent.cache import Asked, Kind, LiveRoom, live_room, room_of
+from member_agent.cache import Kind, LiveRoom, RoomQuery, live_room, room_of
 from member_agent.cache.live_room import selected_keys
 from member_agent.cache.units import units_of
 from tests.member_agent.directives import directive
@@ -104,7 +104,7 @@ def test_from_round_to_round_is_the_same_as_anew(rounds):
             else:
                 feed(cache, event)
         units = units_of(cache, frozenset({AGENT}))
-        asked = Asked(units=units, held=held, closed=closed, order_keys=keys)
+        asked = RoomQuery(units=units, held=held, closed=closed, order_keys=keys)
         space = live.open(cache, asked)
         seen = keys | selected_keys(cache, units)
         anew = replace(
@@ -124,16 +124,16 @@ def test_changed_nodes_change_the_room_in_place():
     """Pods that come and go, nodes that fail and return: none of it makes the room anew."""
     cache = member(racks(4, 8, labels={"zone": "a"}))
     live = live_room(cache)
-    first = live.open(cache, Asked(units=()))
+    first = live.open(cache, RoomQuery(units=()))
 
     feed(cache, [pod("one", node="r1-1", gpus=4)])
     feed(cache, [node("r2-2", labels={"zone": "a"}, ready=False)])
-    second = live.open(cache, Asked(units=(), held={"r0-0": {GPU: 8}}))
+    second = live.open(cache, RoomQuery(units=(), held={"r0-0": {GPU: 8}}))
     full = gang(30, 8)
     holds = second.holds(full, None)
     feed(cache, [node("r2-2", labels={"zone": "a"})])
     cache.delete(Kind.POD, ("team", "one"))
-    third = live.open(cache, Asked(units=()))
+    third = live.open(cache, RoomQuery(units=()))
 
     assert first is second is third
     assert live.made == 1
@@ -167,7 +167,7 @@ def test_the_agent_places_by_the_mix_that_the_leader_placed_by():
     feed(cache, [directive(demand=told)])
     (theirs,) = cache.demand(())
     assert (theirs.shape.requests.get("cpu"), theirs.pods) == (1000, 8)
-    space = live_room(cache).open(cache, Asked(units=()))
+    space = live_room(cache).open(cache, RoomQuery(units=()))
     assert space.topology.demand == (theirs,)
 
     feed(cache, [directive()])

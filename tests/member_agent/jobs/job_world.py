@@ -13,7 +13,7 @@ from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.model.instant import SECOND, Instant, format_instant, parse_instant
 from member_agent.jobs.memory import Memory
-from member_agent.jobs.outcome import Healed, JobView, Note, Outcome
+from member_agent.jobs.outcome import Healed, JobOutcome, JobView, Note
 from member_agent.jobs.state import step
 from member_agent.jobs.wire import RunJob
 from member_agent.jobs.writes import difference
@@ -93,7 +93,7 @@ class Town:
                 return self
         raise AssertionError("the Job never comes to rest")
 
-    def _carry_out(self, outcome: Outcome) -> bool:
+    def _carry_out(self, outcome: JobOutcome) -> bool:
         self.notes += outcome.notes
         self.healed += outcome.healed
         self.disturbed += outcome.disturbed

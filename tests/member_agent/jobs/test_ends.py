@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from global_sched.shared.api.volcano import VolcanoJobStatus
-from member_agent.jobs.record import Record, read_record, write_record
+from member_agent.jobs.record import JobRecord, read_record, write_record
 from tests.member_agent.jobs.job_world import NOW, Town, policy, task
 
 
@@ -181,7 +181,7 @@ def test_scaling_down_and_up_repeats_nothing():
 )
 def test_what_the_status_says(ends, want):
     """It is written in ranges, and read back as it was."""
-    record = Record(ends=ends)
+    record = JobRecord(ends=ends)
     status = VolcanoJobStatus(controlled_resources={"plugin-svc": "svc"} | write_record(record))
 
     assert write_record(record) == want
@@ -199,7 +199,7 @@ def test_what_cannot_be_read_says_nothing(text):
 
 def test_evictions_are_read_back():
     """How many in a row, and when the last was."""
-    record = Record(evictions=3, evicted_at=NOW)
+    record = JobRecord(evictions=3, evicted_at=NOW)
     status = VolcanoJobStatus(controlled_resources=write_record(record))
 
     assert read_record(status) == record

@@ -10,7 +10,7 @@ from global_sched.shared.api.names import RECOVERY
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.recovery import Cause
 from member_agent.jobs.memory import Memory
-from member_agent.jobs.outcome import Healed, Outcome
+from member_agent.jobs.outcome import Healed, JobOutcome
 from tests.member_agent.jobs.job_world import Town, policy, task
 
 
@@ -309,13 +309,13 @@ class Mortal(Town):
     def _carry_out(self, outcome: Any) -> bool:
         parts = [
             replace(outcome, deletes=(), creates=(), create_group=None, group_status=None),
-            *(Outcome(memory=outcome.memory, deletes=(pod,)) for pod in outcome.deletes),
-            Outcome(
+            *(JobOutcome(memory=outcome.memory, deletes=(pod,)) for pod in outcome.deletes),
+            JobOutcome(
                 memory=outcome.memory,
                 create_group=outcome.create_group,
                 group_status=outcome.group_status,
             ),
-            *(Outcome(memory=outcome.memory, creates=(pod,)) for pod in outcome.creates),
+            *(JobOutcome(memory=outcome.memory, creates=(pod,)) for pod in outcome.creates),
         ]
         acts = False
         for at, part in enumerate(parts):

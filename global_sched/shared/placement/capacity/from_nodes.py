@@ -12,7 +12,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, NodeClass, Occupant, Topology
 from global_sched.shared.placement.request.pod_shape import pod_requests
 from global_sched.shared.placement.sentinels import LARGEST_AMOUNT
-from global_sched.shared.placement.tree.build import Tree
+from global_sched.shared.placement.tree.build import DomainTree
 
 PodOwner = tuple[BindingId, PodSetName]
 """Whose pod it is, for pods of gangs that may become victims."""
@@ -99,7 +99,7 @@ def node_class(node: Node) -> NodeClass:
 
 
 def node_leaf(
-    tree: Tree,
+    tree: DomainTree,
     node: Node,
     use: NodeUse,
     *,
@@ -129,7 +129,7 @@ def axis_of(rooms: Iterable[Mapping[str, int]]) -> tuple[str, ...]:
 
 
 def node_topology(
-    tree: Tree,
+    tree: DomainTree,
     nodes: Sequence[Node],
     pods: Sequence[Pod],
     *,
@@ -157,7 +157,7 @@ def node_topology(
     return assemble(tree, axis, leaves)
 
 
-def assemble(tree: Tree, axis: Sequence[str], leaves: Sequence[Leaf]) -> Topology:
+def assemble(tree: DomainTree, axis: Sequence[str], leaves: Sequence[Leaf]) -> Topology:
     """A topology of leaves that the caller keeps up to date."""
     return Topology(
         axis=tuple(axis),

@@ -23,8 +23,8 @@ from global_sched.shared.placement.request.node_match import (
     label_problem,
     node_class_problem,
 )
-from global_sched.shared.placement.search.node_packing import Budget, Packer
-from global_sched.shared.placement.search.select_domain import Scope, top_of
+from global_sched.shared.placement.search.node_packing import Packer, SearchBudget
+from global_sched.shared.placement.search.select_domain import SearchScope, top_of
 from global_sched.shared.placement.tree.domain_index import TreeIndex
 
 _MOST_ADDITIONS = 20_000_000
@@ -113,7 +113,7 @@ def _lasting(kind: NodeClass) -> NodeClass:
 
 
 def not_now(
-    rows: Rows, task: Task, tables: Sequence[ShapeTable], scope: Scope, *, proven: bool
+    rows: Rows, task: Task, tables: Sequence[ShapeTable], scope: SearchScope, *, proven: bool
 ) -> Verdict:
     """No room now: how many of the minimum the nearest domain holds."""
     index = rows.index
@@ -147,14 +147,14 @@ def too_little(
     ties: tuple[DomainId, ...] = (),
 ) -> Verdict:
     """What `not_now` says of a task of one shape, from how many pods the nearest domain holds."""
-    anywhere = Scope(limit=task.limit, within=index.root)
+    anywhere = SearchScope(limit=task.limit, within=index.root)
     return _verdict(index, task, anywhere, nearest, holds, ties)
 
 
 def _verdict(
     index: TreeIndex,
     task: Task,
-    scope: Scope,
+    scope: SearchScope,
     nearest: DomainId | None,
     holds: int,
     ties: tuple[DomainId, ...],
@@ -214,7 +214,7 @@ def _in_groups(task: Task) -> str:
 
 
 def _nearest(
-    rows: Rows, task: Task, holding: "ClosestFit", scope: Scope
+    rows: Rows, task: Task, holding: "ClosestFit", scope: SearchScope
 ) -> tuple[DomainId | None, int, tuple[DomainId, ...]]:
     """The allowed domain that holds most of the minimum; the lowest tier, then the name.
 
@@ -280,7 +280,7 @@ class ClosestFit:
         self.exact = len(task.units) == 1
         self._packer: Packer | None = None
         if len(task.units) > 1:
-            budget = Budget(_MOST_ADDITIONS)
+            budget = SearchBudget(_MOST_ADDITIONS)
             self._packer = Packer(rows, task.units, tables, self._least, budget)
 
     def pods(self, domain: int) -> int:

@@ -26,7 +26,7 @@ from global_sched.shared.placement.request.compile import NOWHERE, Task, Unit
 from global_sched.shared.placement.search.lagrangian_bound import Plan
 from global_sched.shared.placement.search.one_shape_exact import OneShapeOptimum
 from global_sched.shared.placement.search.pair_costs import Part
-from global_sched.shared.placement.search.select_domain import Scope, choose, top_of
+from global_sched.shared.placement.search.select_domain import SearchScope, choose, top_of
 from global_sched.shared.placement.search.select_nodes import fill
 from global_sched.shared.placement.search.trial import Trial
 
@@ -221,7 +221,7 @@ class Greedy:
             for row, nodes, each in fill(self.rows, table, domain, pods, scatter=scatter):
                 trial.put(unit, table, row, nodes, each)
 
-    def scattered(self, scope: Scope) -> Trial | None:
+    def scattered(self, scope: SearchScope) -> Trial | None:
         """Each shape on the fullest nodes, where no group needs a domain."""
         if any(unit.tier is not None for unit in self.task.units):
             return None
@@ -240,7 +240,7 @@ class Greedy:
         return trial
 
     def whole_groups(
-        self, unit: Unit, room: RankedRoom, least: int, most: int, scope: Scope
+        self, unit: Unit, room: RankedRoom, least: int, most: int, scope: SearchScope
     ) -> list[Part] | None:
         """Domains for pods of one unit: surplus in whole groups."""
         still = FrozenRoom(room)
@@ -252,7 +252,7 @@ class Greedy:
             parts = choose(self.index, still, least, max(least, pods - odd), scope)
         return parts
 
-    def surplus(self, trial: Trial, scope: Scope, domain: int) -> None:
+    def surplus(self, trial: Trial, scope: SearchScope, domain: int) -> None:
         """As many more pods of each unit as fit: in the domain, then around it."""
         if all(trial.count(unit) >= unit.most for unit in self.task.units):
             return
@@ -281,7 +281,7 @@ class Greedy:
                 self.put(trial, unit, self.tables[at], parts, scatter=False)
         self.follow()
 
-    def _more_of_family(self, trial: Trial, family: str, scope: Scope) -> None:
+    def _more_of_family(self, trial: Trial, family: str, scope: SearchScope) -> None:
         """More groups of a family that no tier binds: all of a group, or none of it."""
         members = [one for one in self.task.units if one.family == family]
         left = min((one.most - trial.count(one)) // one.size for one in members)

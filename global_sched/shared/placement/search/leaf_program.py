@@ -28,9 +28,9 @@ from global_sched.shared.placement.request.compile import NOWHERE, Task
 from global_sched.shared.placement.search.greedy import Greedy
 from global_sched.shared.placement.search.lagrangian_bound import Floats, Plan
 from global_sched.shared.placement.search.node_packing import (
-    Budget,
     NodePods,
     Packer,
+    SearchBudget,
     Vector,
     barred,
 )
@@ -372,7 +372,7 @@ class LeafProgramSearch:
 
     flat: LeafProgram
     plain: Greedy
-    budget: Budget
+    budget: SearchBudget
     stuck: bool = False
     """True once something could not be counted: then nothing that is said here is certain."""
     _packer: Packer | None = None

@@ -32,9 +32,9 @@ from global_sched.shared.placement.search.leaf_program import (
 )
 from global_sched.shared.placement.search.lower_bounds import least_costs
 from global_sched.shared.placement.search.multi_shape_exact import MultiShapeOptimum, Share
-from global_sched.shared.placement.search.node_packing import Budget
+from global_sched.shared.placement.search.node_packing import SearchBudget
 from global_sched.shared.placement.search.pair_costs import sum_of_pairs
-from global_sched.shared.placement.search.select_domain import Scope, top_of
+from global_sched.shared.placement.search.select_domain import SearchScope, top_of
 from global_sched.shared.placement.search.trial import Trial
 
 _Vector = tuple[int, ...]
@@ -48,7 +48,7 @@ _TRIAL = 100_000
 
 
 @dataclass(slots=True)
-class Found:
+class DomainFit:
     """A placement in a domain, not applied; `exact` where none is closer."""
 
     rank: tuple[int, int, int, int]
@@ -57,10 +57,10 @@ class Found:
 
 
 @dataclass(slots=True)
-class Search:
+class SearchResult:
     """How a search ended. Nothing found and `proven`: there is nothing to find."""
 
-    found: Found | None = None
+    found: DomainFit | None = None
     proven: bool = True
     """Whether nothing was left out: the answer is the closest, or none exists."""
 
@@ -86,11 +86,11 @@ class MultiShapeSearch:
         self.index = plain.index
         self.task = plain.task
         self.tables = plain.tables
-        self._to_find = Budget(limit)
-        self._to_improve = Budget(limit // _IMPROVING)
+        self._to_find = SearchBudget(limit)
+        self._to_improve = SearchBudget(limit // _IMPROVING)
         self.plain = plain
 
-    def place(self, scope: Scope) -> tuple[Trial | None, bool]:
+    def place(self, scope: SearchScope) -> tuple[Trial | None, bool]:
         """The minimum in the lowest tier that holds it, with surplus; or None. And if proven.
 
         Where nothing follows the minimum the trial is not on the rows: nothing reads them.
@@ -101,7 +101,7 @@ class MultiShapeSearch:
             return None, True
         proven = True
         for candidates in self._candidates(scope, least):
-            search = Search()
+            search = SearchResult()
             if most != least:
                 search = self._closest(self._holding(candidates, most), most)
             if search.found is None:
@@ -115,7 +115,7 @@ class MultiShapeSearch:
                 return trial, proven
         return None, proven
 
-    def _candidates(self, scope: Scope, wanted: _Vector) -> list[Ints]:
+    def _candidates(self, scope: SearchScope, wanted: _Vector) -> list[Ints]:
         """Domains that may hold the minimum, tier by tier."""
         limit, index = scope.limit, self.index
         enough = self._enough(wanted)
@@ -147,10 +147,10 @@ class MultiShapeSearch:
     def _holding(self, candidates: Ints, wanted: _Vector) -> Ints:
         return candidates[self._enough(wanted)[candidates]]
 
-    def _closest(self, candidates: Ints, wanted: _Vector) -> Search:
+    def _closest(self, candidates: Ints, wanted: _Vector) -> SearchResult:
         """The closest placement in domains of one tier, then the tightest, then the first name."""
         if not len(candidates):
-            return Search()
+            return SearchResult()
         rooms = [self.plain.room(at) for at in range(len(self.tables))]
         tight = _Tight(
             np.sum([table.sums[candidates] for table in self.tables], axis=0),
@@ -174,9 +174,9 @@ class MultiShapeSearch:
         rooms: Sequence[DomainRoom],
         tight: _Tight,
         flat: LeafProgram | None,
-    ) -> Search:
+    ) -> SearchResult:
         """Domain by domain, from the lowest bound: plainly, then, where that is dearer, exactly."""
-        search = Search()
+        search = SearchResult()
         bounds = least_costs(self.index, rooms, wanted, candidates)
         lagrangian: LagrangianBound | None = None
         asked = False
@@ -213,12 +213,12 @@ class MultiShapeSearch:
             if found is not None:
                 rank = (found[0], *rest)
                 if best is None or rank < best.rank:
-                    search.found = Found(rank, domain, found[1])
+                    search.found = DomainFit(rank, domain, found[1])
         return search
 
     def _by_leaves(
         self, flat: LeafProgram, bounds: Ints, tight: _Tight, candidates: Ints
-    ) -> Search | None:
+    ) -> SearchResult | None:
         """The closest by the program over leaves; None where that cannot say."""
         numbers = (bounds, tight.room, tight.slack, candidates)
         by_leaves = LeafProgramSearch(flat, self.plain, self._to_find)
@@ -226,9 +226,9 @@ class MultiShapeSearch:
         if by_leaves.stuck:
             return None
         if closest is None:
-            return Search()
+            return SearchResult()
         rank, trial = closest
-        return Search(Found(rank, rank[3], trial))
+        return SearchResult(DomainFit(rank, rank[3], trial))
 
     def _lagrangian(
         self, candidates: Ints, wanted: _Vector, rooms: Sequence[DomainRoom], target: int
@@ -259,7 +259,7 @@ class MultiShapeSearch:
         return found
 
     def _exactly(
-        self, domain: int, wanted: _Vector, plain: tuple[int, Trial] | None, best: Found | None
+        self, domain: int, wanted: _Vector, plain: tuple[int, Trial] | None, best: DomainFit | None
     ) -> tuple[tuple[int, Trial] | None, bool]:
         """The closest placement in one domain with its cost, and whether none is closer."""
         known = [*([plain[0]] if plain else []), *([best.rank[0]] if best else [])]

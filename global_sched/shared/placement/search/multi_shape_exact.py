@@ -22,7 +22,7 @@ from global_sched.shared.placement.capacity.node_groups import Rows
 from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Unit
 from global_sched.shared.placement.search.math.max_plus import Front
-from global_sched.shared.placement.search.node_packing import Budget, NodePods, Packer, Vector
+from global_sched.shared.placement.search.node_packing import NodePods, Packer, SearchBudget, Vector
 from global_sched.shared.placement.sentinels import FAR
 
 _MOST_COSTS = 2**18
@@ -67,7 +67,7 @@ class MultiShapeOptimum:
         units: Sequence[Unit],
         tables: Sequence[ShapeTable],
         wanted: Vector,
-        budget: Budget,
+        budget: SearchBudget,
     ) -> None:
         self.complete = True
         """False once the budget ended a search."""

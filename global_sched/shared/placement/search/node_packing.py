@@ -42,7 +42,7 @@ Vector = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Budget:
+class SearchBudget:
     """Additions that exact searches may still take."""
 
     left: int
@@ -82,7 +82,7 @@ class Packer:
     units: Sequence[Unit]
     tables: Sequence[ShapeTable]
     wanted: Vector
-    budget: Budget
+    budget: SearchBudget
     last: int = field(init=False)
     others: list[int] = field(init=False)
     shape: tuple[int, ...] = field(init=False)

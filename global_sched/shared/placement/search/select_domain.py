@@ -28,7 +28,7 @@ from global_sched.shared.placement.tree.domain_index import TreeIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class SearchScope:
     """Where to look: a limit on the tier, a domain to stay in, a domain where pods already run.
 
     `within` is a position; the root means anywhere. `around` None: nothing runs yet.
@@ -47,7 +47,7 @@ def top_of(index: TreeIndex, at: int, limit: Limit) -> int | None:
     return allowed[-1] if allowed else None
 
 
-def room_in(index: TreeIndex, table: DomainRoom, scope: Scope) -> int:
+def room_in(index: TreeIndex, table: DomainRoom, scope: SearchScope) -> int:
     """The most pods that any allowed domain holds."""
     if scope.around is not None:
         top = top_of(index, scope.around, scope.limit)
@@ -82,7 +82,7 @@ def glance(index: TreeIndex, table: DomainRoom, least: int, limit: Limit) -> Gla
 
 
 def choose(
-    index: TreeIndex, table: FrozenRoom, least: int, most: int, scope: Scope
+    index: TreeIndex, table: FrozenRoom, least: int, most: int, scope: SearchScope
 ) -> list[Part] | None:
     """Pods per domain, for nodes that hang directly on it; None when `least` fits nowhere.
 
@@ -103,7 +103,9 @@ def choose(
     return _spread(index, table, domain, most, domain if top is None else top)
 
 
-def _domain(index: TreeIndex, table: FrozenRoom, least: int, most: int, scope: Scope) -> int | None:
+def _domain(
+    index: TreeIndex, table: FrozenRoom, least: int, most: int, scope: SearchScope
+) -> int | None:
     inside = None if scope.within == index.root else index.under(scope.within)
     for tier, first, after in index.slices:
         if scope.limit.tier is not None and tier > scope.limit.tier:

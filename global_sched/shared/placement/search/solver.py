@@ -19,7 +19,7 @@ from global_sched.shared.placement.capacity.shape_table import ShapeTable
 from global_sched.shared.placement.request.compile import Limit, Task, Unit
 from global_sched.shared.placement.search.greedy import Greedy
 from global_sched.shared.placement.search.multi_shape import MultiShapeSearch
-from global_sched.shared.placement.search.select_domain import Scope, room_in, top_of
+from global_sched.shared.placement.search.select_domain import SearchScope, room_in, top_of
 from global_sched.shared.placement.search.trial import Trial
 from global_sched.shared.placement.sentinels import MOST_PODS_EXACT
 
@@ -62,11 +62,11 @@ class Solver:
         within = self.index.root if within is None else within
         if limit.scatter:
             around = None
-        scopes = [Scope(limit=limit, within=within, around=around)]
+        scopes = [SearchScope(limit=limit, within=within, around=around)]
         if prefer is not None and around is None:
             chain = self.index.chain[prefer]
             first = chain[:-1] if nearby else (prefer,)
-            scopes = [*(Scope(limit=limit, within=at) for at in first), *scopes]
+            scopes = [*(SearchScope(limit=limit, within=at) for at in first), *scopes]
         proven = True
         for scope in scopes:
             found = self._in_scope(scope)
@@ -75,7 +75,7 @@ class Solver:
             proven = found.proven
         return Unplaced(proven)
 
-    def _in_scope(self, scope: Scope) -> Trial | Unplaced:
+    def _in_scope(self, scope: SearchScope) -> Trial | Unplaced:
         units = self.task.units
         if len(units) == 1 and units[0].anchor is None:
             if units[0].tier is not None and scope.limit.scatter:
@@ -92,7 +92,7 @@ class Solver:
         self.exact = proven
         return Unplaced(proven) if placed is None else placed
 
-    def _one_shape(self, unit: Unit, scope: Scope) -> Trial | Unplaced:
+    def _one_shape(self, unit: Unit, scope: SearchScope) -> Trial | Unplaced:
         least, room = unit.least, self.plain.room(unit.at)
         if self.task.any_number:
             least = min(unit.most, room_in(self.index, room, scope))
@@ -109,7 +109,7 @@ class Solver:
         self.plain.put(trial, unit, table, parts, scatter=scope.limit.scatter)
         return trial
 
-    def _any_number(self, scope: Scope) -> Trial | Unplaced:
+    def _any_number(self, scope: SearchScope) -> Trial | Unplaced:
         """As many as fit, pod set by pod set, in the allowed domain that has most room."""
         within = self._roomiest(scope)
         if within is None:
@@ -121,7 +121,7 @@ class Solver:
             return Unplaced(proven=True)
         return trial
 
-    def _roomiest(self, scope: Scope) -> int | None:
+    def _roomiest(self, scope: SearchScope) -> int | None:
         if scope.around is not None:
             return top_of(self.index, scope.around, scope.limit)
         if scope.limit.tier is None:

@@ -16,7 +16,7 @@ _MOST_NAMED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class DomainTree:
     """A valid tree (or several) of domains, and where each node hangs.
 
     `leaf_of` gives the smallest HyperNode of every node, None for nodes in none. `problems`
@@ -30,7 +30,9 @@ class Tree:
     notes: Mapping[str, str]
 
 
-def build_tree(hypernodes: Sequence[HyperNode], nodes: Mapping[str, Mapping[str, str]]) -> Tree:
+def build_tree(
+    hypernodes: Sequence[HyperNode], nodes: Mapping[str, Mapping[str, str]]
+) -> DomainTree:
     """Read HyperNodes against the nodes (name to labels) that exist.
 
     Set aside with everything below: a cycle, a HyperNode that two others list, one whose tier is
@@ -88,7 +90,7 @@ class TreeDraft:
         self.overlaps.clear()
         self.leaf_of = self._leaves()
 
-    def tree(self) -> Tree:
+    def tree(self) -> DomainTree:
         """The tree of what has no faults."""
         forest = self.forest
         notes = {
@@ -98,7 +100,7 @@ class TreeDraft:
         }
         for name, first in self.same.items():
             notes[name] = f"has the nodes of {first}, in which they are"
-        return Tree(
+        return DomainTree(
             domains=tuple(
                 [
                     domain_of(forest, hypernode)

@@ -11,7 +11,7 @@ from global_sched.shared.model.ids import DomainId
 from global_sched.shared.model.topology import Domain
 from global_sched.shared.placement.tree.build import (
     MOST_HYPERNODES,
-    Tree,
+    DomainTree,
     TreeDraft,
     domain_of,
     missing_note,
@@ -65,7 +65,7 @@ class LiveTree:
         self._renamed = False
         """Whether domains have changed since the tree was read."""
 
-    def tree(self) -> Tree:
+    def tree(self) -> DomainTree:
         """The tree as it is now."""
         if self._outdated or self._is_contested():
             if self._outdated or not self._contested:
@@ -78,7 +78,7 @@ class LiveTree:
             if self._renamed:
                 domains = tuple(map(self._domains.__getitem__, self._order))
                 self._renamed = False
-            self._tree = Tree(
+            self._tree = DomainTree(
                 domains=domains,
                 leaf_of=self._leaf_of,
                 problems=problems_of(self._forest, self._objects, self._overlaps, self._left_out),

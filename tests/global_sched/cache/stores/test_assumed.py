@@ -1,6 +1,6 @@
 """Pods that no report counts yet: deducted in the order in which members place them."""
 
-from global_sched.cache.stores.assumed import AssumedPlacement, Room
+from global_sched.cache.stores.assumed import AssumedPlacement, KeptRoom
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DomainId
 from tests.builders import NOW, cluster, gang, pod_set
@@ -28,14 +28,14 @@ def test_minimums_are_deducted_before_surplus():
     first = taker("first", 7, order=0, minimum=2)
     second = taker("second", 1, order=1, minimum=1, gpus=4)
 
-    assert sorted(free_in(Room().deduct(WHOLE, (first, second)))) == [0, 0]
+    assert sorted(free_in(KeptRoom().deduct(WHOLE, (first, second)))) == [0, 0]
 
 
 def test_one_that_comes_later_is_deducted_as_if_all_came_at_once():
     """What was placed before is placed anew where a minimum comes before its surplus."""
     first = taker("first", 3, order=0, minimum=1)
     second = taker("second", 1, order=1, minimum=1, gpus=3)
-    room = Room()
+    room = KeptRoom()
     room.deduct(WHOLE, (first,))
 
-    assert room.deduct(WHOLE, (first, second)) == Room().deduct(WHOLE, (first, second))
+    assert room.deduct(WHOLE, (first, second)) == KeptRoom().deduct(WHOLE, (first, second))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from global_sched.core.fit.fills import Fills, Free
-from global_sched.core.fit.scores import BEST, NO_TIER, Subject, fill_of, packing, topology
+from global_sched.core.fit.scores import BEST, NO_TIER, ScoreInput, fill_of, packing, topology
 from global_sched.core.statement import Statement
 from global_sched.shared.model.resources import Resources
 from tests.builders import NOW, POLICY, cluster, snapshot, workload
@@ -25,10 +25,10 @@ def test_many_clusters_score_as_each_alone(largest):
     fill, free = Fills(asked, totals, Free(each, totals)).every()
 
     tiers, holds = np.array([1, 2, 30, NO_TIER]), np.array([4, 5, 6, 7])
-    together = Subject(tiers, 4, holds, fill, free)
+    together = ScoreInput(tiers, 4, holds, fill, free)
     for at, (total, has) in enumerate(zip(totals, each, strict=True)):
         one = fill_of(asked, total)
-        alone = Subject(int(tiers[at]), 4, int(holds[at]), one, has.get(one.resource, 0))
+        alone = ScoreInput(int(tiers[at]), 4, int(holds[at]), one, has.get(one.resource, 0))
         assert int(packing(together, VIEW)[at]) == int(packing(alone, VIEW)) <= BEST
         assert int(topology(together, VIEW)[at]) == int(topology(alone, VIEW)) <= BEST
 

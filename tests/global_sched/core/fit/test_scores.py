@@ -7,7 +7,7 @@ import pytest
 
 from global_sched.core import run_cycle
 from global_sched.core.fit import scores
-from global_sched.core.fit.scores import Subject, fill_of
+from global_sched.core.fit.scores import ScoreInput, fill_of
 from global_sched.core.statement import Statement
 from global_sched.shared.model.policy import Policy, ScoreWeights
 from global_sched.shared.placement import NO_TIER
@@ -31,7 +31,7 @@ def subject(*, requests=None, total=None, free=None, **fields):
     fill = fill_of(asked, resources(gpus=8) if total is None else total)
     left = {GPU: 8} if free is None else free
     base = {"tier": 1, "pods": 4, "holds": 4, "fill": fill, "free": left.get(fill.resource, 0)}
-    return Subject(**(base | fields))
+    return ScoreInput(**(base | fields))
 
 
 @pytest.mark.parametrize(

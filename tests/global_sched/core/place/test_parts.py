@@ -11,7 +11,7 @@ import pytest
 from global_sched.core import run_cycle
 from global_sched.core.make_room.evictions import parts_of
 from global_sched.core.make_room.holds import give_back, hold
-from global_sched.core.offer import Offer, Part, Refusal, grant_of
+from global_sched.core.offer import Offer, OfferPart, Refusal, grant_of
 from global_sched.core.place import admission
 from global_sched.core.statement import Statement
 from global_sched.shared.model.decision import Claim, ClaimPart, Leaver
@@ -36,7 +36,7 @@ def offer_in_parts(one, statement):
             continue
         placed = room.space.place(gang, amounts=left, minimum=least)
         if isinstance(placed, Placed):
-            parts.append(Part(at, room.cluster.name, placed))
+            parts.append(OfferPart(at, room.cluster.name, placed))
             grants.append(grant_of(one.demand, parts[-1]))
             left = left.minus(placed.amounts)
     if left.entries:

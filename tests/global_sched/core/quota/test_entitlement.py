@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from global_sched.core.quota.reclaim import Reclaim
-from global_sched.core.quota.tree import Tree
+from global_sched.core.quota.tree import QueueTree
 from global_sched.shared.model.queue import Queue, Usage
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
@@ -31,7 +31,7 @@ class World:
     """Queues with what they run, in a federation with so much."""
 
     def __init__(self, queues, running, total=(9,)):
-        self.tree = Tree(queues)
+        self.tree = QueueTree(queues)
         usage = tuple(
             Usage(queue=name, tenant="t", cluster="m", amount=one)
             for name, sizes in running.items()

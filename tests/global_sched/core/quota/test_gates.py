@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from global_sched.core.quota.gates import Gates
-from global_sched.core.quota.tree import Tree
+from global_sched.core.quota.tree import QueueTree
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Claim, ClaimPart, Decision, Leaver
 from global_sched.shared.model.gang import Amounts
@@ -25,7 +25,7 @@ def under(parent, one):
 
 def gates(queues, tenants=(), pending=()):
     world = snapshot(queues=queues, tenants=tenants, pending=pending)
-    return Gates(world, Tree(world.queues))
+    return Gates(world, QueueTree(world.queues))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from global_sched.core.quota.tree import Tree
+from global_sched.core.quota.tree import QueueTree
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.resources import Resources
 
@@ -19,7 +19,7 @@ def q(name, parent="root", **fields):
 
 def frozen(*queues):
     """Why, by queue that is frozen."""
-    return {node.queue.name: node.frozen for node in Tree(queues).order if node.frozen}
+    return {node.queue.name: node.frozen for node in QueueTree(queues).order if node.frozen}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_trouble(queues, want):
 
 def test_held_counts_in_all_above():
     """A charge is seen in the queue, in those above it and nowhere else."""
-    tree = Tree([q("a"), q("b", "a"), q("c", "a")])
+    tree = QueueTree([q("a"), q("b", "a"), q("c", "a")])
 
     tree.charge(tree.node("b"), "m", Resources.of({CPU: 5}), 1)
     tree.charge(tree.node("c"), "m", Resources.of({CPU: 2}), 1)
@@ -103,7 +103,7 @@ def test_held_counts_in_all_above():
 
 def test_occupied_absorbs_what_is_guaranteed():
     """A queue occupies its guarantee, or what it holds where that is more; a parent the sum."""
-    tree = Tree([q("a", guarantee=5), q("b", "a", guarantee=3), q("c", "a"), q("d")])
+    tree = QueueTree([q("a", guarantee=5), q("b", "a", guarantee=3), q("c", "a"), q("d")])
     steps = [("b", 2, 5), ("c", 1, 5), ("c", 2, 6), ("b", 4, 9), ("d", 1, 10), ("c", -3, 7)]
 
     found = []
@@ -127,7 +127,7 @@ def test_occupied_absorbs_what_is_guaranteed():
 )
 def test_what_is_kept_free(queues, want):
     """Nothing is kept for a frozen queue, nor what all clusters together do not have: 8 here."""
-    tree = Tree(queues, {CPU: 8})
+    tree = QueueTree(queues, {CPU: 8})
 
     assert tree.root.inner.get(CPU, 0) == want
     assert [node.queue.name for node in tree.order if node.notice] == [
@@ -137,7 +137,7 @@ def test_what_is_kept_free(queues, want):
 
 def test_an_amount_that_nobody_has_is_told():
     """It freezes nothing: the queue is admitted from, and others use what is there."""
-    tree = Tree([q("a", guarantee=9000)], {CPU: 8000})
+    tree = QueueTree([q("a", guarantee=9000)], {CPU: 8000})
 
     node = tree.node("a")
 
@@ -173,14 +173,14 @@ def test_an_amount_that_nobody_has_is_told():
 )
 def test_which_resources_it_is_entitled_to(queues, want):
     """What its deserved names, or that of the nearest queue above, and what is guaranteed."""
-    assert Tree(queues).node("a").named == want
+    assert QueueTree(queues).node("a").named == want
 
 
 def test_a_thousand_levels():
     """Depth is no trouble: no recursion, and a charge is one sum per level."""
     depth = 1000
     queues = [q("q0000"), *(q(f"q{i:04d}", f"q{i - 1:04d}") for i in range(1, depth))]
-    tree = Tree(queues)
+    tree = QueueTree(queues)
     tree.charge(tree.node("q0999"), "m", Resources.of({CPU: 1}), 1)
 
     assert not any(node.frozen for node in tree.order)
@@ -190,7 +190,7 @@ def test_a_thousand_levels():
 
 def test_a_queue_without_an_object_stands_alone():
     """What runs in a deleted queue counts in the root, and the queue is frozen."""
-    tree = Tree([q("a")])
+    tree = QueueTree([q("a")])
 
     tree.charge(tree.node("gone"), "m", Resources.of({CPU: 1}), 1)
 

@@ -14,9 +14,9 @@ from global_sched.shared.kube.errors import (
     AlreadyExists,
     ApiError,
     BadRequest,
-    Cause,
     Conflict,
     DecodeError,
+    ErrorCause,
     Forbidden,
     Gone,
     Invalid,
@@ -221,7 +221,7 @@ async def test_invalid_names_its_causes():
         await client.close()
 
     assert caught.value.causes == (
-        Cause(reason="FieldValueInvalid", message="must be positive", field="spec.size"),
+        ErrorCause(reason="FieldValueInvalid", message="must be positive", field="spec.size"),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from global_sched.shared.api.base import KubeObject
 from global_sched.shared.api.resource import CONFIGMAPS
 from global_sched.shared.clock import LoopClock
-from global_sched.shared.kube.backoff import Backoff
+from global_sched.shared.kube.backoff import JitteredBackoff
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.informer_stats import ListReason
 from global_sched.shared.kube.objects import Malformed, ObjectKey
@@ -55,7 +55,7 @@ async def watch_for(script, seconds, type_=KubeObject, **options):
     """Run an informer for some virtual seconds; the calls of the handler, and the informer."""
     client = script.client()
     recorder = Recorder()
-    options.setdefault("backoff", Backoff(rng=random.Random(1)))
+    options.setdefault("backoff", JitteredBackoff(rng=random.Random(1)))
     informer = Informer(client, CONFIGMAPS, type_, handler=recorder, clock=LoopClock(), **options)
     task = asyncio.create_task(informer.run())
     await asyncio.sleep(seconds)
@@ -201,7 +201,7 @@ async def test_watches_do_not_end_together():
     """Many informers that start at once spread out: their watches have different lengths."""
     async with serving(untouched()) as script:
         for seed in range(3):
-            backoff = Backoff(rng=random.Random(seed))
+            backoff = JitteredBackoff(rng=random.Random(seed))
             await watch_for(script, 10, backoff=backoff)
 
     assert len({seen.query["timeoutSeconds"] for seen in watches(script)}) == 3

@@ -10,7 +10,7 @@ from global_sched.embedded.apiserver.server import ApiServer
 from global_sched.shared.api.base import KubeObject
 from global_sched.shared.api.resource import CONFIGMAPS, EVENTS, LEASES, NAMESPACES, QUEUES
 from global_sched.shared.clock import LoopClock
-from global_sched.shared.kube.backoff import Backoff
+from global_sched.shared.kube.backoff import JitteredBackoff
 from global_sched.shared.kube.client import Client, PatchKind
 from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.decode import EventType
@@ -206,7 +206,7 @@ async def test_the_mirror_converges(faults):
             clock=clock,
             namespace="team",
             field_selector="metadata.name!=kube-root-ca.crt",
-            backoff=Backoff(rng=random.Random(3)),
+            backoff=JitteredBackoff(rng=random.Random(3)),
             page_size=3,
         )
         task = asyncio.create_task(informer.run())

@@ -7,7 +7,7 @@ from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connection import Connection
 from global_sched.shared.kube.errors import ConfigError
-from global_sched.shared.kube.preflight import Patience, require
+from global_sched.shared.kube.preflight import StartupWait, require
 from global_sched.shared.kube.transport import AiohttpTransport
 from tests.global_sched.shared.kube.scripted import fails, says, serving
 from tests.virtual_time import virtual_time
@@ -107,7 +107,7 @@ async def test_what_passes_is_waited_for(status, reason):
     answers = [fails(status, reason), fails(status, reason), served("configmaps")]
     async with serving(*answers) as script:
         client = script.client()
-        patience = Patience(clock=LoopClock(), seconds=60)
+        patience = StartupWait(clock=LoopClock(), seconds=60)
         await require(client, [CONFIGMAPS], server="member", remedy="", patience=patience)
         await client.close()
 
@@ -127,7 +127,7 @@ async def test_what_stays_ends_it(answer, asked, want):
     """Permanent answers are raised at once, lasting transient ones after the patience."""
     async with serving(answer) as script:
         client = script.client()
-        patience = Patience(clock=LoopClock(), seconds=60)
+        patience = StartupWait(clock=LoopClock(), seconds=60)
         with pytest.raises(ConfigError) as told:
             await require(client, [CONFIGMAPS], server="member", remedy="x", patience=patience)
         await client.close()
@@ -149,7 +149,7 @@ async def test_a_refusal_by_a_ready_server_ends_it(page):
     """A right that is missing is raised at once."""
     async with serving(fails(403, "Forbidden"), page, fails(403, "Forbidden")) as script:
         client = script.client()
-        patience = Patience(clock=LoopClock(), seconds=60)
+        patience = StartupWait(clock=LoopClock(), seconds=60)
         with pytest.raises(ConfigError, match="does not let us ask"):
             await require(client, [CONFIGMAPS], server="member", remedy="x", patience=patience)
         await client.close()
@@ -162,7 +162,7 @@ async def test_a_server_that_became_ready_is_asked_again():
     """Its refusal was from before; nothing is concluded from it."""
     async with serving(fails(403, "Forbidden"), says(b"ok"), served("configmaps")) as script:
         client = script.client()
-        patience = Patience(clock=LoopClock(), seconds=60)
+        patience = StartupWait(clock=LoopClock(), seconds=60)
         await require(client, [CONFIGMAPS], server="member", remedy="", patience=patience)
         await client.close()
 
@@ -182,7 +182,7 @@ async def test_a_refusal_by_a_server_that_starts_is_waited_out(page):
     answers = [fails(403, "Forbidden"), page, fails(403, "Forbidden"), page, served("configmaps")]
     async with serving(*answers) as script:
         client = script.client()
-        patience = Patience(clock=LoopClock(), seconds=60)
+        patience = StartupWait(clock=LoopClock(), seconds=60)
         await require(client, [CONFIGMAPS], server="member", remedy="", patience=patience)
         await client.close()
 

@@ -7,18 +7,24 @@ from itertools import pairwise
 import pytest
 
 from global_sched.shared.clock import LoopClock
-from global_sched.shared.kube.backoff import Backoff
-from global_sched.shared.kube.errors import Conflict, ServerError, Target, Throttled, Unreachable
+from global_sched.shared.kube.backoff import JitteredBackoff
+from global_sched.shared.kube.errors import (
+    Conflict,
+    RequestTarget,
+    ServerError,
+    Throttled,
+    Unreachable,
+)
 from global_sched.shared.kube.ratelimit import TokenBucket
 from global_sched.shared.kube.retry import retry
 from tests.virtual_time import virtual_time
 
-TARGET = Target(verb="get", resource="pods")
+TARGET = RequestTarget(verb="get", resource="pods")
 
 
 def test_back_off_stays_between_floor_and_cap():
     """Delays grow at random and never leave their bounds; a reset starts again."""
-    backoff = Backoff(floor=0.5, cap=60, rng=random.Random(7))
+    backoff = JitteredBackoff(floor=0.5, cap=60, rng=random.Random(7))
     delays = [backoff.next() for _ in range(200)]
     backoff.reset()
 
@@ -29,7 +35,7 @@ def test_back_off_stays_between_floor_and_cap():
 
 def test_back_off_takes_the_servers_word():
     """A time that the server named is used as it is."""
-    assert Backoff().next(at_least=7.0) == 7.0
+    assert JitteredBackoff().next(at_least=7.0) == 7.0
 
 
 @pytest.mark.parametrize(
@@ -38,7 +44,7 @@ def test_back_off_takes_the_servers_word():
 def test_back_off_refuses_bounds(bounds):
     """A back-off that would spin is refused."""
     with pytest.raises(ValueError, match="0 < floor <= cap"):
-        Backoff(floor=bounds[0], cap=bounds[1])
+        JitteredBackoff(floor=bounds[0], cap=bounds[1])
 
 
 @virtual_time

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from global_sched.shared.model.recovery_spec import (
-    Backoff,
     Budget,
     Carry,
     RecoveryPolicy,
     RecoveryRefusedError,
     RecoverySpec,
+    RestartBackoff,
     Scope,
     parse_recovery,
 )
@@ -40,7 +40,7 @@ def test_everything_said():
     assert parse_recovery(text, POLICY) == RecoverySpec(
         scopes=tuple(Scope),
         budget=Budget(losses=10_000, window=604_800),
-        backoff=Backoff(first=5, factor=3, limit=3600, reset=7200),
+        backoff=RestartBackoff(first=5, factor=3, limit=3600, reset=7200),
         fail_codes=frozenset({2, 255}),
         hold=3600,
         carry=(Carry(label="team.example/step", json_path="{.status.step}"),),
@@ -54,7 +54,7 @@ def test_release_holds_nothing():
 
 def test_back_off_grows_to_its_limit():
     """0, then 30 s, doubled up to ten minutes."""
-    found = [Backoff().before(failures) for failures in (1, 2, 3, 4, 5, 6, 7, 100)]
+    found = [RestartBackoff().before(failures) for failures in (1, 2, 3, 4, 5, 6, 7, 100)]
 
     assert found == [0, 30, 60, 120, 240, 480, 600, 600]
 

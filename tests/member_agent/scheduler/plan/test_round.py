@@ -5,7 +5,7 @@ import pytest
 from global_sched.shared.api import names
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, PodSetName
-from member_agent.scheduler.plan.outcome import Situation, Where
+from member_agent.scheduler.plan.outcome import PlaceSource, Situation
 from tests.builders import gang, hard
 from tests.builders import pod_set as model_pod_set
 from tests.member_agent.directives import directive, entry
@@ -69,7 +69,11 @@ def test_a_directed_gang_goes_to_its_domain():
 
     assert nodes_of(round_) == {"g-worker-0": "r1-0", "g-worker-1": "r1-1"}
     [placement] = round_.placements
-    assert (placement.where, placement.domain, placement.starts) == (Where.DIRECTED, "r1", True)
+    assert (placement.where, placement.domain, placement.starts) == (
+        PlaceSource.DIRECTED,
+        "r1",
+        True,
+    )
     assert placement.plan.decision == "decision-b"
     assert dict(placement.plan.nodes) == {"uid-g-worker-0": "r1-0", "uid-g-worker-1": "r1-1"}
 
@@ -86,7 +90,7 @@ def test_elsewhere_under_the_same_constraint():
     [placement] = round_of(cache).placements
 
     assert {node for _, node in placement.nodes} == {"r0-0", "r0-1"}
-    assert placement.where is Where.ELSEWHERE
+    assert placement.where is PlaceSource.ELSEWHERE
     assert placement.note == "domain r1 no longer holds it"
 
 

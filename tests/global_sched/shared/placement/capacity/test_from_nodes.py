@@ -19,8 +19,8 @@ from global_sched.shared.model.pods import Effect, Taint
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import NodeClass, Occupant
 from global_sched.shared.placement import (
+    DomainTree,
     NodeUse,
-    Tree,
     coarsen,
     histogram,
     node_topology,
@@ -29,7 +29,7 @@ from global_sched.shared.placement import (
 )
 from tests.global_sched.shared.placement.worlds import domain, free, leaf, topology
 
-TREE = Tree(domains=(domain("r", 1),), leaf_of={"a": "r", "b": None}, problems={}, notes={})
+TREE = DomainTree(domains=(domain("r", 1),), leaf_of={"a": "r", "b": None}, problems={}, notes={})
 
 
 def node(name, *, ready="True", cpu="4", labels=None, **more):
