@@ -27,6 +27,7 @@ from pydantic_settings import (
 from global_sched.shared.api.names import GLOBAL_SCHEDULER, SYSTEM_NAMESPACE
 from global_sched.shared.model.instant import DAY
 from global_sched.shared.model.policy import Policy, ScoreWeights
+from global_sched.shared.model.recovery_spec import CODES_LIMIT
 
 
 class SettingsError(ValueError):
@@ -200,6 +201,15 @@ def check_policy(policy: Policy) -> None:
                     f"policy.{name}: {kind!r} is no kind; use Kind.group without a version, such "
                     "as DaemonSet.apps, or Kind alone in the core group"
                 )
+    codes = policy.recovery_node_exit_codes
+    if len(codes) > CODES_LIMIT:
+        raise ValueError(
+            f"policy.recovery_node_exit_codes: {len(codes)} are listed; use at most {CODES_LIMIT}"
+        )
+    if bad := [code for code in codes if not 1 <= code <= 255]:
+        raise ValueError(
+            f"policy.recovery_node_exit_codes: {bad[0]} is no exit code of a failure; use 1 to 255"
+        )
     for field in fields(Policy):
         value = getattr(policy, field.name)
         if not isinstance(value, int) or isinstance(value, bool):

@@ -18,6 +18,7 @@ from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.model.ids import BindingId, DecisionId
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.recovery_spec import Scope
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
     ELECTION_BLOCKED,
@@ -81,6 +82,8 @@ class Agent:
         self.refusals: dict[BindingId, str] = {}
         self._below: dict[BindingId, Instant] = {}
         """Why pods of Volcano Jobs that run here were not made."""
+        self.waiting: dict[BindingId, Scope] = {}
+        """The step of the leader at which ladders of recovery wait."""
         self._member = member
         self._control = control
         self.clock = clock
@@ -165,6 +168,7 @@ class Agent:
             self.ready.clear()
             self.scheduler = self.publisher = self.jobs = self._keeper = None
             self.refusals.clear()
+            self.waiting.clear()
             self.metrics.set(LEADER, 0)
 
     async def _act(self, term: Term) -> None:
@@ -210,6 +214,7 @@ class Agent:
                     recovery=self.cache.recovery,
                     troubled=keeper.causes,
                     measured=self._measured,
+                    waits_at=self._waits_at,
                 )
                 tasks.create_task(self.jobs.run(), name="jobs")
 
@@ -341,6 +346,7 @@ class Agent:
                 health=self.health(),
                 trouble=TroubleState() if self._keeper is None else self._keeper.state,
                 losses={} if self._keeper is None else self._keeper.losses,
+                waiting=self.waiting,
                 below=self._below,
             ),
             placing=Placing(
@@ -383,6 +389,16 @@ class Agent:
             )
         if outcome.disturbed:
             self.metrics.inc(PODS_DISTURBED, outcome.disturbed)
+
+    def _waits_at(self, binding: BindingId, scope: Scope | None) -> None:
+        """The ladder of a workload has come to a step of the leader, or (None) has left it."""
+        if self.waiting.get(binding) == scope:
+            return
+        self.waiting.pop(binding, None)
+        if scope is not None:
+            self.waiting[binding] = scope
+        if self.publisher is not None:
+            self.publisher.poke()
 
     def _refused(self, binding: BindingId, reason: str) -> None:
         """The API server refuses pods of a Job, or (no reason) does not any more."""

@@ -109,6 +109,7 @@ def _recovery(policy: RecoveryPolicy) -> DirectiveRecovery | None:
         heal_seconds=policy.heal_seconds,
         step_seconds=policy.step_seconds,
         hold_limit_seconds=policy.hold_limit_seconds,
+        node_exit_codes=list(policy.node_exit_codes) or None,
     )
 
 

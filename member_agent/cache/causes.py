@@ -25,6 +25,18 @@ _BY_KUBELET: Final = {
 }
 
 
+def exit_codes(pod: Pod) -> tuple[int, ...]:
+    """The exit codes other than 0 of a failed pod's containers, ascending, each once."""
+    if pod.status.phase != "Failed":
+        return ()
+    found = {
+        one.state.terminated.exit_code
+        for one in pod.status.container_statuses or ()
+        if one.state.terminated is not None
+    }
+    return tuple(sorted(found - {0}))
+
+
 def cause_of(pod: Pod) -> tuple[Cause | None, str]:
     """The cause and a detail; None for a pod that is well, or that only was asked to go.
 

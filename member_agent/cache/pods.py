@@ -62,6 +62,7 @@ class PodTable:
         self._watching: list[set[str]] = []
         self._mix: Counter[PodShape] = Counter()
         self._losses: deque[PodRecord] = deque(maxlen=_MOST_LOSSES)
+        self._crashes: deque[PodRecord] = deque(maxlen=_MOST_LOSSES)
 
     def watch(self) -> set[str]:
         """Names of nodes whose room changes from now on are added; the caller takes them out."""
@@ -90,6 +91,12 @@ class PodTable:
         self._losses.clear()
         return taken
 
+    def take_crashes(self) -> list[PodRecord]:
+        """The losses that ended with exit codes, since the last call; for another reader."""
+        taken = list(self._crashes)
+        self._crashes.clear()
+        return taken
+
     def occupied(self) -> frozenset[str]:
         """Names of nodes to which pods that have not ended are bound, there or not."""
         return frozenset(self._used)
@@ -116,6 +123,8 @@ class PodTable:
             before is None or before.uid != record.uid or before.cause is None
         ):
             self._losses.append(record)
+            if record.exit_codes:
+                self._crashes.append(record)
         if known is not None:
             self._remove_pod(known)
         if record.node or record.ended:

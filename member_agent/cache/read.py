@@ -26,7 +26,7 @@ from global_sched.shared.placement import (
     shared_gpus,
 )
 from member_agent.cache import leader_worker
-from member_agent.cache.causes import cause_of
+from member_agent.cache.causes import cause_of, exit_codes
 from member_agent.cache.reading import (
     ReadError,
     binding_of,
@@ -86,6 +86,7 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
         pending_message=_pending_message(pod),
         cause=cause,
         detail=detail,
+        exit_codes=exit_codes(pod),
         ended_at=_ended_at(pod) if status.phase == "Failed" else Instant(0),
         tolerates_loss=bool(spec.node_name) and _tolerates_loss(spec),
     )

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from global_sched.shared.api import names
 from global_sched.shared.api.base import KubeObject
 from global_sched.shared.kinds import CountError, OwnerFacts, kind_of
+from global_sched.shared.model.recovery_spec import TEXT_LIMIT
 from member_agent.cache.reading import ReadError, binding_of, notes_of, owner_ref
 from member_agent.cache.records import OwnerRecord
 
@@ -36,6 +38,7 @@ def read_owner(obj: Any, api_version: str, kind: str) -> OwnerRecord:
         notes=notes_of(meta),
         groups=facts.groups,
         below=facts.below,
+        recovery=meta.annotation(names.RECOVERY)[: TEXT_LIMIT + 1],
     )
 
 

@@ -82,6 +82,8 @@ class PodRecord:
     """Why the pod is lost, as far as it says so itself; None for one that is not."""
     detail: str = ""
     """More of the cause: an exit code, or what ended it."""
+    exit_codes: tuple[int, ...] = ()
+    """Of a pod that failed the exit codes of its containers that are not 0, ascending."""
     tolerates_loss: bool = False
     """Whether it stays on a node that is unreachable for ever."""
 
@@ -165,6 +167,8 @@ class OwnerRecord:
     """The groups of a LeaderWorkerSet."""
     below: bool = False
     """Whether minimum and tasks stand in the object that it makes."""
+    recovery: str = ""
+    """The annotation of its rules of recovery."""
 
     @property
     def key(self) -> Key:
@@ -244,6 +248,8 @@ class PodUnit:
     """Pods that ended in failure on a node and still exist."""
     pod_sets: tuple[PodSetName, ...] = ()
     """The template's order, as far as it is known."""
+    recovery: str = ""
+    """The annotation of its root owner with its rules of recovery."""
 
     def active(self) -> Amounts:
         """Bound pods that have not ended, by pod set: all that hold room."""

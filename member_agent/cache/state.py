@@ -189,6 +189,7 @@ class ClusterCache(PodTable):
                 heal_seconds=told.heal_seconds,
                 step_seconds=told.step_seconds,
                 hold_limit_seconds=told.hold_limit_seconds,
+                node_exit_codes=tuple(told.node_exit_codes or ()),
             )
         try:
             self._demands[key] = decode_demand(spec.demand)

@@ -207,6 +207,7 @@ def _unit(cache: ClusterCache, draft: _Draft, schedulers: frozenset[str]) -> Pod
         together=_together(draft),
         failed=failed,
         pod_sets=tuple(sorted(ranks, key=lambda name: ranks[name])),
+        recovery=owner.recovery if owner else "",
     )
 
 

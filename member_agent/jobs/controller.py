@@ -30,10 +30,11 @@ from global_sched.shared.kube.workqueue import QueueStatistics, WorkQueue
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.recovery import Cause
-from global_sched.shared.model.recovery_spec import RecoveryPolicy
+from global_sched.shared.model.recovery_spec import RecoveryPolicy, Scope
 from global_sched.shared.telemetry.logs import get_logger
 from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import JobOutcome, JobView, Note
+from member_agent.jobs.phases import ENDED
 from member_agent.jobs.pods import group_name
 from member_agent.jobs.state import step
 from member_agent.jobs.status import may_wait
@@ -64,8 +65,9 @@ class JobController:
     leaves the PodGroups' status to Volcano's scheduler, where it runs without its controllers.
     `refused` is called with what the API server refuses of the Job of a binding, and without a
     reason once it refuses nothing any more. `recovery` gives the defaults and bounds in force,
-    `troubled` the nodes in trouble with their causes, `measured` takes what a ladder did. Other
-    feeds put pods and PodGroups into `store`, all of them before `run`; without one they are
+    `troubled` the nodes in trouble with their causes, `measured` takes what a ladder did, and
+    `waits_at` the step of the leader to which one has come (None: none any more). Other feeds put
+    pods and PodGroups into `store`, all of them before `run`; without one they are
     watched here.
     """
 
@@ -84,6 +86,7 @@ class JobController:
         recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
         troubled: Callable[[], Mapping[str, Cause]] = dict,
         measured: Callable[[JobOutcome], None] = lambda _outcome: None,
+        waits_at: Callable[[BindingId, Scope | None], None] = lambda _binding, _scope: None,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -95,8 +98,11 @@ class JobController:
         self._recovery = recovery
         self._troubled = troubled
         self._measured = measured
+        self._waits_at = waits_at
         self._bindings: dict[ObjectKey, BindingId] = {}
         """Of Jobs that were refused something."""
+        self._waiting: dict[ObjectKey, BindingId] = {}
+        """Of Jobs whose ladder waits for the leader."""
         self._behind: dict[ObjectKey, float] = {}
         """Until when (monotonic) the counts of a Job may wait to be written."""
         self._queue: WorkQueue[ObjectKey] = WorkQueue(clock=clock, base=0.5, cap=60.0)
@@ -186,6 +192,8 @@ class JobController:
             self._behind.pop(key, None)
             if (gone := self._bindings.pop(key, None)) is not None:
                 self._refused(gone, "")
+            if (gone := self._waiting.pop(key, None)) is not None:
+                self._waits_at(gone, None)
             return
         view, outcome = self._decide(job)
         if job.status.state.phase or not outcome.creates or outcome.deletes:
@@ -244,6 +252,7 @@ class JobController:
         self._keep(job.metadata.uid, view.memory, outcome)
         if outcome.healed or outcome.disturbed:
             self._measured(outcome)
+        self._tell_waiting(key, job, outcome.memory.waits_at)
         for note in outcome.notes:
             self._record(job, note)
         if outcome.wake is not None:
@@ -256,6 +265,14 @@ class JobController:
         self._tell_refused(key, job, warnings)
         if warnings:
             raise WriteRefusedError(warnings[-1])
+
+    def _tell_waiting(self, key: ObjectKey, job: RunJob, scope: Scope | None) -> None:
+        binding = BindingId(job.metadata.label(BINDING_ID))
+        if binding and scope is not None and job.status.state.phase not in ENDED:
+            self._waiting[key] = binding
+            self._waits_at(binding, scope)
+        elif self._waiting.pop(key, None) is not None:
+            self._waits_at(binding, None)
 
     def _tell_error(self, key: ObjectKey, error: ApiError | WriteRefusedError) -> None:
         """An error that lasts is said like a refused pod; refused pods were said already."""

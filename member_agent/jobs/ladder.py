@@ -4,8 +4,8 @@ A *loss* is a pod that ran and is gone or has failed. It opens a *fault* at its 
 when a pod is Ready there again. What Kubernetes or a node took is made again at once, and if it is
 Ready within `heal` nothing else happens; a pod that failed by itself is restarted by the first
 scope after its back-off. When a step has not made the place whole within `step`, the next wider
-scope follows. At the end of the ladder, and at scopes that no program carries out yet, the job
-waits and says so.
+scope follows. At the end of the ladder, and at scopes that are steps of the leader, the job waits
+and says so.
 
 Failures of the job's own programs count in the budget; what others took does not. The state holds
 all times, so that it does not matter when and how often `climb` is called, or by which agent.
@@ -106,6 +106,8 @@ class Climb:
     """Why the job ends now, empty when it goes on."""
     waits: str = ""
     """Why a fault stays as it is."""
+    waits_at: Scope | None = None
+    """The widest step of the leader at which a fault waits."""
     wake: Instant | None = None
     healed: tuple[PlaceFault, ...] = ()
     new: tuple[Loss, ...] = ()
@@ -219,6 +221,7 @@ def _due(
     acts: list[Act] = []
     wakes: list[Instant] = []
     waits = ""
+    waits_at: Scope | None = None
     faults: list[PlaceFault] = []
     for fault in state.faults:
         step = step_of(spec, policy, fault)
@@ -229,7 +232,8 @@ def _due(
         scope, at, level = step
         if scope in NOT_HERE:
             if at <= now:
-                waits = waits or f"{fault.about}: scope {scope} is not carried out by any program"
+                waits = waits or f"{fault.about}: scope {scope} is a step of the leader"
+                waits_at = max(filter(None, (waits_at, scope)), key=list(Scope).index)
             else:
                 wakes.append(at)
             faults.append(fault)
@@ -245,6 +249,7 @@ def _due(
         state=replace(state, faults=tuple(faults)),
         acts=tuple(acts),
         waits=waits,
+        waits_at=waits_at,
         wake=min(wakes, default=None),
         healed=healed,
         new=tuple(new),

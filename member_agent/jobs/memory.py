@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from global_sched.shared.api.core import Pod
 from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.recovery_spec import Scope
 from member_agent.jobs.record import JobRecord
 from member_agent.jobs.spec import Action, PolicyEvent
 
@@ -57,6 +58,8 @@ class Memory:
     """Why the Job's rules of recovery are refused, as it was last said."""
     recovery_waits: str = ""
     """Why its ladder waits, as it was last said."""
+    waits_at: Scope | None = None
+    """The step of the leader to which its ladder has come."""
     record: JobRecord | None = None
     """What the status says, or will say as soon as its counts are written; None: not read yet."""
 

@@ -9,10 +9,9 @@ from global_sched.shared.api.names import RECOVERY
 from global_sched.shared.model.instant import Instant, format_instant
 from global_sched.shared.model.recovery import Cause
 from global_sched.shared.model.recovery_spec import (
-    RecoveryRefusedError,
     RecoverySpec,
     Scope,
-    parse_recovery,
+    rules_in,
 )
 from member_agent.jobs.ladder import Act, Climb, Loss, Place, climb, step_of
 from member_agent.jobs.memory import Occurrence
@@ -38,13 +37,7 @@ _BY: Final = {
 
 def rules_of(view: JobView) -> tuple[RecoverySpec, str]:
     """The Job's rules of recovery, or the defaults and why its own are refused."""
-    text = view.job.metadata.annotation(RECOVERY)
-    if not text:
-        return RecoverySpec(), ""
-    try:
-        return parse_recovery(text, view.recovery), ""
-    except RecoveryRefusedError as error:
-        return RecoverySpec(), str(error)
+    return rules_in(view.job.metadata.annotation(RECOVERY), view.recovery)
 
 
 def climbed(world: CurrentJob, current: Sequence[Pod], lost: Iterable[Occurrence]) -> Climb:

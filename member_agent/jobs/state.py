@@ -169,6 +169,7 @@ def _active(world: CurrentJob) -> JobOutcome:
     if found is None:
         return _answered(replace(world, memory=memory, record=record), answer, None, current)
     record = replace(record, ladder=found.state)
+    memory = replace(memory, waits_at=found.waits_at)
     world = replace(world, memory=memory, record=record)
     outcome = _answered(world, answer, found, current)
     return replace(outcome, healed=healed(world, found))

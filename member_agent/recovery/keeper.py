@@ -37,7 +37,7 @@ from member_agent.recovery.losses import (
     from_reports,
     with_losses,
 )
-from member_agent.recovery.signals import failed_pods, leaf_of, node_signals
+from member_agent.recovery.signals import blames, failed_pods, leaf_of, node_signals
 from member_agent.recovery.store import TroubleStore
 from member_agent.recovery.trouble import Signal, TroubleState, next_change, step
 
@@ -186,6 +186,7 @@ class RecoveryKeeper:
             self._cache, grace=rules.grace, conditions=rules.conditions, dedicated=rules.dedicated
         )
         leaves = leaf_of(self._cache)
+        taken = self._cache.take_losses()
         before = self.state
         self.state = step(
             before,
@@ -193,13 +194,14 @@ class RecoveryKeeper:
             failures=failed_pods(self._units()),
             leaf_of=leaves,
             now=now,
+            blames=blames(taken, self._cache.recovery().node_exit_codes),
         )
         changed = (before.nodes, before.failures) != (self.state.nodes, self.state.failures)
         self._unsaved = self._unsaved or changed
         if changed:
             self._say(before)
         health = health_of(self.state, leaves, now)
-        lost = self._note_losses(self._cache.take_losses())
+        lost = self._note_losses(taken)
         if health != self.health or lost:
             self.health = health
             self._changed()
@@ -257,7 +259,8 @@ class RecoveryKeeper:
                 text, reason = f"in trouble: {one.cause}{detail}; no new pods go there", "InTrouble"
             elif one.until > self._clock.now():
                 until = format_instant(one.until)
-                text = f"sound again after {one.cause}{detail}; on probation until {until}"
+                after = "ended with" if one.cause is Cause.EXIT_CODE else "sound again after"
+                text = f"{after} {one.cause}{detail}; on probation until {until}"
                 reason = "OnProbation"
             else:
                 text, reason = f"sound again after {one.cause}{detail}", "Recovered"

@@ -6,8 +6,8 @@ from typing import Final
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.names import OUT_OF_SERVICE
 from global_sched.shared.model.recovery import Cause
-from member_agent.cache import ClusterCache, PodUnit
-from member_agent.recovery.trouble import PodFailure, Signal
+from member_agent.cache import ClusterCache, PodRecord, PodUnit
+from member_agent.recovery.trouble import Blame, PodFailure, Signal
 
 _LOST_BY_KUBERNETES: Final = (
     "node.kubernetes.io/not-ready",
@@ -74,6 +74,17 @@ def failed_pods(units: Iterable[PodUnit]) -> list[PodFailure]:
         if unit.floor > 1
         for pod in unit.failed
         if pod.node and not pod.rejected and pod.phase_reason not in _BY_OTHERS
+    ]
+
+
+def blames(lost: Iterable[PodRecord], codes: Collection[int]) -> list[Blame]:
+    """The nodes that the exit codes of lost pods blame, by the Policy's list."""
+    return [
+        Blame(node=pod.node, code=code, at=pod.ended_at)
+        for pod in lost
+        if pod.node
+        for code in pod.exit_codes
+        if code in codes
     ]
 
 

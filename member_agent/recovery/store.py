@@ -12,7 +12,7 @@ from global_sched.shared.kube.errors import AlreadyExists, NotFound
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.recovery import Cause
 from global_sched.shared.telemetry.logs import get_logger
-from member_agent.recovery.trouble import PROBATION, REPEAT, NodeTrouble, TroubleState
+from member_agent.recovery.trouble import PROBATION, REPEAT, NodeTrouble, TroubleState, worst
 
 NODES_KEY: Final = "nodes"
 FAILURES_KEY: Final = "failures"
@@ -42,7 +42,7 @@ def render(state: TroubleState) -> dict[str, str]:
             until=int(one.until),
             count=one.count,
         )
-        for name, one in sorted(state.nodes.items())
+        for name, one in sorted(worst(state.nodes).items())
     }
     failures = {
         node: {space: int(at) for space, at in spaces.items()}

@@ -5,6 +5,9 @@ hardware cause ends, the node is on probation for six hours: gangs use it only w
 holds them. Ready is lost now and then for harmless reasons, so that only its second loss within a
 day counts as hardware.
 
+An exit code that blames a node, by the Policy, puts it on probation for as long, and never in
+trouble.
+
 Probation is bounded, trouble is not: of all nodes at most one in twenty, of the nodes of a leaf
 (the smallest HyperNode) at most a quarter, at least one each; the worst stay. Three nodes of one
 leaf that fall within ten minutes, by signals of their own, put the leaf in trouble: its other
@@ -34,10 +37,13 @@ NAMESPACES: Final = 2
 CORRELATED: Final = 600 * SECOND
 CORRELATED_NODES: Final = 3
 MOST_KEPT: Final = 2000
-"""Nodes that are remembered; the signals of others are read again from the nodes themselves."""
+"""Nodes that are written down, and sound ones that are remembered. Every node in trouble is known:
+another agent reads the signals of those that were not written again from the nodes themselves."""
 MOST_NAMESPACES: Final = 4
 """Namespaces that are remembered per node, the latest first."""
 
+_BY_PODS: Final = frozenset({Cause.PODS_FAILING, Cause.EXIT_CODE})
+"""Causes that pods gave: they never put a leaf in trouble."""
 _HARDWARE: Final = frozenset({Cause.NODE_GONE, Cause.OUT_OF_SERVICE, Cause.DEVICE_UNHEALTHY})
 
 
@@ -57,6 +63,15 @@ class PodFailure:
 
     node: str
     namespace: str
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blame:
+    """A pod ended on a node with an exit code that blames the node, by the Policy, and when."""
+
+    node: str
+    code: int
     at: Instant
 
 
@@ -98,6 +113,7 @@ def step(
     failures: Iterable[PodFailure],
     leaf_of: Mapping[str, str],
     now: Instant,
+    blames: Iterable[Blame] = (),
 ) -> TroubleState:
     """The state now. A second step on the same world and instant changes nothing."""
     seen = _failures(state.failures, failures, now)
@@ -119,6 +135,9 @@ def step(
         after = _after(old, standing, leaf_of.get(name, ""), now)
         if after is not None:
             nodes[name] = after
+    for blame in sorted(blames, key=lambda one: (one.at, one.node, one.code)):
+        if blame.node in leaf_of:
+            _blame(nodes, blame, leaf_of[blame.node], now)
     return TroubleState(nodes=_bounded(nodes), failures=seen, suspects=suspects)
 
 
@@ -155,16 +174,45 @@ def _ended(old: NodeTrouble, now: Instant) -> NodeTrouble:
     return replace(old, standing=False, until=Instant(now + length))
 
 
+def _blame(nodes: dict[str, NodeTrouble], blame: Blame, leaf: str, now: Instant) -> None:
+    """Put a node on probation for an exit code. It is not closed: programs choose their codes."""
+    at = min(blame.at, now)
+    old, until = nodes.get(blame.node), Instant(at + PROBATION)
+    if until <= now or (old is not None and (old.standing or old.since >= at)):
+        return
+    again = old is not None and at - old.since < REPEAT
+    nodes[blame.node] = NodeTrouble(
+        cause=Cause.EXIT_CODE,
+        detail=f"exit code {blame.code}",
+        since=at,
+        leaf=leaf,
+        standing=False,
+        until=until if old is None else max(until, old.until),
+        count=1 + (old.count if again and old is not None else 0),
+    )
+
+
 def _remembered(old: NodeTrouble, now: Instant) -> NodeTrouble | None:
     """A node after its trouble is remembered for a day, so that a second time is known as one."""
     return old if now < old.until or now - old.since < REPEAT else None
 
 
 def _bounded(nodes: Mapping[str, NodeTrouble]) -> Mapping[str, NodeTrouble]:
+    """All nodes in trouble, and the worst of the others."""
     if len(nodes) <= MOST_KEPT:
         return nodes
-    worst = sorted(nodes, key=lambda name: (not nodes[name].standing, *_badness(nodes, name)))
-    return {name: nodes[name] for name in sorted(worst[:MOST_KEPT])}
+    others = [name for name, one in nodes.items() if not one.standing]
+    others.sort(key=lambda name: _badness(nodes, name))
+    dropped = set(others[MOST_KEPT:])
+    return {name: one for name, one in nodes.items() if name not in dropped}
+
+
+def worst(nodes: Mapping[str, NodeTrouble]) -> Mapping[str, NodeTrouble]:
+    """As many as are written down: nodes in trouble first, then those that fell most often."""
+    if len(nodes) <= MOST_KEPT:
+        return nodes
+    order = sorted(nodes, key=lambda name: (not nodes[name].standing, *_badness(nodes, name)))
+    return {name: nodes[name] for name in sorted(order[:MOST_KEPT])}
 
 
 def _badness(nodes: Mapping[str, NodeTrouble], name: str) -> tuple[int, int, str]:
@@ -182,8 +230,10 @@ def _failures(
     found = {node: dict(spaces) for node, spaces in old.items()}
     for failure in new:
         spaces = found.setdefault(failure.node, {})
-        at = min(failure.at, now)
-        spaces[failure.namespace] = max(spaces.get(failure.namespace, at), at)
+        known = spaces.get(failure.namespace)
+        # A kubelet's clock may be ahead: its time counts as that of the first look.
+        at = failure.at if failure.at <= now else now if known is None else known
+        spaces[failure.namespace] = at if known is None else max(known, at)
     fresh: dict[str, dict[str, Instant]] = {}
     for node, spaces in found.items():
         latest = sorted(spaces.items(), key=lambda item: (-item[1], item[0]))
@@ -237,7 +287,7 @@ def leaves_in_trouble(state: TroubleState, now: Instant) -> frozenset[str]:
     falls: dict[str, list[Instant]] = {}
     for one in state.nodes.values():
         fresh = one.standing or now - one.since < CORRELATED
-        if one.leaf and fresh and one.cause is not Cause.PODS_FAILING:
+        if one.leaf and fresh and one.cause not in _BY_PODS:
             falls.setdefault(one.leaf, []).append(one.since)
     found = set()
     for leaf, times in falls.items():

@@ -22,6 +22,7 @@ from global_sched.shared.model.instant import (
     format_micro,
     parse_instant,
 )
+from global_sched.shared.model.recovery_spec import Scope
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import demand_of, histogram
 from member_agent.cache import ClusterCache, ManagedWorkload, PodUnit, gone, room_of
@@ -49,6 +50,8 @@ class Facts:
     health: NodeHealth = NodeHealth()
     trouble: TroubleState = TroubleState()
     losses: Book = field(default_factory=dict)
+    waiting: Mapping[BindingId, Scope] = field(default_factory=dict)
+    """The step of the leader at which ladders of recovery wait."""
     below: Mapping[BindingId, Instant] = field(default_factory=dict)
     """Since when gangs are below their minimum, as the last report said."""
 
@@ -175,6 +178,7 @@ def _workloads(
             reason=reason,
             below_since=format_micro(min(facts.below.get(binding, now), now)) if below else "",
             losses=to_wire(facts.losses.get(binding, ())),
+            waits_at=at.value if (at := facts.waiting.get(binding)) else "",
         )
 
 

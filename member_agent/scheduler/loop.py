@@ -8,7 +8,8 @@ from typing import Final
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.events import EventKind, EventRecorder
 from global_sched.shared.model.ids import BindingId, DecisionId
-from global_sched.shared.model.instant import SECOND
+from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.recovery_spec import rules_in
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
     GANG_TIER,
@@ -19,8 +20,9 @@ from global_sched.shared.telemetry.metrics import (
     PLACEMENTS_UNPROVEN,
 )
 from global_sched.shared.telemetry.registry import Metrics
-from member_agent.cache import ClusterCache, PodUid, PodUnit, units_of
+from member_agent.cache import ClusterCache, PodUid, PodUnit, find_root, units_of
 from member_agent.recovery.health import NodeHealth
+from member_agent.scheduler.gang.placement_history import AVOIDED
 from member_agent.scheduler.plan.outcome import (
     Placement,
     PlaceSource,
@@ -47,6 +49,9 @@ GUARD_PAUSE: Final = 5.0
 """Seconds after an unexpected failure."""
 FORGIVE: Final = 600.0
 """A node's rejections are forgotten after so many seconds without one."""
+
+MOST_BLAMED: Final = 10_000
+"""Owners and nodes that are kept apart by exit codes; the oldest are forgotten first."""
 
 log = get_logger(__name__)
 
@@ -116,6 +121,8 @@ class Scheduler:
         self._nodes_paused: dict[str, _Pause] = {}
         self._broken_since: dict[str, float] = {}
         self._rejections: set[PodUid] = set()
+        self._blamed: dict[tuple[str, str], Instant] = {}
+        """Until when the pods of an owner (by uid) avoid a node, by exit codes of its own."""
         self._reservations: dict[BindingId, Reservation] = {}
         self._debounce = Debounce()
         self._reported: dict[str, str] = {}
@@ -168,6 +175,7 @@ class Scheduler:
     def _round(self) -> float | None:
         now = self._clock.monotonic()
         self._note_rejections(now)
+        self._note_crashes()
         started = now
         situation = Situation(
             reservations=self._reservations,
@@ -175,6 +183,7 @@ class Scheduler:
             closed=frozenset(n for n, pause in self._nodes_paused.items() if pause.until > now)
             | self._health().closed,
             last_resort=self._health().last_resort,
+            blamed=frozenset(self._blamed),
             paused=frozenset(k for k, pause in self._units_paused.items() if pause.until > now)
             | self._rolling,
             refused=self._refused,
@@ -248,6 +257,22 @@ class Scheduler:
                 action="Binding",
                 note=f"{node} refused it ({pod.phase_reason}): no pods go there for {wait:g} s",
             )
+
+    def _note_crashes(self) -> None:
+        """A job avoids for a while the nodes that exit codes of its own or of the Policy blame."""
+        now = self._clock.now()
+        self._blamed = {one: until for one, until in self._blamed.items() if until > now}
+        policy = self._cache.recovery()
+        for pod in self._cache.take_crashes():
+            if pod.owner is None:
+                continue
+            root = find_root(self._cache, pod.owner, self._unwatched()).owner
+            rules, _ = rules_in(root.recovery if root else "", policy)
+            if rules.node_codes.union(policy.node_exit_codes).intersection(pod.exit_codes):
+                self._blamed[pod.owner.uid, pod.node] = Instant(now + AVOIDED)
+        if len(self._blamed) > MOST_BLAMED:
+            latest = sorted(self._blamed.items(), key=lambda item: (-item[1], item[0]))
+            self._blamed = dict(latest[:MOST_BLAMED])
 
     # --- carrying out -------------------------------------------------------------------------
 

@@ -194,3 +194,50 @@ async def test_a_ladder_with_the_timers_of_the_policy(tmp_path):
         assert [name for name in held if held[name] != crashed[name]] == ["train-worker-2"]
         assert not {uid for uid, _ in after.values()} & {uid for uid, _ in held.values()}
         assert alive == 3
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_exit_codes_that_blame_a_node(tmp_path):
+    """A job's own makes that job avoid the node, one of the Policy warns all.
+
+    And where no node is left, the report says that the ladder waits for the leader.
+    """
+    rules = json.dumps({"scopes": ["pod", "cluster"], "exitCodes": {"node": [79]}})
+    timers = {"recovery_step_seconds": 30, "recovery_node_exit_codes": [91]}
+    async with whole(tmp_path, member("m1", racks=1, nodes=5), start=False) as world:
+        await world.start_agent("m1")
+        await world.start_scheduler(policy=timers)
+        job = gang("train", pods=3, tier=1, seconds=36_000)
+        job["metadata"].setdefault("annotations", {})[RECOVERY] = rules
+        await world.submit(job)
+        await world.until_phase("train", "Running")
+        machine = world.federation.running_member("m1")
+        before = await uids(world)
+        await machine.crash_pod(TEAM, "train-worker-0", 79)
+        await asyncio.sleep(10)
+        avoided, quiet = await uids(world), await trouble(world)
+        await machine.crash_pod(TEAM, "train-worker-1", 91)
+        await asyncio.sleep(10)
+        after, warned = await uids(world), await trouble(world)
+        report = await world.report("m1")
+        alive = await running(world)
+        rack = [f"m1-0-{at}" for at in range(5)]
+        await world.cordon("m1", rack)
+        await world.delete_pod("m1", "train-worker-2")
+        await asyncio.sleep(45)
+        [waiting] = (await world.report("m1"))["workloads"]
+        await world.cordon("m1", rack, on=False)
+        await asyncio.sleep(15)
+        [healed] = (await world.report("m1"))["workloads"]
+
+        assert (waiting["waitsAt"], healed.get("waitsAt")) == ("cluster", None)
+        own, shared = before["train-worker-0"][1], before["train-worker-1"][1]
+        assert avoided["train-worker-0"][1] not in {node for _, node in before.values()}
+        assert quiet is None
+        assert list(warned) == [shared]
+        assert (warned[shared]["cause"], warned[shared].get("standing")) == ("ExitCode", None)
+        [told] = report["trouble"]
+        assert (told["state"], told["detail"]) == ("probation", "exit code 91")
+        assert after["train-worker-1"][1] not in {own, shared}
+        assert alive == 3

@@ -72,6 +72,16 @@ def test_nested_environment(monkeypatch):
         pytest.param(
             "policy: {score_weights: {size: 1}}", "policy.score_weights.size is no", id="weights"
         ),
+        pytest.param(
+            "policy: {recovery_node_exit_codes: [79, 256]}",
+            "policy.recovery_node_exit_codes: 256 is no exit code of a failure; use 1 to 255",
+            id="exit code",
+        ),
+        pytest.param(
+            f"policy: {{recovery_node_exit_codes: {list(range(1, 34))}}}",
+            "policy.recovery_node_exit_codes: 33 are listed; use at most 32",
+            id="exit codes",
+        ),
         pytest.param("policy: {backoff_seconds: -1}", "policy.backoff_seconds: -1", id="negative"),
         pytest.param("policy: {backoff_seconds: soon}", "policy.backoff_seconds: ", id="no number"),
         pytest.param("policy: 7", "policy", id="no section"),

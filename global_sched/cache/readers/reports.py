@@ -27,6 +27,7 @@ from global_sched.shared.model.ids import (
 )
 from global_sched.shared.model.instant import Instant, InstantError, parse_instant
 from global_sched.shared.model.printable import is_dns_name, printable
+from global_sched.shared.model.recovery_spec import NOT_HERE
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import (
     Domain,
@@ -299,6 +300,7 @@ def _progress(
                 reason=printable(one.reason[:1024]),
                 below=_below(one, observed),
                 losses=_losses(one),
+                waits_at=_waits_at(one),
             )
     return found
 
@@ -327,6 +329,11 @@ def _losses(workload: ReportWorkload) -> tuple[PodLoss, ...]:
     )
 
 
+def _waits_at(workload: ReportWorkload) -> str:
+    """The step of the leader at which its ladder waits; other words say nothing."""
+    return workload.waits_at if workload.waits_at in NOT_HERE else ""
+
+
 def _unchanged(old: Progress, new: ReportWorkload, observed: Instant) -> bool:
     return (
         old.decision == new.decision
@@ -334,5 +341,6 @@ def _unchanged(old: Progress, new: ReportWorkload, observed: Instant) -> bool:
         and old.minimum_reached == new.minimum_reached
         and old.reason == new.reason
         and old.losses == _losses(new)
+        and old.waits_at == _waits_at(new)
         and dict[str, int](old.bound.entries) == (new.bound or {})
     )

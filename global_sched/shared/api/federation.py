@@ -125,6 +125,9 @@ class ReportWorkload(Wire, frozen=True):
     empty while the minimum has."""
     losses: list[ReportLoss] | None = None
     """Its last losses within a day, at most ten, the latest one last."""
+    waits_at: str = ""
+    """The step of the leader (`shrink`, `cluster`) to which its recovery ladder has come here: the
+    member can do no more for it. Empty before, and for jobs without a ladder."""
 
 
 class WantedShape(Wire, frozen=True):
@@ -282,6 +285,7 @@ class DirectiveRecovery(Wire, frozen=True):
     heal_seconds: Count = 60
     step_seconds: Count = 600
     hold_limit_seconds: Count = 3600
+    node_exit_codes: list[Annotated[int, Limits(ge=1, le=255)]] | None = None
 
 
 class DirectiveSpec(Wire, frozen=True):

@@ -94,6 +94,10 @@ class Policy:
     wider one follows."""
     recovery_hold_limit_seconds: int = 3600
     """The longest `hold` that a job's recovery annotation may ask for."""
+    recovery_node_exit_codes: tuple[int, ...] = ()
+    """Exit codes, at most 32, that blame the node whichever job ends with them: the node is on
+    probation for six hours, never closed. Any job may choose its codes: list those only that your
+    images use for broken devices."""
     copied_kinds: tuple[str, ...] = ()
     """Kinds (`DaemonSet.apps`) that make pods and are copied to every cluster that a policy selects
     all the same, without queue and quota: kinds without a reader for which Karmada's interpreter
@@ -112,4 +116,5 @@ class Policy:
             heal_seconds=self.recovery_heal_seconds,
             step_seconds=self.recovery_step_seconds,
             hold_limit_seconds=self.recovery_hold_limit_seconds,
+            node_exit_codes=self.recovery_node_exit_codes,
         )

@@ -42,7 +42,8 @@ class Scope(StrEnum):
 
 
 NOT_HERE: Final = frozenset({Scope.SHRINK, Scope.CLUSTER})
-"""Scopes that are read, and that no program carries out yet: a gang waits at them."""
+"""Scopes that are steps of the leader: in the member a gang waits at them, and the report says so
+(`ReportRecovering.waits_at`)."""
 _WIDTH: Final = {scope: width for width, scope in enumerate(Scope)}
 
 
@@ -65,6 +66,8 @@ class RecoveryPolicy:
     follows."""
     hold_limit_seconds: int = 3600
     """The longest time for which a job may keep its room while it is below its minimum."""
+    node_exit_codes: tuple[int, ...] = ()
+    """Exit codes of any job's containers that put the node on probation for all jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +116,8 @@ class RecoverySpec:
     backoff: RestartBackoff = field(default_factory=RestartBackoff)
     fail_codes: frozenset[int] = frozenset()
     """Exit codes that end the job at once: what fails so fails again."""
+    node_codes: frozenset[int] = frozenset()
+    """Exit codes after which the job avoids the node for ten minutes; other jobs do not."""
     hold: int | None = None
     """Seconds for which room is kept below the minimum; None: as long as the job lives."""
     carry: tuple[Carry, ...] = ()
@@ -130,14 +135,27 @@ def parse_recovery(text: str, policy: RecoveryPolicy) -> RecoverySpec:
         raise RecoveryRefusedError("", f"is not JSON: {error}", "write one JSON object") from None
     known = ("scopes", "budget", "backoff", "exitCodes", "minimum", "hold", "carry")
     top = _object(value, "", known)
+    fail_codes, node_codes = _codes(top.get("exitCodes", {}))
     return RecoverySpec(
         scopes=_scopes(top.get("scopes", [])),
         budget=None if "budget" not in top else _budget(top["budget"]),
         backoff=_backoff(top.get("backoff", {})),
-        fail_codes=_codes(top.get("exitCodes", {})),
+        fail_codes=fail_codes,
+        node_codes=node_codes,
         hold=_hold(top, policy),
         carry=_carry(top.get("carry", [])),
     )
+
+
+def rules_in(text: str, policy: RecoveryPolicy) -> tuple[RecoverySpec, str]:
+    """The rules of an annotation, the defaults where there is none; and why it is refused.
+
+    Of a refused annotation the defaults count.
+    """
+    try:
+        return (parse_recovery(text, policy) if text else RecoverySpec()), ""
+    except RecoveryRefusedError as error:
+        return RecoverySpec(), str(error)
 
 
 def _object(value: object, where: str, known: tuple[str, ...]) -> Json:
@@ -199,15 +217,26 @@ def _backoff(value: object) -> RestartBackoff:
     )
 
 
-def _codes(value: object) -> frozenset[int]:
-    found = _object(value, "exitCodes", ("fail",))
-    listed = found.get("fail", [])
-    if not isinstance(listed, list) or len(listed) > CODES_LIMIT:
+def _codes(value: object) -> tuple[frozenset[int], frozenset[int]]:
+    """The codes that end the job, and those after which it avoids the node."""
+    found = _object(value, "exitCodes", ("fail", "node"))
+    fail, node = (_code_list(found.get(key, []), f"exitCodes.{key}") for key in ("fail", "node"))
+    if both := fail & node:
         raise RecoveryRefusedError(
-            "exitCodes.fail", "is no short list", f"list at most {CODES_LIMIT} exit codes"
+            "exitCodes.node",
+            f"has {min(both)}, which exitCodes.fail has, too",
+            "leave it out of one: a job that has ended needs no other node",
+        )
+    return fail, node
+
+
+def _code_list(value: object, where: str) -> frozenset[int]:
+    if not isinstance(value, list) or len(value) > CODES_LIMIT:
+        raise RecoveryRefusedError(
+            where, "is no short list", f"list at most {CODES_LIMIT} exit codes"
         )
     return frozenset(
-        _number(one, f"exitCodes.fail[{at}]", least=1, most=255) for at, one in enumerate(listed)
+        _number(one, f"{where}[{at}]", least=1, most=255) for at, one in enumerate(value)
     )
 
 

@@ -105,6 +105,8 @@ class Progress:
     """Since when it is below its minimum there, after it had it under that decision."""
     losses: tuple[PodLoss, ...] = ()
     """Its last losses within a day, the latest one last."""
+    waits_at: str = ""
+    """The step of ours to which its recovery ladder has come: `shrink`, `cluster`, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

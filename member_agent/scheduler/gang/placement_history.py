@@ -6,7 +6,7 @@ gang returns to its domain, or else to the closest one that holds it; nodes that
 for a while, as long as the gang fits without them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
 
@@ -85,11 +85,23 @@ def render_history(memory: PlacementHistory) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def failed_nodes(cache: ClusterCache, unit: PodUnit) -> set[str]:
-    """Nodes that failed under a unit: gone, not ready, or with a pod that they refused or lost."""
+def blamed_nodes(unit: PodUnit, blamed: Collection[tuple[str, str]]) -> set[str]:
+    """Nodes that exit codes of the unit's own blame (`Situation.blamed`)."""
+    if not blamed:
+        return set()
+    pods = (*unit.waiting, *unit.placed, *unit.failed)
+    owners = {pod.owner.uid for pod in pods if pod.owner is not None}
+    return {node for owner, node in blamed if owner in owners}
+
+
+def failed_nodes(
+    cache: ClusterCache, unit: PodUnit, blamed: Collection[tuple[str, str]] = ()
+) -> set[str]:
+    """Nodes that failed under a unit: gone, not ready, that refused or lost a pod, or blamed."""
     nodes = {cache.node_of(pod) for pod in unit.placed}
     lost = {node for node in nodes if (known := cache.nodes.get(node)) is None or not known.usable}
-    return lost | {pod.node for pod in unit.failed if _is_lost(pod)}
+    refused = {pod.node for pod in unit.failed if _is_lost(pod)}
+    return lost | refused | blamed_nodes(unit, blamed)
 
 
 def _is_lost(pod: PodRecord) -> bool:

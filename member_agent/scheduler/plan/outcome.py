@@ -116,6 +116,8 @@ class Situation:
     reached: Mapping[BindingId, DecisionId] = field(default_factory=dict)
     closed: frozenset[str] = frozenset()
     """Nodes that refused a pod a moment ago, or are in trouble."""
+    blamed: frozenset[tuple[str, str]] = frozenset()
+    """Owner uid of pods and a node that one of its pods blamed by an exit code: it is avoided."""
     last_resort: frozenset[str] = frozenset()
     """Nodes that a gang uses only where nothing else holds it: they are on probation."""
     paused: frozenset[str] = frozenset()

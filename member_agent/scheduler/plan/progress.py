@@ -68,7 +68,7 @@ def _histories_to_write(state: RoundState) -> Iterable[tuple[PodUnit, str]]:
                 domain=state.capacity.tree.enclosing(nodes),
                 holder=unit.holder.uid if unit.holder and is_bound(state, unit) else "",
             )
-        failed = failed_nodes(state.inputs.cache, unit)
+        failed = failed_nodes(state.inputs.cache, unit, state.inputs.situation.blamed)
         text = renewed(unit, now=state.inputs.situation.now, failed=failed, place=place)
         if text:
             yield unit, text

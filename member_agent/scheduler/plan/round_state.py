@@ -12,7 +12,7 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId, DomainId
 from member_agent.cache import ClusterCache, ManagedWorkload, PodUnit, count_pods
 from member_agent.scheduler.gang.demand import RemainingDemand
-from member_agent.scheduler.gang.placement_history import history_of, noted
+from member_agent.scheduler.gang.placement_history import blamed_nodes, history_of, noted
 from member_agent.scheduler.plan.outcome import (
     Placement,
     Reservation,
@@ -122,7 +122,12 @@ def home_of(inputs: RoundInputs, unit: PodUnit) -> DomainId | None:
 def avoided_nodes(inputs: RoundInputs, units: Iterable[PodUnit]) -> frozenset[str]:
     """Nodes that failed under these units a while ago; for gangs, nodes on probation as well."""
     now, own = inputs.situation.now, list(units)
-    avoided = frozenset(node for unit in own for node in history_of(unit).avoided(now))
+    blamed = inputs.situation.blamed
+    avoided = frozenset(
+        node
+        for unit in own
+        for node in (*history_of(unit).avoided(now), *blamed_nodes(unit, blamed))
+    )
     gang = any(unit.floor > 1 for unit in own)
     return avoided | inputs.situation.last_resort if gang else avoided
 

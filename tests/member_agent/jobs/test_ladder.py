@@ -206,12 +206,12 @@ def test_an_exit_code_ends_the_job_at_once():
 
 
 def test_a_scope_of_another_program_waits_with_that_reason():
-    """`cluster` is read; no program carries it out yet."""
+    """`cluster` is a step of the leader."""
     one = town(rules={"scopes": ["pod", "cluster"]})
     one.evict("train-worker-2").wait(600)
 
     assert one.notes[-1].message == (
-        "pod train-worker-2 was evicted: scope cluster is not carried out by any program"
+        "pod train-worker-2 was evicted: scope cluster is a step of the leader"
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.recovery import Cause
 from member_agent.recovery.freeing import Fencing, LeaseSeen, names_to_free, nodes_off
-from member_agent.recovery.signals import leaf_of, node_signals, parse_conditions
+from member_agent.recovery.signals import blames, leaf_of, node_signals, parse_conditions
 from member_agent.recovery.trouble import NodeTrouble, TroubleState
 from tests.member_agent import member
 
@@ -74,6 +74,23 @@ def test_a_condition_that_is_none_is_refused(text):
     """With what to write instead."""
     with pytest.raises(ValueError, match=r"is not TYPE=STATUS .* write for example"):
         parse_conditions((text,))
+
+
+def test_any_container_of_a_lost_pod_may_blame_its_node():
+    """Only codes of the Policy do, and only of pods that failed as a whole."""
+    ends = [
+        {"name": name, "state": {"terminated": {"exitCode": code}}}
+        for name, code in (("a", 1), ("b", 79))
+    ]
+    lost = member.pod("lost", node="n1", phase="Failed")
+    lost["status"]["containerStatuses"] = ends
+    runs = member.pod("runs", node="n2")
+    runs["status"]["containerStatuses"] = ends
+    cache = member.member(lost, runs)
+    taken = cache.take_losses()
+
+    assert [(one.node, one.code) for one in blames(taken, (79, 80))] == [("n1", 79)]
+    assert blames(taken, ()) == []
 
 
 def freed(cache, state, fencing, leases=None, now=NOW):

@@ -11,6 +11,7 @@ from member_agent.recovery.trouble import (
     HOUR,
     MOST_KEPT,
     PROBATION,
+    Blame,
     PodFailure,
     Signal,
     TroubleState,
@@ -39,10 +40,11 @@ def broken(*nodes: str) -> list[Signal]:
     return [Signal(node=node, cause=Cause.DEVICE_UNHEALTHY) for node in nodes]
 
 
-def stepped(state, at, signals=(), failures=(), leaves=LEAVES):
+def stepped(state, at, signals=(), failures=(), leaves=LEAVES, blames=()):
     """One step that a second one on the same world does not change."""
-    once = step(state, signals=signals, failures=failures, leaf_of=leaves, now=at)
-    again = step(once, signals=signals, failures=failures, leaf_of=leaves, now=at)
+    world = {"signals": signals, "failures": failures, "leaf_of": leaves, "blames": blames}
+    once = step(state, **world, now=at)
+    again = step(once, **world, now=at)
     assert again == once
     return once
 
@@ -136,6 +138,57 @@ def test_a_failure_an_hour_ahead_counts_from_now():
     assert set(blamed.failures["r0-0"].values()) == {NOW}
 
 
+def test_a_clock_that_runs_ahead_makes_no_write_per_look():
+    """The first look's time stays until the clock of the node is reached."""
+    ahead = [PodFailure(node="r0-0", namespace="a", at=Instant(NOW + HOUR))]
+    first = stepped(TroubleState(), NOW, failures=ahead)
+
+    assert stepped(first, later(5), failures=ahead) == first
+
+
+def blamed(*nodes, code=79, at=NOW):
+    """Pods that ended on these nodes with an exit code of the Policy."""
+    return [Blame(node=node, code=code, at=at) for node in nodes]
+
+
+def test_an_exit_code_of_the_policy_puts_its_node_on_probation():
+    """For six hours from the end of the pod; the node is not closed, and one pod counts once."""
+    state = stepped(TroubleState(), later(5), blames=blamed("r0-0"))
+    found = health_of(state, LEAVES, later(5))
+
+    assert (found.closed, found.last_resort) == (frozenset(), {"r0-0"})
+    assert state.nodes["r0-0"].detail == "exit code 79"
+    assert state.nodes["r0-0"].until == Instant(NOW + PROBATION)
+    assert stepped(state, later(60), blames=blamed("r0-0")) == state
+    assert stepped(state, later(60), blames=blamed("r0-0", at=later(30))).nodes["r0-0"].count == 2
+
+
+def test_exit_codes_leave_nearly_every_node_to_the_others():
+    """A hostile job that ends so everywhere: no node closed, 5 % a last resort, no leaf."""
+    found = health_of(stepped(TroubleState(), NOW, blames=blamed(*LEAVES)), LEAVES, NOW)
+
+    assert (len(found.last_resort), found.closed, found.leaves) == (4, frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("state", "blames"),
+    [
+        pytest.param(TroubleState(), blamed("elsewhere"), id="a node that is not there"),
+        pytest.param(
+            TroubleState(), blamed("r0-0", at=Instant(NOW - PROBATION)), id="its time is over"
+        ),
+        pytest.param(
+            stepped(TroubleState(), NOW, broken("r0-0")), blamed("r0-0"), id="in trouble already"
+        ),
+    ],
+)
+def test_exit_codes_that_say_nothing_new(state, blames):
+    """The state stays as it is."""
+    signals = broken(*state.standing())
+
+    assert stepped(state, NOW, signals, blames=blames) == state
+
+
 def test_probation_is_capped_per_cluster_and_leaf_and_the_worst_stay():
     """Of 80 nodes four (5 %), of a leaf of eight two (a quarter); those that fell twice first."""
     state = after_fault(TroubleState(), NOW, broken("r0-5"))
@@ -186,12 +239,13 @@ def test_failing_pods_put_no_leaf_in_trouble():
 
 
 def test_ten_thousand_nodes_in_trouble_are_bounded():
-    """What is remembered fits into a ConfigMap."""
+    """None of them takes pods, and what is written of them fits into a ConfigMap."""
     leaves = {f"n{at}": f"leaf-{at // 16}" for at in range(10_000)}
     signals = [Signal(node=node, cause=Cause.DEVICE_UNHEALTHY, detail="x" * 120) for node in leaves]
     state = stepped(TroubleState(), NOW, signals, leaves=leaves)
 
-    assert len(state.nodes) == MOST_KEPT
+    assert health_of(state, leaves, NOW).closed == set(leaves)
+    assert len(parse(render(state), NOW).nodes) == MOST_KEPT
     assert sum(len(text) for text in render(state).values()) < 900_000
 
 

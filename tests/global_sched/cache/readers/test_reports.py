@@ -246,3 +246,25 @@ def test_a_report_that_goes_takes_the_capacity_along():
     state.delete_report("karmada-es-m1", "capacity")
 
     assert capacity_of(state).capacity is None
+
+
+@pytest.mark.parametrize(
+    ("told", "want"),
+    [
+        pytest.param("", "", id="none"),
+        pytest.param("cluster", "cluster", id="a step of the leader"),
+        pytest.param("job", "", id="a step of the member says nothing to us"),
+        pytest.param("\x1b[2J", "", id="no such step"),
+    ],
+)
+def test_the_step_of_the_leader_at_which_a_ladder_waits(told, want):
+    """It is news when it changes, and only the leader's own steps count."""
+    job = vcjob("train", replicas=4, gpus=8)
+    plain = counted("id-train-job", worker=1)
+    state = state_of(cluster_object("m1"), job, binding(job, clusters=["m1"]))
+    feed(state, report("m1", workloads=[plain]))
+
+    news = feed(state, report("m1", generation=2, workloads=[plain | {"waitsAt": told}]))
+
+    assert workload_in(state, "team-a/train-job").progress[0].waits_at == want
+    assert bool(news) is bool(want)

@@ -52,6 +52,13 @@ def test_release_holds_nothing():
     assert parse_recovery('{"minimum": "release"}', POLICY).hold == 0
 
 
+def test_exit_codes():
+    """Those that end the job, and those after which it avoids the node."""
+    found = parse_recovery('{"exitCodes": {"fail": [2, 3], "node": [79]}}', POLICY)
+
+    assert (found.fail_codes, found.node_codes) == ({2, 3}, {79})
+
+
 def test_back_off_grows_to_its_limit():
     """0, then 30 s, doubled up to ten minutes."""
     found = [RestartBackoff().before(failures) for failures in (1, 2, 3, 4, 5, 6, 7, 100)]
@@ -78,7 +85,9 @@ REFUSED = [
     ('{"backoff": {"first": 30}}', "recovery.backoff.first: is 30", "such as 90s"),
     ('{"backoff": {"factor": 11}}', "recovery.backoff.factor: is 11", "from 1 to 10"),
     ('{"exitCodes": {"fail": [0]}}', "recovery.exitCodes.fail[0]: is 0", "from 1 to 255"),
-    ('{"exitCodes": {"node": [1]}}', "recovery.exitCodes.node: is no known key", "use fail"),
+    ('{"exitCodes": {"nodes": [1]}}', "exitCodes.nodes: is no known key", "use fail, node"),
+    ('{"exitCodes": {"node": [256]}}', "recovery.exitCodes.node[0]: is 256", "from 1 to 255"),
+    ('{"exitCodes": {"fail": [3], "node": [3]}}', "node: has 3, which exitCodes.fail", "one"),
     ('{"minimum": "keep"}', "recovery.minimum: is 'keep'", "use hold or release"),
     ('{"hold": "2h"}', "recovery.hold: is 7200 s, and the Policy allows 3600 s", "administrator"),
     ('{"minimum": "release", "hold": "1m"}', "recovery.hold: is set beside release", "leave one"),

@@ -139,3 +139,20 @@ def test_a_memory_that_cannot_be_read_is_none():
     round_ = round_of(member(racks(2, 2), job, rest), Situation(now=NOW))
 
     assert set(nodes_of(round_).values()) == {"r0-0", "r0-1"}
+
+
+@pytest.mark.parametrize(
+    ("blamed", "want"),
+    [
+        pytest.param({("g", "r0-0")}, "r0-1", id="blamed by a pod of its Job"),
+        pytest.param({("uid-other", "r0-0")}, "r0-0", id="blamed by another Job"),
+        pytest.param({("g", "r0-0"), ("g", "r0-1")}, "r0-0", id="both: better than none"),
+    ],
+)
+def test_a_node_that_an_exit_code_blames_is_avoided_by_its_job_alone(blamed, want):
+    """At once, before anything is written down, and as long as it fits without."""
+    gang = gang_objects("g", pods=2, gpus=8, nodes=["r0-2"])
+    named = frozenset((gang[0]["metadata"]["uid"] if o == "g" else o, node) for o, node in blamed)
+    found = round_of(member(racks(1, 3), gang), Situation(blamed=named, now=NOW))
+
+    assert nodes_of(found) == {"g-worker-1": want}
