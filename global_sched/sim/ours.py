@@ -127,11 +127,13 @@ class Ours:
             capacity = known.capacity
             if capacity is not None and capacity.topology is not report:
                 self._clusters[at] = replace(known, capacity=replace(capacity, topology=report))
+        usage = self._index.usage()
         return Snapshot(
             clusters=tuple(self._clusters[at] for at in self._order),
             queues=self._queues,
             tenants=self._tenants,
-            usage=self._index.usage(),
+            usage=usage,
+            usage_sums=self._index.sums(),
             leaving=self._index.leaving(),
             pending=self._index.pending(),
             unsettled=self._index.unsettled(),

@@ -24,7 +24,9 @@ from global_sched.sim.metrics import Figures, figures
 from global_sched.sim.ours import Ours, Sharing
 from global_sched.sim.traces import read_jobs
 from global_sched.sim.world import (
+    asked_for,
     gpu_sizes,
+    narrowed,
     pooled,
     queue_set,
     queues_of,
@@ -84,6 +86,8 @@ def prepare(experiment: Experiment, read: Read) -> Prepared:
         topologies = {one.name: topology_of(one, read) for one in experiment.world.clusters}
     except ScenarioError as error:
         raise SimulationError(f"world: {error}") from error
+    asked = asked_for(jobs, experiment.world)
+    topologies = {name: narrowed(one, asked) for name, one in topologies.items()}
     weights = dict(sorted(experiment.silos.items()))
     names = queue_set(queues_of(experiment.world.queues, weights))
     jobs = [with_queue(job, names) for job in jobs]
@@ -147,7 +151,7 @@ def simulate(prepared: Prepared, case: Case, tell: Tell | None = None) -> Result
     if not arm.surplus:
         jobs = [_at_minimum(job) for job in jobs]
     members = [Member(name, one, sizes) for name, one in members_of(prepared, arm).items()]
-    stage = Stage(jobs, members, Gangs())
+    stage = Stage(jobs, members, Gangs(), arm.checkpoint_seconds * SECOND)
     chosen = _arm(prepared, arm, stage, jobs)
     shown = None
     if tell is not None:

@@ -267,9 +267,8 @@ class Claims:
         known = self._chances.get(key)
         if known is None:
             entitlements = self._statement.ledger.entitlements
-            known = self._chances[key] = any(
-                entitlements.could_give(queue, workload.queue, asked) for queue in lowest
-            )
+            giving = entitlements.could_give(lowest, workload.queue, asked)
+            known = self._chances[key] = next(giving, None) is not None
         return known
 
     def search(self, workload: Workload) -> RoomFound | Nothing:

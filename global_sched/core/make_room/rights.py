@@ -120,7 +120,7 @@ class Rights:
         gives = dict.fromkeys(field.queues, False)
         others = sorted((one for one in field.queues if one != queue), key=self._distance)
         for _, those in groupby(others, key=self._distance):
-            giving = [one for one in those if self._entitlement.could_give(one, queue, self.amount)]
+            giving = list(self._entitlement.could_give(list(those), queue, self.amount))
             gives |= dict.fromkeys(giving, True)
             for node in (ledger.tree.node(one) for one in giving if self.is_near(one)):
                 gone.append((node, Resources.of(node.held)))

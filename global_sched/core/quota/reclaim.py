@@ -17,7 +17,7 @@ claimant's excess in what both have is at most `top`: it takes nothing back. Wit
 that holds for each when `stands` does, which looks at them once all are gone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from global_sched.core.quota.entitlement import Entitlements
@@ -72,18 +72,28 @@ class Reclaim(Entitlements):
             assert node.parent is not None
             node = node.parent
 
-    def could_give(self, victim: QueueName, claimant: QueueName, asked: Resources) -> bool:
-        """Whether any workload of the victim's queue might have to go: a quick look.
+    def could_give(
+        self, victims: Iterable[QueueName], claimant: QueueName, asked: Resources
+    ) -> Iterator[QueueName]:
+        """The queues of which any workload might have to go: a quick look, in the same order.
 
-        False is sure; whether a workload really has to go, `gives` says.
+        One that is left out has none that would; whether a workload has to go, `gives` says.
         """
-        giver = self._tree.node(victim)
-        if victim == claimant or giver.frozen:
-            return False
-        taker, other = self.part(claimant, victim)
-        top = self.top(taker, asked)
-        if top is None:
-            return False
+        tops: dict[QueueName, Ratio | None] = {}
+        for victim in victims:
+            giver = self._tree.node(victim)
+            if victim == claimant or giver.frozen:
+                continue
+            taker, other = self.part(claimant, victim)
+            name = taker.queue.name
+            if name not in tops:
+                tops[name] = self.top(taker, asked)
+            top = tops[name]
+            if top is not None and self._could_give(giver, other, top, asked):
+                yield victim
+
+    def _could_give(self, giver: QueueNode, other: QueueNode, top: Ratio, asked: Resources) -> bool:
+        """Whether every queue of a path up to the fork is over in something that is asked for."""
         node: QueueNode | None = giver
         while node is not None:
             least = top if node is other else NOTHING
