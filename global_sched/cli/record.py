@@ -3,8 +3,9 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -52,24 +53,37 @@ class ReplayCase:
     plan: Plan
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a live federation has to tell: its finished jobs, and the next cycle."""
+
+    jobs: str
+    """In the simulator's format."""
+    left_out: Mapping[str, int]
+    """How many jobs are not in it, by reason."""
+    case: ReplayCase
+
+
 def record(where: Where, *, jobs: Path | None, replay: Path | None) -> None:
     """Write the files that are asked for; nothing is written to the control plane."""
-
-    async def work(session: Session) -> tuple[View, Sequence[ResourceBinding]]:
-        view = await look_whole(session.client, session.clock, where)
-        listed = await session.client.list(RESOURCE_BINDINGS, type=ResourceBinding)
-        return view, listed.items
-
-    view, bindings = with_session(where, work)
+    found = with_session(where, partial(look_back, where=where))
     if jobs is not None:
-        text, left_out = history(view.state.workloads(), ends_of(bindings))
-        _write(jobs, text.encode())
-        echo(f"{len(text.splitlines()) - 1} finished jobs written to {jobs}", err=True)
-        for why, count in left_out.items():
+        _write(jobs, found.jobs.encode())
+        echo(f"{len(found.jobs.splitlines()) - 1} finished jobs written to {jobs}", err=True)
+        for why, count in found.left_out.items():
             echo(f"left out: {count} {why}", err=True)
     if replay is not None:
-        _write(replay, to_json(case_of(view)))
-        echo(f"a cycle over {len(view.plan.outcomes)} workloads written to {replay}", err=True)
+        _write(replay, to_json(found.case))
+        count = len(found.case.plan.outcomes)
+        echo(f"a cycle over {count} workloads written to {replay}", err=True)
+
+
+async def look_back(session: Session, where: Where) -> Recorded:
+    """Read a live federation once."""
+    view = await look_whole(session.client, session.clock, where)
+    listed = await session.client.list(RESOURCE_BINDINGS, type=ResourceBinding)
+    text, left_out = history(view.state.workloads(), ends_of(listed.items))
+    return Recorded(jobs=text, left_out=left_out, case=case_of(view))
 
 
 def _write(path: Path, data: bytes) -> None:

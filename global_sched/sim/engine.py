@@ -67,7 +67,14 @@ class Moment:
 class Stage:
     """Members, jobs and the clock. An arm acts through `start`, `resize`, `pause` and `evict`."""
 
-    def __init__(self, jobs: Sequence[Job], members: Sequence[Member], gangs: Gangs) -> None:
+    def __init__(
+        self, jobs: Sequence[Job], members: Sequence[Member], gangs: Gangs, checkpoint: int = 0
+    ) -> None:
+        """`checkpoint`: a job keeps its work each time after so many microseconds of it; 0: never.
+
+        Of work with all pods: one that runs with fewer takes longer from one to the next.
+        """
+        self._checkpoint = checkpoint
         self.now = 0
         self.members = tuple(members)
         self.gangs = gangs
@@ -180,11 +187,14 @@ class Stage:
         self._wait(job, 1)
 
     def evict(self, job: Job) -> None:
-        """Its pods leave, and all its work is lost: traces know of no checkpoints."""
+        """Its pods leave, and its work since the last checkpoint is lost: without any, all."""
         one = self.history[job.number]
         self._stop(one)
-        one.lost += (job.duration * job.pods - one.left) * job.gpus
-        one.left = job.duration * job.pods
+        whole, step = job.duration * job.pods, self._checkpoint * job.pods
+        done = whole - one.left
+        kept = done - done % step if step else 0
+        one.lost += (done - kept) * job.gpus
+        one.left = whole - kept
         one.evictions += 1
         self._wait(job, 1)
 

@@ -26,6 +26,8 @@ COLUMNS: Final = (
 _NEEDED: Final = 5
 _LONGEST: Final = 3650 * DAY
 _MOST: Final = 1_000_000
+_MARK: Final = "\ufeff"
+"""What spreadsheets put before a text."""
 _KALOS_SECONDS: Final = 0.5
 """Seconds of one of its iterations."""
 
@@ -92,16 +94,21 @@ def read_jobs(text: str, kind: str, source: str, per_node: int = 8) -> list[Job]
 
 
 def _rows(text: str, source: str, needed: tuple[str, ...]) -> Iterator[Row]:
-    lines = text.splitlines()
+    lines = text.removeprefix(_MARK).splitlines()
     kept = [(number, line) for number, line in enumerate(lines, 1) if line and line[0] != "#"]
     reader = csv.DictReader(io.StringIO("\n".join(line for _, line in kept)))
-    columns = reader.fieldnames or ()
+    columns = list(reader.fieldnames or ())
     missing = [name for name in needed if name not in columns]
     if missing:
         at = kept[0][0] if kept else 1
         raise SimulationError(
             f"{source}: line {at}: has no column {', '.join(missing)}; the first line names the "
             f"columns, and {', '.join(needed)} are needed"
+        )
+    twice = [name for name in columns if columns.count(name) > 1]
+    if twice:
+        raise SimulationError(
+            f"{source}: line {kept[0][0]}: names the column {twice[0]} twice; leave one of them"
         )
     for (number, _), cells in zip(kept[1:], reader, strict=False):
         if None in cells or None in cells.values():

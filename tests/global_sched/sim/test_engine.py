@@ -40,9 +40,9 @@ class Script:
         return min((at * SECOND for at in self.acts), default=None)
 
 
-def played(jobs, acts, gpus=4, tick=0):
+def played(jobs, acts, gpus=4, tick=0, checkpoint=0):
     """The stage and the script after the last event; `acts` by second take the stage."""
-    stage = Stage(jobs, [Member("east", nodes(1, gpus))], Gangs())
+    stage = Stage(jobs, [Member("east", nodes(1, gpus))], Gangs(), checkpoint * SECOND)
     script = Script({at: [lambda act=act: act(stage) for act in those] for at, those in acts})
     stage.run(script, tick=tick * SECOND)
     return stage, script
@@ -82,6 +82,22 @@ def test_an_evicted_job_does_all_its_work_again():
     assert history.ended == 190 * SECOND
     assert (history.evictions, history.lost) == (1, 120 * SECOND)
     assert history.spans == [(0, 60 * SECOND, 1, 0), (90 * SECOND, 190 * SECOND, 1, 0)]
+
+
+def test_an_evicted_job_goes_on_from_its_last_checkpoint():
+    """Of 90 seconds of work of two pods the first 80 are kept with one after each 40."""
+    one = job(0, 0, 100, pods=2, gpus=1)
+    acts = [
+        (0, [lambda s: s.start(one, 0)]),
+        (90, [lambda s: s.evict(one)]),
+        (95, [lambda s: s.start(one, 0)]),
+    ]
+
+    stage, _ = played([one], acts, checkpoint=40)
+
+    history = stage.history[0]
+    assert (history.evictions, history.lost) == (1, 20 * SECOND)
+    assert history.ended == (95 + 20) * SECOND
 
 
 def test_a_paused_job_goes_on_where_it_stopped():

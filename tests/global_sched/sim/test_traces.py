@@ -37,6 +37,19 @@ def test_a_history_of_ones_own():
             "line 1: has no column duration_s, gpus_per_pod; the first line names the columns",
             id="missing columns",
         ),
+        pytest.param(
+            f"{HEAD},pods\na,0,1,1,1,2\n",
+            "line 1: names the column pods twice; leave one of them",
+            id="a column twice",
+        ),
+        pytest.param(
+            f"{HEAD},cpu\na,0,1,1,1,-5\n", "line 2: cpu: '-5' is no quantity", id="negative cpu"
+        ),
+        pytest.param(
+            f"{HEAD}\na,0,1,1,1e9\n",
+            "line 2: gpus_per_pod: is 1e9; use 1 to 1024",
+            id="absurd GPUs",
+        ),
         pytest.param(f"{HEAD}\n", "has no jobs; give one line for each", id="no job"),
         pytest.param(
             f"{HEAD}\na,5,1,1,1\n# c\nb,3,1,1,1\n",
@@ -81,6 +94,13 @@ def test_a_history_that_cannot_be_used(text, says):
 
     assert str(refused.value).startswith("jobs.csv: ")
     assert says in str(refused.value)
+
+
+def test_a_mark_before_the_text_is_no_part_of_the_first_column():
+    """As spreadsheets write it."""
+    (job,) = read_jobs(f"\ufeff{HEAD}\na,0,1,1,1\n", "jobs", "jobs.csv")
+
+    assert job.name == "a"
 
 
 def test_a_format_that_is_not_known():
