@@ -57,7 +57,7 @@ class ArmSpec(Part):
     """Without: elastic jobs ask for their minimum and no more."""
     checkpoint_seconds: Annotated[int, Limits(ge=0, le=31_536_000)] = 0
     """What traces do not say: a job keeps its work after each so many seconds of it, and an evicted
-    one goes on from there. 0: it does all its work again. The scheduler is not told."""
+    one goes on from there. 0: it does all its work again. The scheduler knows nothing of them."""
     pooled: bool = False
     """Whether all nodes are one cluster without tiers: a bound for federations."""
 

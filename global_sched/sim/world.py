@@ -58,7 +58,7 @@ def asked_for(jobs: Sequence[Job], world: World) -> frozenset[str]:
 
 
 def narrowed(topology: Topology, names: frozenset[str]) -> Topology:
-    """The same nodes with these resources only: what nobody asks for costs time in every cycle."""
+    """The same nodes with these resources only: what no job asks for costs time in every cycle."""
     kept = [at for at, name in enumerate(topology.axis) if name in names]
     axis = tuple(topology.axis[at] for at in kept)
     leaves = tuple(
