@@ -1,8 +1,6 @@
 """Templates and policies to the bindings that Karmada would make of them."""
 
 import copy
-from collections.abc import Mapping
-from typing import Any
 
 from global_sched.propagation.admission import admitted_policy
 from global_sched.propagation.binding_content import new_binding, updated_binding
@@ -50,16 +48,3 @@ class Propagation:
             [p for p in self._policies if p["kind"] == POLICY_KINDS[1]],
         )
         return next((found for scope in scopes if (found := choose(scope, template))), None)
-
-
-def merged(target: Any, patch: Mapping[str, Any]) -> Any:
-    """A JSON merge patch applied (RFC 7386), without changing the target."""
-    result = dict(target) if isinstance(target, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            result.pop(name, None)
-        elif isinstance(value, dict):
-            result[name] = merged(result.get(name), value)
-        else:
-            result[name] = value
-    return result

@@ -12,7 +12,7 @@ from global_sched.core import new_decision, renewed
 from global_sched.dispatch.patches import (
     success_status,
 )
-from global_sched.scenario.bindings import POLICY_KINDS, Propagation, merged
+from global_sched.scenario.bindings import POLICY_KINDS, Propagation
 from global_sched.scenario.member_world import MemberWorld
 from global_sched.scenario.objects import CREATED, Manifest, queue_object
 from global_sched.scenario.world import QueueSpec, RunningSpec, ScenarioError
@@ -26,6 +26,7 @@ from global_sched.shared.api.names import (
     PAST_USAGE,
 )
 from global_sched.shared.api.volcano import Queue
+from global_sched.shared.json_values import merge_patch
 from global_sched.shared.kinds import KINDS, RUNTIMES
 from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.model.decision import Grant
@@ -99,7 +100,7 @@ class InMemoryControlPlane:
 
         Raises:  ScenarioError naming the object and the field that cannot be read.
         """
-        obj: Obj = merged(manifest, {})
+        obj: Obj = merge_patch(manifest, {})
         meta = obj.setdefault("metadata", {})
         kind = obj.get("kind")
         if not kind or not obj.get("apiVersion") or not meta.get("name"):
@@ -149,7 +150,7 @@ class InMemoryControlPlane:
                 continue
             patch = {"metadata": {"annotations": {PAST_USAGE: render_past(records) or None}}}
             self._version += 1
-            queue = self._queues[name] = merged(queue, patch)
+            queue = self._queues[name] = merge_patch(queue, patch)
             queue["metadata"]["resourceVersion"] = str(self._version)
             self._take["Queue"](queue)
 
@@ -326,7 +327,7 @@ class InMemoryControlPlane:
         return int(self._objects[key]["metadata"]["generation"])
 
     def _patch(self, key: WorkloadKey, patch: Obj) -> None:
-        self._store(key, merged(self._objects[key], patch), spec_changed="spec" in patch)
+        self._store(key, merge_patch(self._objects[key], patch), spec_changed="spec" in patch)
 
     def _store(self, key: WorkloadKey, binding: Obj, *, spec_changed: bool) -> None:
         self._version += 1

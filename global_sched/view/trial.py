@@ -11,7 +11,6 @@ from global_sched.cache import State
 from global_sched.cache.stores.templates import key_of
 from global_sched.dispatch.policy_map import POLICY_KEY
 from global_sched.scenario import ScenarioError
-from global_sched.scenario.bindings import merged
 from global_sched.scenario.simulator import Simulator
 from global_sched.settings import SettingsError, read_policy
 from global_sched.shared.api import yaml_text
@@ -23,6 +22,7 @@ from global_sched.shared.api.resource import (
     QUEUES,
     TENANTS,
 )
+from global_sched.shared.json_values import merge_patch
 from global_sched.shared.kinds import KINDS
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import Forbidden, NotFound
@@ -123,7 +123,7 @@ def applied(live: Obj, manifest: Obj) -> Obj:
         raise ScenarioError(
             f"{name}: its annotation {_LAST_APPLIED} cannot be read: {error}; remove it"
         ) from error
-    found: Obj = merged(merged(live, _gone(last, manifest)), manifest)
+    found: Obj = merge_patch(merge_patch(live, _gone(last, manifest)), manifest)
     # As the newest state of it: the trial counts versions of its own.
     found["metadata"].pop("resourceVersion", None)
     return found

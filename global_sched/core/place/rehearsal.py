@@ -11,13 +11,12 @@ workload that then finds no place is left over, and goes to others at the end of
 (`left_over`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.place.admission import division_of, refused_growth
 from global_sched.core.place.sums import Sums
-from global_sched.core.place.units import units
 from global_sched.core.quota.entitlement import WITHIN
 from global_sched.core.quota.fair_surplus import Shares
 from global_sched.core.statement import Statement
@@ -77,7 +76,7 @@ def _has_room(workload: Workload, sums: Sums, statement: Statement) -> bool:
         places = [None]
     return any(
         sums.clusters(workload, gang.requests(unit), at)
-        for unit, _ in units(gang, workload.lacking())
+        for unit, _ in _units(gang, workload.lacking())
         for at in places
     )
 
@@ -222,7 +221,7 @@ class _Rehearsal:
         gang = workload.demand.gang
         assert gang is not None
         lacking = gang.all_amounts().minus(self._given[workload.key])
-        for unit, most in units(gang, lacking):
+        for unit, most in _units(gang, lacking):
             request = gang.requests(unit)
             clusters = self._sums.clusters(workload, request, self._where.get(workload.key))
             part = min(most, self._part(workload, sum(room for _, room in clusters)))
@@ -253,3 +252,14 @@ class _Rehearsal:
     def _weight(self, workload: Workload) -> int:
         tenant, queue = self._ledger.tenant(workload.tenant), self._ledger.queue(workload.queue)
         return max(1, tenant.weight) * max(1, queue.weight)
+
+
+def _units(gang: Gang, lacking: Amounts) -> Iterator[tuple[Amounts, int]]:
+    """What grows together, in the template's order, and how often it is lacking.
+
+    A pod alone, or a group of a partition with those that share its groups.
+    """
+    for unit in gang.units():
+        times = min(lacking.get(name) // size for name, size in unit.entries)
+        if times:
+            yield unit, times

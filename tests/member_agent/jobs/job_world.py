@@ -11,6 +11,7 @@ import msgspec
 from global_sched.shared.api import names
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import PodGroup
+from global_sched.shared.json_values import merge_patch
 from global_sched.shared.model.instant import SECOND, Instant, format_instant, parse_instant
 from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import Healed, JobOutcome, JobView, Note
@@ -110,7 +111,7 @@ class Town:
             self.group = outcome.create_group
         for part, patch in (("spec", outcome.group_spec), ("status", outcome.group_status)):
             if patch is not None and self.group is not None:
-                self.group[part] = merged(self.group.get(part, {}), patch)
+                self.group[part] = merge_patch(self.group.get(part, {}), patch)
         for body in outcome.creates:
             self.created.append(body["metadata"]["name"])
             self._serial += 1
@@ -206,17 +207,4 @@ class Town:
         return {pod["metadata"]["annotations"][key] for pod in self.pods.values()}
 
 
-def merged(old: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """A JSON merge patch applied."""
-    found = dict(old)
-    for key, value in patch.items():
-        if value is None:
-            found.pop(key, None)
-        elif isinstance(value, dict) and isinstance(found.get(key), dict):
-            found[key] = merged(found[key], value)
-        else:
-            found[key] = value
-    return found
-
-
-__all__ = ["NOW", "Town", "difference", "job", "job_json", "merged", "policy", "task", "template"]
+__all__ = ["NOW", "Town", "difference", "job", "job_json", "policy", "task", "template"]

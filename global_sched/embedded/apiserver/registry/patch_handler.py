@@ -11,7 +11,6 @@ from global_sched.embedded.apiserver.http.bodies import (
 )
 from global_sched.embedded.apiserver.http.request_info import RequestInfo
 from global_sched.embedded.apiserver.patch.json_patch import PatchError, json_patch
-from global_sched.embedded.apiserver.patch.merge_patch import merge_patch
 from global_sched.embedded.apiserver.patch.strategic_merge_patch import (
     StrategicError,
     strategic_merge,
@@ -21,6 +20,7 @@ from global_sched.embedded.apiserver.registry.writes import Writer, WriteResult
 from global_sched.embedded.apiserver.status_error import StatusError
 from global_sched.embedded.apiserver.storage.conversion import from_storage
 from global_sched.embedded.apiserver.storage.store import Record
+from global_sched.shared.json_values import merge_patch
 
 Obj = dict[str, Any]
 

@@ -22,7 +22,6 @@ from global_sched.embedded.apiserver.patch.managed_fields import (
     owned_view,
     without,
 )
-from global_sched.embedded.apiserver.patch.merge_patch import copied
 from global_sched.embedded.apiserver.registry.decoding import check_applied
 from global_sched.embedded.apiserver.registry.update_strategy import check_uid, drops_of
 from global_sched.embedded.apiserver.registry.writes import Writer, WriteResult
@@ -30,6 +29,7 @@ from global_sched.embedded.apiserver.status_error import StatusError
 from global_sched.embedded.apiserver.storage.conversion import from_storage
 from global_sched.embedded.apiserver.storage.store import Record
 from global_sched.embedded.apiserver.strategy.by_kind import rules_of
+from global_sched.shared.json_values import copied
 
 Json = Any
 Obj = dict[str, Any]

@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from global_sched.embedded.apiserver import field_errors
-from global_sched.embedded.apiserver.patch.merge_patch import copied, equal
 from global_sched.embedded.apiserver.status_error import StatusCause
 from global_sched.embedded.apiserver.validation.formats import FORMATS
 from global_sched.embedded.apiserver.validation.schemas import MISSING, Schema
+from global_sched.shared.json_values import copied, equal
 
 Json = Any
 Obj = dict[str, Any]

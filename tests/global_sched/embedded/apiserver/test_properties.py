@@ -17,9 +17,9 @@ from global_sched.embedded.apiserver.patch.field_sets import (
     paths,
 )
 from global_sched.embedded.apiserver.patch.json_patch import PatchError, json_patch
-from global_sched.embedded.apiserver.patch.merge_patch import copied, merge_patch
 from global_sched.embedded.apiserver.validation.schemas import compile_schema
 from global_sched.embedded.apiserver.validation.structural_schema import validate
+from global_sched.shared.json_values import copied, merge_patch
 
 keys = st.sampled_from(["a", "b", "c", "x/y", "t~n"])
 leaves = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "s", "t"])

@@ -1,4 +1,4 @@
-"""Merge patch (RFC 7396), and copies and equality of JSON values."""
+"""JSON values: merge patch (RFC 7396), copies and equality."""
 
 from typing import Any
 
