@@ -20,6 +20,7 @@ from global_sched.shared.model.decision import Backoff, Decision, Grant, Left
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.last_resort import counting_all
 from global_sched.shared.model.plan import (
     Admission,
     Claiming,
@@ -33,7 +34,7 @@ from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Verdict
-from global_sched.shared.model.workload import Workload, lacking
+from global_sched.shared.model.workload import Demand, Workload, lacking
 from global_sched.shared.placement import Placed, Space
 
 
@@ -69,6 +70,8 @@ class Statement:
         """What was changed in the ledger, in order: held, set aside, or used by pods that leave."""
         self._order = 0
         self._doubts = Doubts()
+        self._counting_all: dict[int, tuple[Demand, Demand]] = {}
+        """By a demand's identity, which it keeps: the demand with nodes of last resort."""
 
     def queue(self, name: QueueName) -> Queue:
         """The queue; one with defaults when there is none of that name."""
@@ -123,6 +126,15 @@ class Statement:
     def total(self, cluster: ClusterName) -> Resources:
         """What a cluster's nodes have in all."""
         return self.rooms.rooms[self.rooms.position[cluster]].total
+
+    def counting_all(self, workload: Workload) -> Workload:
+        """The workload as one that may use nodes of last resort; equal demands stay one object."""
+        demand = workload.demand
+        known = self._counting_all.get(id(demand))
+        if known is None:
+            gang = None if demand.gang is None else counting_all(demand.gang)
+            known = self._counting_all[id(demand)] = (demand, replace(demand, gang=gang))
+        return replace(workload, demand=known[1])
 
     # The transaction
 

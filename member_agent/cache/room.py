@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from global_sched.shared.model.ids import BindingId, PodSetName
+from global_sched.shared.model.last_resort import marked
 from global_sched.shared.model.topology import Leaf, NodeClass, Occupant, Topology
 from global_sched.shared.placement import assemble, axis_of
 from member_agent.cache.records import PodUnit
@@ -55,10 +56,13 @@ def room_of(
     *,
     held: Held | None = None,
     closed: frozenset[str] = frozenset(),
+    last_resort: frozenset[str] = frozenset(),
     keys: frozenset[str] | None = None,
     placing: bool = False,
 ) -> Topology:
     """Every usable node with what is free on it, less what is `held`; `closed` take no pods now.
+
+    `last_resort` are marked so that the leader counts them last.
 
     A node with a bound pod whose requests cannot be read is left out: its room is unknown.
     What is overcommitted is 0, never negative. For `placing`, occupants are those that count
@@ -74,6 +78,7 @@ def room_of(
         axis=axis,
         held=held or {},
         closed=closed,
+        last_resort=last_resort,
         keys=keys,
         occupied=limited(cache, listed) if placing else occupancy(cache, listed),
         ports=placing and wants_ports(listed),
@@ -101,6 +106,7 @@ class RoomView:
     axis: tuple[str, ...]
     held: Held
     closed: frozenset[str]
+    last_resort: frozenset[str] = frozenset()
     keys: frozenset[str] | None
     occupied: Occupancy
     ports: bool
@@ -122,6 +128,7 @@ class RoomView:
         )
 
     def _class(self, name: str, kind: NodeClass) -> NodeClass:
+        kind = marked(kind) if name in self.last_resort else kind
         ports = self.cache.ports(name) if self.ports else kind.ports
         schedulable = kind.schedulable and name not in self.closed
         labels = kind.labels

@@ -75,14 +75,15 @@ def observe(
 ) -> Observation:
     """Everything that the report of this generation says."""
     kept, dropped = label_keys(cache, facts.label_keys, facts.label_keys_limit)
-    # What is free on these nodes is not counted by the leader: gangs there are the agent's choice.
-    shut = facts.health.closed | facts.health.probation
+    health = facts.health
     return Observation(
         cluster=ClusterName(cache.cluster),
         generation=generation,
         observed=now,
         topology=replace(
-            histogram(room_of(cache, units, closed=shut), kept),
+            histogram(
+                room_of(cache, units, closed=health.closed, last_resort=health.last_resort), kept
+            ),
             demand=demand_of(cache.mix(), kept),
         ),
         header=facts.header,

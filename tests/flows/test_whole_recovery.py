@@ -98,7 +98,10 @@ async def test_a_dead_machine_and_its_replacement(tmp_path):
 @pytest.mark.slow
 @virtual_time
 async def test_a_machine_that_is_back_is_on_probation_across_agents(tmp_path):
-    """The next agent knows it from the ConfigMap, and the report leaves the node out."""
+    """The next agent knows it from the ConfigMap, and the leader counts the node last.
+
+    A gang that needs every free node of the member gets it, too.
+    """
     async with whole(tmp_path, member("m1", racks=2, nodes=5)) as world:
         _, node = await kill_under(world)
         await asyncio.sleep(70)
@@ -118,6 +121,14 @@ async def test_a_machine_that_is_back_is_on_probation_across_agents(tmp_path):
         [told] = report["trouble"]
         assert (told["node"], told["state"], report["nodes"]["probation"]) == (node, "probation", 1)
         assert world.agents["m1"].health().last_resort == {node}
+        await world.submit(gang("every", pods=6, tier=None, seconds=36_000))
+        await world.until_phase("every", "Running")
+        every = {
+            pod["spec"]["nodeName"]
+            for pod in await world.pods("m1")
+            if pod["metadata"]["name"].startswith("every-")
+        }
+        assert (len(every), node in every) == (6, True)
 
         member_client = world.federation.member_client("m1")
         await nodes.ask_to_clear(member_client, "global-sched", [node, "no-such-node"])

@@ -7,6 +7,7 @@ from global_sched.shared.model.cluster import Capacity
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, DomainId
 from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.last_resort import counting_all, has_last_resort
 from global_sched.shared.placement import Placed, Space
 
 
@@ -67,14 +68,19 @@ class KeptRoom:
         ):
             self._space, known = Space(base.topology), 0
         for taker in takers[known:]:
-            placed = self._space.place(
-                taker.gang,
-                amounts=taker.amounts,
-                minimum=Amounts(),
-                prefer=taker.domain,
-                binding=taker.binding,
-            )
-            if isinstance(placed, Placed):
-                self._space.take(placed)
+            left = self._take(self._space, taker, taker.gang, taker.amounts)
+            if left.entries and has_last_resort(base.topology):
+                self._take(self._space, taker, counting_all(taker.gang), left)
         self._base, self._taken = base, takers
         return replace(base, topology=self._space.remaining())
+
+    @staticmethod
+    def _take(space: Space, taker: AssumedPlacement, gang: Gang, amounts: Amounts) -> Amounts:
+        """Deduct as many of these pods as find room; those that find none."""
+        placed = space.place(
+            gang, amounts=amounts, minimum=Amounts(), prefer=taker.domain, binding=taker.binding
+        )
+        if not isinstance(placed, Placed):
+            return amounts
+        space.take(placed)
+        return amounts.minus(placed.amounts)

@@ -189,6 +189,8 @@ class Rooms:
         ordered = sorted(clusters, key=lambda c: c.name)
         limit = view.policy.placement_search_limit
         self.field = ClusterSet([topology_of(c) for c in ordered], search_limit=limit)
+        self.last_resort = self.field.has_last_resort()
+        """Whether a cluster has nodes that are counted only for what fits nowhere else."""
         self.rooms = [
             Room(cluster, at, self.field, lambda: self.free) for at, cluster in enumerate(ordered)
         ]

@@ -9,6 +9,7 @@ from global_sched.core.statement import Statement
 from global_sched.shared.model.decision import Claim, ClaimPart
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId, ClusterName, DomainId
+from global_sched.shared.model.last_resort import counting_all
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.topology import Leaf, Occupant, Topology
@@ -115,15 +116,19 @@ def _keep(
     statement.rooms.field.touched(at)
     mark = space.mark()
     space.take(space.all_free(beyond=part.domain))
-    found = space.place(
-        gang,
-        amounts=amounts,
-        minimum=Amounts(),
-        prefer=part.domain,
-        bound=() if grant is None else (grant.domain,),
-    )
+    most, pods = None, 0
+    for one in (gang, counting_all(gang)) if statement.rooms.last_resort else (gang,):
+        found = space.place(
+            one,
+            amounts=amounts,
+            minimum=Amounts(),
+            prefer=part.domain,
+            bound=() if grant is None else (grant.domain,),
+        )
+        if isinstance(found, Placed) and found.amounts.pods() > pods:
+            most, pods = found, found.amounts.pods()
     space.rollback(mark)
-    return found if isinstance(found, Placed) and found.amounts.entries else None
+    return most
 
 
 def give_back(held: Held, statement: Statement) -> None:

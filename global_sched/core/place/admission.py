@@ -57,7 +57,7 @@ def growth_for(
 ) -> Offer | Refusal:
     """What an admitted workload would get now in addition (`least` at least)."""
     refusal = refused_growth(workload, statement)
-    found = _growth(workload, statement, least) if refusal is None else refusal
+    found = refusal or _last_resort(workload, statement, lambda one: _growth(one, statement, least))
     if isinstance(found, Offer) and not found.parts:
         return Refusal(NO_ROOM_BESIDE)
     return found
@@ -96,7 +96,18 @@ def offer_for(
     refusal = refused_before(workload, statement)
     if refusal is not None:
         return refusal
-    return _at_least(OFFERS[division_of(workload.demand)], workload, statement, least)
+    offers = OFFERS[division_of(workload.demand)]
+    return _last_resort(workload, statement, lambda one: _at_least(offers, one, statement, least))
+
+
+def _last_resort(
+    workload: Workload, statement: Statement, ask: Callable[[Workload], Offer | Refusal]
+) -> Offer | Refusal:
+    """The offer without nodes of last resort; where there is none, the one that counts them."""
+    found = ask(workload)
+    if isinstance(found, Offer) or not statement.rooms.last_resort:
+        return found
+    return ask(statement.counting_all(workload))
 
 
 def _growth(workload: Workload, statement: Statement, least: Amounts | None) -> Offer | Refusal:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from global_sched.shared.model.gang import Gang
 from global_sched.shared.model.ids import DomainId
+from global_sched.shared.model.last_resort import is_last_resort
 from global_sched.shared.model.topology import Topology
 from global_sched.shared.model.verdict import Verdict
 from global_sched.shared.placement.capacity.baseline import (
@@ -87,6 +88,11 @@ class ClusterSet:
                 [baseline.index for baseline in self.baselines], self.fit_counts.first
             )
         return self._levels
+
+    def has_last_resort(self) -> bool:
+        """Whether a cluster has nodes of last resort."""
+        kinds = {kind for class_set in self._class_sets for kind in class_set.classes}
+        return any(is_last_resort(kind) for kind in kinds)
 
     def touched(self, at: int) -> None:
         """The cluster's room is counted again before the next answer."""

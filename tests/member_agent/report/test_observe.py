@@ -4,7 +4,9 @@ import pytest
 
 from global_sched.shared.model.ids import BindingId, DecisionId
 from global_sched.shared.model.instant import SECOND, Instant, parse_instant
+from global_sched.shared.model.last_resort import is_last_resort
 from member_agent.cache import Kind, units_of
+from member_agent.recovery.health import NodeHealth
 from member_agent.report.observe import Facts, Placing, below_of, observe
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import AGENT, gang_objects, member, node, owner, pod, racks
@@ -204,4 +206,17 @@ def test_a_report_says_what_pods_ask_for():
     told = seen(cache, facts=Facts(label_keys=("zone",))).topology.demand
     assert [(one.shape.selector, one.shape.requests.get(GPU), one.pods) for one in told] == [
         ((("zone", "a"),), 2, 2)
+    ]
+
+
+def test_nodes_of_last_resort_are_marked_and_nodes_in_trouble_are_closed():
+    """The leader counts the first ones last, and the others not at all."""
+    health = NodeHealth(closed=frozenset({"r0-0"}), last_resort=frozenset({"r0-1"}))
+    found = seen(member(racks(1, 3)), facts=Facts(health=health))
+
+    kinds = [leaf.node_class for leaf in found.topology.leaves]
+    assert sorted((kind.schedulable, is_last_resort(kind)) for kind in kinds) == [
+        (False, False),
+        (True, False),
+        (True, True),
     ]
