@@ -170,6 +170,8 @@ MAY_BE_ZERO: Final = frozenset(
         "patience_seconds",
         "recovery_heal_seconds",
         "recovery_hold_limit_seconds",
+        "moves_per_cycle",
+        "moves_per_hour",
         "reservations",
         "searches_per_cycle",
         "usage_half_life_seconds",

@@ -13,6 +13,7 @@ from global_sched.shared.kinds.parts.reading import Reading
 from global_sched.shared.model.decision import Backoff, Decision, Left
 from global_sched.shared.model.ids import QueueName, TenantName
 from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.recovery_spec import BelowMinimum
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Demand, Progress, Target, Workload
@@ -42,6 +43,7 @@ class WorkloadParts:
     """Whether the decision is of a term that the Lease has not given."""
     late: bool = False
     """Whether it is of an earlier term and appeared in the present one."""
+    below_minimum: BelowMinimum | None = None
 
 
 def as_running(
@@ -158,6 +160,7 @@ def workload_of(facts: BindingFacts, parts: WorkloadParts) -> Workload:
         preemptable=reading is None or reading.preemptable,
         run_limit=None if reading is None else reading.run_limit,
         checkpoint=None if reading is None else reading.checkpoint,
+        below_minimum=parts.below_minimum,
         decision=counted,
         shrunk=counted is not decision,
         late=parts.late and overlay is None and bool(targets),

@@ -208,6 +208,7 @@ class SnapshotBuilder:
             overlay=entry.overlay,
             beyond=entry.beyond is not None and entry.beyond == facts.decision,
             late=entry.late,
+            below_minimum=None if template is None else template.below_minimum,
         )
         return workload_of(facts, parts)
 

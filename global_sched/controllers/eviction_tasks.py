@@ -43,7 +43,7 @@ from global_sched.shared.model.decision_text import DecisionError, parse_decisio
 from global_sched.shared.model.ids import BindingId, ClusterName
 from global_sched.shared.model.instant import SECOND, Instant, InstantError, parse_instant
 from global_sched.shared.telemetry.logs import get_logger
-from global_sched.shared.telemetry.metrics import DISPATCH_WRITES
+from global_sched.shared.telemetry.metrics import DISPATCH_WRITES, MOVE_DURATION
 from global_sched.shared.telemetry.registry import Metrics
 
 PERIOD: Final = 1.0
@@ -148,6 +148,9 @@ class EvictionTasks:
             await self._client.patch(resource, key.name, body, namespace=key.namespace or None)
             self._metrics.inc(DISPATCH_WRITES, object="binding", verb="patch", outcome="ok")
             log.info("withdrawal_ended", name=str(key), clusters=sorted(gone | unproved))
+            if decision is not None and decision.moved in {one.at for one in found}:
+                took = (self._clock.now() - decision.moved) / SECOND
+                self._metrics.observe(MOVE_DURATION, took, phase="gone")
             self._tell(resource, raw, unproved)
 
     def _replaced(self, left: Left) -> bool:

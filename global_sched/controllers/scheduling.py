@@ -13,13 +13,14 @@ from global_sched.dispatch.source import LeaderTerm
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.clock import Clock
 from global_sched.shared.model.instant import SECOND, Instant
-from global_sched.shared.model.plan import Plan
+from global_sched.shared.model.plan import Plan, Stays
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
     CYCLE_DURATION,
     CYCLES,
+    GANGS_NOT_WHOLE,
     LOOP_FAILURES,
     PENDING,
     PENDING_REASONS,
@@ -235,6 +236,9 @@ class SchedulingLoop:
         self._metrics.observe(CYCLE_DURATION, decide, phase="decide")
         if plan.unproven:
             self._metrics.inc(PLACEMENTS_UNPROVEN, len(plan.unproven))
+        stays = Counter(str(brake) for _, brake in plan.stays)
+        for brake in Stays:
+            self._metrics.set(GANGS_NOT_WHOLE, stays[brake], stays=brake)
         verdicts = Counter(one.verdict.code.lower() for one in plan.outcomes)
         for code, number in verdicts.items():
             self._metrics.inc(VERDICTS, number, code=code)

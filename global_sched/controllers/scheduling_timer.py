@@ -73,7 +73,7 @@ def next_due(snapshot: Snapshot, policy: Policy, now: Instant) -> Instant | None
     """The next moment at which time alone matters.
 
     A report goes stale, a back-off or a claim ends, a placement times out, a victim may search,
-    a hold or a minimum run time of what runs ends.
+    a hold or a minimum run time of what runs ends, a gang below its minimum may move.
     """
     return min((due for due in _dues(snapshot, policy, now) if due > now), default=None)
 
@@ -94,6 +94,9 @@ def _dues(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterator[Instant]
             yield backoff.until
         if decision.claim is not None:
             yield decision.claim.until
+        if (asked := workload.below_minimum) is not None:
+            broken = (one.below for one in workload.progress if one.below is not None)
+            yield from (Instant(since + asked.hold * SECOND) for since in broken)
     if snapshot.pending:
         yield from protected_until(snapshot, policy, now)
     for bucket in snapshot.pending:

@@ -4,6 +4,7 @@ from math import inf
 
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.growing import consider_growing, end_claim
+from global_sched.core.make_room.moves import move_or_stay
 from global_sched.core.make_room.reservation import is_patient
 from global_sched.core.offer import Refusal
 from global_sched.core.order.queue_order import QueueOrder
@@ -39,7 +40,8 @@ def run_cycle(snapshot: Snapshot, policy: Policy, now: Instant) -> Plan:
     """Decide everything that can be decided now: what to admit, take back and confirm.
 
     Every pending workload and every admitted one that the snapshot lists ends in one outcome.
-    1. Admitted workloads: what must go goes, and frees its quota at once.
+    1. Admitted workloads: what must go goes, and frees its quota at once. What its member cannot
+       hold moves to where it fits now (`moves`).
     2. Copies of objects without demand go out, past all queues.
     3. Everything else in the order of turns: first what queues are owed, then what they borrow.
        Admitted where there is room, else refused with reasons. A refusal never blocks those behind
@@ -60,7 +62,6 @@ class Cycle:
     def __init__(self, snapshot: Snapshot, policy: Policy, now: Instant) -> None:
         self.statement = Statement(snapshot, policy, now)
         kept = look_after(self.statement)
-        self.keeping = {one.now.key: one for one in kept}
         pending = _pending(snapshot)
         self.copies = sorted(
             (one for one in pending if one.demand.division == Division.COPIED),
@@ -74,6 +75,8 @@ class Cycle:
         ]
         self.claims = Claims(self.statement)
         self.claims.open([*waiting, *growing])
+        kept = move_or_stay(kept, self.claims, self.statement)
+        self.keeping = {one.now.key: one for one in kept}
         shares = rehearse(waiting, growing, self.statement)
         self.statement.ledger.surplus.shares = shares
         self.groups = Groups(waiting)

@@ -33,6 +33,7 @@ def new_decision(
         claimed=_claimed(workload, at) if grants else None,
         evictions=0 if workload.decision is None else workload.decision.evictions,
         started=_started(workload, grants),
+        moved=None if workload.decision is None else workload.decision.moved,
         left=workload.left,
     )
     return sealed(made, workload.binding_id)

@@ -27,6 +27,7 @@ from global_sched.shared.model.plan import (
     Confirmation,
     Outcome,
     Plan,
+    Stays,
     Withdrawal,
 )
 from global_sched.shared.model.policy import Policy
@@ -65,6 +66,7 @@ class Statement:
         self.confirmations: list[Confirmation] = []
         self.claims: list[Claiming] = []
         self.outcomes: list[Outcome] = []
+        self.stays: list[tuple[WorkloadKey, Stays]] = []
         self.decided: set[WorkloadKey] = set()
         self._booked: list[tuple[Callable[[Charge, int], None], Charge, int]] = []
         """What was changed in the ledger, in order: held, set aside, or used by pods that leave."""
@@ -369,4 +371,5 @@ class Statement:
             claims=tuple(self.claims),
             outcomes=tuple(self.outcomes),
             unproven=self._doubts.unproven(self.decided, self.outcomes),
+            stays=tuple(self.stays),
         )

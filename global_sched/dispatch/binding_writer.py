@@ -154,7 +154,8 @@ class BindingWriter:
             return WriteResult.CONFLICT
         tasks: list[Any] = (raw.get("spec") or {}).get("gracefulEvictionTasks") or []
         await self._patch(withdrawal.workload, withdrawal_patch(withdrawal, tasks))
-        if withdrawal.makes_room_for is not None:
+        recovers = withdrawal.reason == Reason.CANNOT_BE_WHOLE
+        if recovers or withdrawal.makes_room_for is not None:
             await self._record_eviction(withdrawal)
         elif not withdrawal.targets:
             known = withdrawal.reason in {reason.value for reason in Reason}
@@ -168,7 +169,7 @@ class BindingWriter:
         return WriteResult.OK
 
     async def _record_eviction(self, withdrawal: Withdrawal) -> None:
-        """Say on the binding who took the place; a status that meets another writer waits."""
+        """Say on the binding why it had to leave; a status that meets another writer waits."""
         workload = self._source.workload(withdrawal.workload)
         if workload is None:
             return

@@ -13,6 +13,7 @@ from global_sched.dispatch.results import WriteResult, result_of
 from global_sched.dispatch.source import LeaderTerm, Source
 from global_sched.dispatch.write_backoff import PENALTY, WriteBackoff
 from global_sched.dispatch.write_queue import PLACEMENT, REASON, STATUS, WriteQueue
+from global_sched.shared.api.reasons import Reason
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.errors import ApiError, NotFound
 from global_sched.shared.kube.retry import retry
@@ -34,6 +35,8 @@ from global_sched.shared.telemetry.metrics import (
     DISPATCH_CONFLICTS,
     DISPATCH_IN_FLIGHT,
     DISPATCH_WRITES,
+    MOVE_DURATION,
+    MOVES,
     STATUS_DEFERRED,
     WITHDRAWN,
 )
@@ -309,6 +312,11 @@ class Dispatcher:
         if planned.wait is not None:
             queue, seconds = planned.wait
             self._metrics.observe(ADMISSION_WAIT, seconds, queue=queue)
+        decision = work.decision
+        by_claim = decision.claimed == decision.at and decision.started is None
+        if isinstance(work, Admission) and decision.moved is not None and by_claim:
+            since = (decision.at - decision.moved) / SECOND
+            self._metrics.observe(MOVE_DURATION, since, phase="placed")
         self._written(work, planned.outcome)
 
     def _ended(self, work: Work) -> None:
@@ -344,6 +352,9 @@ class Dispatcher:
             self._metrics.inc(DISPATCH_CONFLICTS)
         if isinstance(work, Withdrawal) and result is WriteResult.OK:
             self._metrics.inc(WITHDRAWN, cluster=work.cluster)
+            if work.reason == Reason.CANNOT_BE_WHOLE:
+                outcome = "released" if work.decision.claim is None else "moved"
+                self._metrics.inc(MOVES, cluster=work.cluster, outcome=outcome)
         self._metrics.inc(
             DECISIONS,
             kind=_kind(work),

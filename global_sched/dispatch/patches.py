@@ -12,7 +12,7 @@ import msgspec
 
 from global_sched.shared.api.base import Condition
 from global_sched.shared.api.names import APPLIED_PLACEMENT, DECISION, GLOBAL_SCHEDULER
-from global_sched.shared.api.reasons import ConditionType, KarmadaReason
+from global_sched.shared.api.reasons import ConditionType, KarmadaReason, Reason
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.decision_text import render_decision
 from global_sched.shared.model.instant import Instant, format_instant
@@ -24,6 +24,8 @@ from global_sched.shared.model.workload import Target
 Body = dict[str, Any]
 _MESSAGE_LIMIT = 1024
 _REASON_LIMIT = 32
+_LEFT = (ConditionType.EVICTED, ConditionType.RECOVERING)
+"""Conditions of a workload that had to leave a cluster."""
 
 
 def admission_patch(admission: Admission, placement_json: str) -> Body:
@@ -173,7 +175,7 @@ def success_status(
 
 
 def _back_in_place(conditions: Iterable[Condition], now: Instant) -> list[Condition]:
-    """What was evicted is admitted again."""
+    """What was evicted, or left a member that could not hold it, is admitted again."""
     return [
         msgspec.structs.replace(
             one,
@@ -182,7 +184,7 @@ def _back_in_place(conditions: Iterable[Condition], now: Instant) -> list[Condit
             message="admitted again",
             last_transition_time=format_instant(now),
         )
-        if one.type == ConditionType.EVICTED and one.status == "True"
+        if one.type in _LEFT and one.status == "True"
         else one
         for one in conditions
     ]
@@ -210,8 +212,15 @@ def failure_status(
 def eviction_status(
     version: str, conditions: Iterable[Condition], withdrawal: Withdrawal, *, now: Instant
 ) -> Body:
-    """Evicted=True: who took the place, and why; Scheduled=False where nothing of it is left."""
-    text = withdrawal.message[:_MESSAGE_LIMIT]
+    """Evicted=True: who took the place, and why; Scheduled=False where nothing of it is left.
+
+    Recovering=True in its place where its member could not hold it.
+    """
+    recovers = withdrawal.reason == Reason.CANNOT_BE_WHOLE
+    kind = ConditionType.RECOVERING if recovers else ConditionType.EVICTED
+    text = (f"scope cluster: {withdrawal.message}" if recovers else withdrawal.message)[
+        :_MESSAGE_LIMIT
+    ]
     waits = f"WAIT {withdrawal.reason}, nearest {withdrawal.cluster}: {withdrawal.message}"
     failed = Condition(
         type=ConditionType.SCHEDULED,
@@ -219,15 +228,13 @@ def eviction_status(
         reason=KarmadaReason.UNSCHEDULABLE,
         message=waits[:_MESSAGE_LIMIT],
     )
-    evicted = Condition(
-        type=ConditionType.EVICTED, status="True", reason=withdrawal.reason, message=text
-    )
+    evicted = Condition(type=kind, status="True", reason=withdrawal.reason, message=text)
     listed = list(conditions)
     found = [_render(one, one.last_transition_time) for one in listed]
     if not withdrawal.targets:
         found = with_scheduled(listed, failed, now)
-    rest = [one for one in found if one["type"] != ConditionType.EVICTED]
-    before = [one for one in listed if one.type == ConditionType.EVICTED]
+    rest = [one for one in found if one["type"] != kind]
+    before = [one for one in listed if one.type == kind]
     return {
         "metadata": {"resourceVersion": version},
         "status": {"conditions": [*rest, *with_scheduled(before, evicted, now)]},

@@ -51,6 +51,7 @@ def within_time(decision: Decision, now: Instant) -> Decision:
         decision.claimed,
         decision.evicted,
         decision.started,
+        decision.moved,
         None if claim is None else claim.since,
     )
     if all(one is None or one <= now for one in instants) and all(
@@ -63,6 +64,7 @@ def within_time(decision: Decision, now: Instant) -> Decision:
         claimed=None if decision.claimed is None else min(decision.claimed, now),
         evicted=None if decision.evicted is None else min(decision.evicted, now),
         started=None if decision.started is None else min(decision.started, now),
+        moved=None if decision.moved is None else min(decision.moved, now),
         claim=None if claim is None else replace(claim, since=min(claim.since, now)),
         backoffs=tuple(
             replace(one, until=Instant(min(one.until, ends))) for one in decision.backoffs

@@ -6,11 +6,14 @@ from sys import intern
 from typing import Any, Final
 
 from global_sched.cache.readers.bindings import TemplateKey
+from global_sched.shared.api.names import RECOVERY
 from global_sched.shared.kinds import WorkloadKind, namesakes
 from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.kinds.parts.reading import Reading, refused
+from global_sched.shared.model.recovery_spec import BelowMinimum, below_minimum
 
 _READINGS_LIMIT: Final = 32_768
+_RECOVERIES_LIMIT: Final = 1024
 _CONTENT_LIMIT: Final = 16 * 1024
 
 
@@ -22,6 +25,8 @@ class TemplateFacts:
     version: str
     reading: Reading
     labels: tuple[tuple[str, str], ...]
+    below_minimum: BelowMinimum | None = None
+    """What becomes of it when its member cannot hold it; None: it stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class Templates:
         self._facts: dict[TemplateKey, TemplateFacts] = {}
         self._readings: dict[tuple[int, bytes], Reading] = {}
         self._labels: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
+        self._recoveries: dict[str, BelowMinimum | None] = {}
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -63,9 +69,20 @@ class Templates:
             meta.resource_version,
             self._reading(reader, obj),
             self._labels.setdefault(labels, labels) if labels else (),
+            self._below_minimum(meta.annotation(RECOVERY)),
         )
         self._refer(reader, key, obj)
         return key
+
+    def _below_minimum(self, text: str) -> BelowMinimum | None:
+        """What the annotation says, worked out once for templates with the same text."""
+        if not text:
+            return None
+        if text not in self._recoveries:
+            if len(self._recoveries) >= _RECOVERIES_LIMIT:
+                self._recoveries.clear()
+            self._recoveries[text] = below_minimum(text)
+        return self._recoveries[text]
 
     def _reading(self, reader: WorkloadKind, obj: Any) -> Reading:
         """The reading; the same object as for another template with the same content."""

@@ -49,12 +49,17 @@ class Gates:
 
         Copies of an object without demand pass all gates, unless its kind makes pods.
         """
+        copied = workload.demand.division == Division.COPIED
+        if workload.left and not (workload.targets or workload.problem or copied):
+            return _being_left(workload)
+        return self.once_it_left(workload)
+
+    def once_it_left(self, workload: Workload) -> Verdict | None:
+        """The same as if nothing of it were left in clusters that it was withdrawn from."""
         if workload.problem is not None:
             return self._class_meant(workload, workload.problem)
         if workload.demand.division == Division.COPIED:
             return _uncounted(workload, self._policy)
-        if workload.left and not workload.targets:
-            return _being_left(workload)
         return self.shut(workload.queue, workload.tenant) or self._own(workload)
 
     def _class_meant(self, workload: Workload, problem: Verdict) -> Verdict:

@@ -14,7 +14,8 @@ def live(workload: Workload, statement: Statement) -> Claim | None:
     """The workload's claim where it still counts: it may be admitted, and will be in time.
 
     Others left for it already, so one that asks for less by now claims that much: without a claim
-    they would come back to its room, and a victim would have to leave a second time.
+    they would come back to its room, and a victim would have to leave a second time. One that still
+    leaves a cluster goes nowhere yet, and its claim stands: that is how a gang moves.
     """
     claim = None if workload.decision is None else workload.decision.claim
     gang = workload.demand.gang
@@ -25,7 +26,7 @@ def live(workload: Workload, statement: Statement) -> Claim | None:
     if not set(claim.clusters) <= set(statement.rooms.position):
         return None
     ledger, left = statement.ledger, workload.lacking() if workload.targets else gang.all_amounts()
-    if ledger.gates.refusal(workload) is not None:
+    if ledger.gates.once_it_left(workload) is not None:
         return None
     parts = []
     for part in claim.parts:

@@ -36,6 +36,8 @@ class Keeping:
 
     before: Workload
     now: Workload
+    stays: str = ""
+    """Why it stays although its member cannot hold it; empty where that is not so."""
 
     def wants_more(self) -> bool:
         """Whether it joins the line: more pods, or any cluster that becomes usable."""
@@ -146,7 +148,7 @@ def _withdraw(
     reason = CLUSTER_GONE if gone else PLACEMENT_CHANGED
     statement.withdraw(workload, first, left, reason, text, tuple(rest))
     found = Reason.CLUSTER_TERMINATING if gone else Reason.CLUSTER_AFFINITY
-    _waits(workload, first, found, text, statement)
+    waits(workload, first, found, text, statement)
 
 
 def _too_much(workload: Workload, decision: Decision, statement: Statement) -> Verdict | None:
@@ -177,7 +179,7 @@ def _withdraw_untimely(
     )
     first, *rest = decision.grants
     statement.withdraw(workload, first, left, Reason.LATE_DECISION, text, tuple(rest))
-    _waits(workload, first, Reason.LATE_DECISION, text, statement)
+    waits(workload, first, Reason.LATE_DECISION, text, statement)
 
 
 def _late(workload: Workload, decision: Decision, grant: Grant, statement: Statement) -> bool:
@@ -203,7 +205,7 @@ def _withdraw_late(workload: Workload, late: tuple[Grant, ...], statement: State
     kept = tuple(grant for grant in decision.grants if grant not in late)
     _release(workload, decision.grants, kept, statement)
     why = {grant.cluster: _why_late(workload, grant) for grant in late}
-    left = statement.decide(workload, kept, _backed_off(workload, why, statement))
+    left = statement.decide(workload, kept, backed_off(workload, why, statement))
     seconds = statement.policy.placement_timeout_seconds
     text = "; ".join(
         f"{cluster} did not place the minimum within {seconds} s"
@@ -211,7 +213,7 @@ def _withdraw_late(workload: Workload, late: tuple[Grant, ...], statement: State
         for cluster, reason in why.items()
     )
     statement.withdraw(workload, late[0], left, Reason.PLACEMENT_TIMEOUT, text, late[1:])
-    _waits(workload, late[0], Reason.PLACEMENT_TIMEOUT, text, statement)
+    waits(workload, late[0], Reason.PLACEMENT_TIMEOUT, text, statement)
 
 
 def _why_late(workload: Workload, grant: Grant) -> str:
@@ -219,7 +221,7 @@ def _why_late(workload: Workload, grant: Grant) -> str:
     return progress.reason if progress is not None else ""
 
 
-def _backed_off(
+def backed_off(
     workload: Workload, why: Mapping[ClusterName, str], statement: Statement
 ) -> tuple[Backoff, ...]:
     """The back-offs with one more failure of each: it doubles the time, to the limit."""
@@ -235,9 +237,10 @@ def _backed_off(
     return tuple(sorted(found))
 
 
-def _waits(
+def waits(
     workload: Workload, grant: Grant, reason: Reason, detail: str, statement: Statement
 ) -> None:
+    """End a workload that was withdrawn: it waits from now on."""
     verdict = Verdict(code=Code.WAIT, reason=reason, detail=detail, missing=1)
     statement.outcomes.append(outcome_of(workload, verdict, nearest=grant.cluster))
 
@@ -306,6 +309,9 @@ def say(keeping: Keeping, statement: Statement, why: Verdict | None) -> None:
         what = "paused" if before.paused() else "not followed"
         detail = f"in place; {what}: {before.problem.detail}"
         verdict = replace(verdict, detail=detail)
+    elif keeping.stays:
+        detail = f"in place; {keeping.stays}"
+        verdict = Verdict(code=Code.FIT, reason=Reason.CANNOT_BE_WHOLE, detail=detail)
     elif growing and why is not None:
         lacks = now.lacking().pods()
         wait = "1 more pod waits" if lacks == 1 else f"{lacks} more pods wait"

@@ -438,3 +438,4 @@ class DecisionRecord(Wire, frozen=True):
     claimed: str = ""
     evictions: Count = 0
     started: str = ""
+    moved: str = ""

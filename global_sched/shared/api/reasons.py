@@ -109,6 +109,9 @@ class Reason(StrEnum):
     """It runs; pods beyond its minimum left to make room for another workload."""
     PLACEMENT_TIMEOUT = "PlacementTimeout"
     """The member did not place the minimum in time; it was withdrawn."""
+    CANNOT_BE_WHOLE = "CannotBeWhole"
+    """Its member cannot hold its minimum any more: it left for another cluster or for its queue, or
+    it stays."""
     LATE_DECISION = "LateDecision"
     """An earlier leader's decision came after the present one began, and breaks a limit with what
     was decided since; it was withdrawn."""
@@ -140,6 +143,9 @@ class ConditionType(StrEnum):
     EVICTED = "Evicted"
     """On a binding: it had to leave for another workload; the message says for which queue and
     priority, and why. False once it is admitted again."""
+    RECOVERING = "Recovering"
+    """On a binding: its member could not hold it, and it left; the message says from where to
+    where, since when and why. False once it is admitted again."""
     GROWTH_NOT_HELD_BACK = "GrowthNotHeldBack"
     """On a binding: pods that are not admitted are bound all the same, since a scheduler other than
     the agent binds them; the message says which and where. False once that is over."""

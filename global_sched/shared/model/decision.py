@@ -153,6 +153,8 @@ class Decision:
     evictions: int = 0
     """How often it had to leave for other workloads, up to `MOST_EVICTIONS`: each doubles its hold.
     Forgotten after it ran undisturbed for twice the longest hold."""
+    moved: Instant | None = None
+    """When it last left a member that could not hold it, for another one."""
     left: tuple[Left, ...] = ()
     """Clusters that it was withdrawn from and that have not shown yet that nothing is left."""
 
@@ -191,7 +193,7 @@ def content_id(decision: Decision, binding: BindingId) -> DecisionId:
     parts: list[object] = [binding, decision.grants, decision.at, decision.order]
     if decision.claim is not None and not decision.grants:
         parts += _signed(decision.claim)
-    for name in ("priority", "claimed", "evictions", "started"):
+    for name in ("priority", "claimed", "evictions", "started", "moved"):
         value = getattr(decision, name)
         if value is not None and not (name == "evictions" and value == 0):
             parts.append({name: value})

@@ -74,6 +74,7 @@ def render_decision(decision: Decision) -> str:
         claimed="" if decision.claimed is None else format_micro(decision.claimed),
         evictions=decision.evictions,
         started="" if decision.started is None else format_micro(decision.started),
+        moved="" if decision.moved is None else format_micro(decision.moved),
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -141,6 +142,7 @@ def parse_decision(text: str) -> Decision:
         evicted = parse_instant(record.evicted) if record.evicted else None
         claimed = parse_instant(record.claimed) if record.claimed else None
         started = parse_instant(record.started) if record.started else None
+        moved = parse_instant(record.moved) if record.moved else None
     except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
         raise DecisionError(f"it cannot be read: {error}") from error
     if not record.id:
@@ -162,6 +164,7 @@ def parse_decision(text: str) -> Decision:
         claimed=claimed,
         evictions=min(record.evictions, MOST_EVICTIONS),
         started=started,
+        moved=moved,
         left=left,
     )
 
@@ -237,6 +240,7 @@ def _claim(decision: DecisionRecord, record: ClaimRecord) -> Claim | None:
         until=parse_instant(record.until),
         order=record.order,
     )
-    if decision.grants and record.check != growth_check(DecisionId(decision.id), claim):
+    granted = any(not one.left for one in decision.grants or ())
+    if granted and record.check != growth_check(DecisionId(decision.id), claim):
         return None
     return claim

@@ -1,11 +1,31 @@
 """The plan of a cycle: writes to make, and one outcome for every workload considered."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.ids import ClusterName, QueueName, TenantName, WorkloadKey
 from global_sched.shared.model.verdict import ClusterVerdict, Verdict
 from global_sched.shared.model.workload import Target
+
+
+class Stays(StrEnum):
+    """Why a gang stays below its minimum although it asked for something else."""
+
+    HOLD = "Hold"
+    """Not for so long yet as it asked for."""
+    NO_REPORT = "NoReport"
+    """Its member does not report, and keeps its work."""
+    CLUSTER_AT_FAULT = "ClusterAtFault"
+    """Too many gangs of its cluster are below their minimum at once."""
+    MOVED_LATELY = "MovedLately"
+    """It moved within the last hour."""
+    MOVES_PER_CYCLE = "MovesPerCycle"
+    MOVES_PER_HOUR = "MovesPerHour"
+    NO_ROOM = "NoRoom"
+    """No other cluster takes it now."""
+    NOT_ASKED = "NotAsked"
+    """It asked for no move."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +116,8 @@ class Plan:
     unproven: tuple[WorkloadKey, ...] = ()
     """Workloads whose answer the search limit ended before it was certain: admitted, perhaps not
     in the closest place, or waiting though a place may exist. Ascending."""
+    stays: tuple[tuple[WorkloadKey, Stays], ...] = ()
+    """Gangs that stay below their minimum, of those that asked for something else."""
 
     def empty(self) -> bool:
         """Whether nothing has to be written but reasons."""

@@ -98,6 +98,10 @@ class Policy:
     """Exit codes, at most 32, that blame the node whichever job ends with them: the node is on
     probation for six hours, never closed. Any job may choose its codes: list those only that your
     images use for broken devices."""
+    moves_per_cycle: int = 4
+    """At most so many gangs leave members that cannot hold them in one cycle; 0: none moves."""
+    moves_per_hour: int = 20
+    """At most so many within an hour, in the federation; each at most once."""
     copied_kinds: tuple[str, ...] = ()
     """Kinds (`DaemonSet.apps`) that make pods and are copied to every cluster that a policy selects
     all the same, without queue and quota: kinds without a reader for which Karmada's interpreter

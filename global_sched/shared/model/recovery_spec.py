@@ -44,6 +44,8 @@ class Scope(StrEnum):
 NOT_HERE: Final = frozenset({Scope.SHRINK, Scope.CLUSTER})
 """Scopes that are steps of the leader: in the member a gang waits at them, and the report says so
 (`ReportRecovering.waits_at`)."""
+HOLD: Final = 900
+"""Seconds below its minimum after which a gang moves or gives its place back, unless it says so."""
 _WIDTH: Final = {scope: width for width, scope in enumerate(Scope)}
 
 
@@ -118,9 +120,37 @@ class RecoverySpec:
     """Exit codes that end the job at once: what fails so fails again."""
     node_codes: frozenset[int] = frozenset()
     """Exit codes after which the job avoids the node for ten minutes; other jobs do not."""
-    hold: int | None = None
-    """Seconds for which room is kept below the minimum; None: as long as the job lives."""
+    hold: int = HOLD
+    """Seconds below its minimum after which it moves, or gives its place back."""
+    releases: bool = False
+    """Whether it gives its place back when it is below its minimum and no cluster takes it."""
     carry: tuple[Carry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class BelowMinimum:
+    """What becomes of a gang that is below its minimum in its member for `hold` seconds."""
+
+    hold: int = HOLD
+    moves: bool = False
+    """It moves to another cluster that has room for it."""
+    releases: bool = False
+    """Else it gives its place back, and waits in its queue."""
+
+
+def below_minimum(text: str) -> BelowMinimum | None:
+    """What an annotation says of that; None where it says nothing, or is refused.
+
+    The member tells the user of a refusal. The Policy's bound on `hold` is the cycle's to apply.
+    """
+    try:
+        spec = parse_recovery(text, RecoveryPolicy(hold_limit_seconds=LONGEST))
+    except RecoveryRefusedError:
+        return None
+    moves = Scope.CLUSTER in spec.scopes
+    if not (moves or spec.releases):
+        return None
+    return BelowMinimum(hold=spec.hold, moves=moves, releases=spec.releases)
 
 
 def parse_recovery(text: str, policy: RecoveryPolicy) -> RecoverySpec:
@@ -143,6 +173,7 @@ def parse_recovery(text: str, policy: RecoveryPolicy) -> RecoverySpec:
         fail_codes=fail_codes,
         node_codes=node_codes,
         hold=_hold(top, policy),
+        releases=_releases(top),
         carry=_carry(top.get("carry", [])),
     )
 
@@ -184,9 +215,9 @@ def _scopes(value: object) -> tuple[Scope, ...]:
                 f"order the ladder as {names}, each at most once",
             )
         found.append(scope)
-    if found and found[0] in NOT_HERE:
+    if found and found[0] is Scope.SHRINK:
         raise RecoveryRefusedError(
-            "scopes[0]", f"is {found[0]}", "begin with pod, partition, task or job"
+            "scopes[0]", "is shrink", "begin with pod, partition, task, job or cluster"
         )
     return tuple(found)
 
@@ -240,14 +271,16 @@ def _code_list(value: object, where: str) -> frozenset[int]:
     )
 
 
-def _hold(top: Json, policy: RecoveryPolicy) -> int | None:
+def _releases(top: Json) -> bool:
     minimum = top.get("minimum", "hold")
     if minimum not in ("hold", "release"):
         raise RecoveryRefusedError("minimum", f"is {_shown(minimum)}", "use hold or release")
+    return bool(minimum == "release")
+
+
+def _hold(top: Json, policy: RecoveryPolicy) -> int:
     if "hold" not in top:
-        return 0 if minimum == "release" else None
-    if minimum == "release":
-        raise RecoveryRefusedError("hold", "is set beside release", "leave one of them out")
+        return min(HOLD, policy.hold_limit_seconds)
     seconds = _duration(top["hold"], "hold")
     if seconds > policy.hold_limit_seconds:
         raise RecoveryRefusedError(

@@ -18,6 +18,7 @@ from global_sched.shared.model.ids import (
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.placement_rule import PlacementRule
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.recovery_spec import BelowMinimum
 from global_sched.shared.model.verdict import Code, Verdict
 
 
@@ -151,6 +152,8 @@ class Workload:
     """After so many seconds its pods end, whatever they do; None: no limit is known."""
     checkpoint: Instant | None = None
     """When it last saved its work; what came after is lost when it has to leave."""
+    below_minimum: BelowMinimum | None = None
+    """What it asks for when its member cannot hold it; None: it stays there."""
 
     decision: Decision | None = None
     forged: str = ""
@@ -304,6 +307,8 @@ class Workload:
         if self.surplus() or self.lacking().entries or decision.pending.entries:
             return False
         if decision.claim is not None:
+            return False
+        if self.below_minimum is not None and any(p.below is not None for p in self.progress):
             return False
         return all(self.minimum_reached(grant) for grant in decision.grants)
 

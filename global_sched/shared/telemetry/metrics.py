@@ -84,6 +84,23 @@ ASSUMED_PODS: Final = gauge(
 WITHDRAWN: Final = counter(
     "withdrawn_total", "Workloads taken back from a member that could not place them.", "cluster"
 )
+MOVES: Final = counter(
+    "moves_total",
+    "Gangs that left a member that could not hold them: moved to another one, or released.",
+    "cluster",
+    "outcome",
+)
+MOVE_DURATION: Final = histogram(
+    "move_seconds",
+    "Time from a move's withdrawal until the old copy is gone, and until it is placed again.",
+    "phase",
+    buckets=SLOW,
+)
+GANGS_NOT_WHOLE: Final = gauge(
+    "gangs_not_whole",
+    "Gangs below their minimum that asked to move or to give their place back, and stay, by why.",
+    "stays",
+)
 INVALID_OBJECTS: Final = gauge(
     "invalid_objects", "Objects set aside because they cannot be used, by kind.", "kind"
 )

@@ -7,6 +7,7 @@ import pytest
 from global_sched.controllers.scheduling_timer import next_due
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.recovery_spec import BelowMinimum
 from global_sched.shared.model.snapshot import Running
 from tests.builders import NOW, POLICY, backoff, cluster, decision, queue, snapshot, workload
 
@@ -30,6 +31,13 @@ def with_min_runtime(pending=()):
     asks = replace(queue("q"), min_runtime_before_reclaim=600)
     world = snapshot(queues=[asks], pending=pending)
     return replace(world, running=(Running(cluster=ClusterName("m1"), workloads=tuple(jobs)),))
+
+
+def below_its_minimum(seconds):
+    """A gang in m1 that asked to move 900 s after it is."""
+    one = workload("a", on="m1", pods=2, bound=1, below_minimum=BelowMinimum(moves=True))
+    seen = replace(one.progress[0], below=Instant(NOW - seconds * SECOND))
+    return replace(one, progress=(seen,))
 
 
 @pytest.mark.parametrize(
@@ -75,6 +83,11 @@ def with_min_runtime(pending=()):
             ),
             30 * SECOND + 1,
             id="a placement that timed out long ago is no moment to come",
+        ),
+        pytest.param(
+            snapshot(running=[below_its_minimum(880)], clusters=[cluster("m1", report_age=0)]),
+            20 * SECOND,
+            id="a gang below its minimum may move",
         ),
     ],
 )

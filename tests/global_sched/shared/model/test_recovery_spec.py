@@ -5,6 +5,7 @@ import json
 import pytest
 
 from global_sched.shared.model.recovery_spec import (
+    BelowMinimum,
     Budget,
     Carry,
     RecoveryPolicy,
@@ -12,6 +13,7 @@ from global_sched.shared.model.recovery_spec import (
     RecoverySpec,
     RestartBackoff,
     Scope,
+    below_minimum,
     parse_recovery,
 )
 
@@ -47,9 +49,31 @@ def test_everything_said():
     )
 
 
-def test_release_holds_nothing():
-    """Below its minimum the gang gives its place back at once."""
-    assert parse_recovery('{"minimum": "release"}', POLICY).hold == 0
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param('{"scopes": ["pod", "job"]}', None, id="it stays"),
+        pytest.param('{"scopes": ["job", "cluster"]}', BelowMinimum(moves=True), id="it moves"),
+        pytest.param('{"scopes": ["cluster"]}', BelowMinimum(moves=True), id="by that alone"),
+        pytest.param('{"minimum": "release"}', BelowMinimum(releases=True), id="it gives up"),
+        pytest.param(
+            '{"scopes": ["cluster"], "minimum": "release", "hold": "7d"}',
+            BelowMinimum(hold=604_800, moves=True, releases=True),
+            id="it moves or gives up, after a week",
+        ),
+        pytest.param('{"scopes": ["cluster"], "hold": "8d"}', None, id="what is refused stays"),
+        pytest.param("no JSON", None, id="whatever it is"),
+    ],
+)
+def test_what_becomes_of_a_gang_below_its_minimum(text, want):
+    """After 15 minutes, unless it says how long."""
+    assert below_minimum(text) == want
+
+
+def test_the_default_hold_is_within_the_policy():
+    """A lower bound of the Policy is no refusal of an annotation that names no time."""
+    policy = RecoveryPolicy(hold_limit_seconds=60)
+    assert (parse_recovery("{}", POLICY).hold, parse_recovery("{}", policy).hold) == (900, 60)
 
 
 def test_exit_codes():
@@ -74,7 +98,7 @@ REFUSED = [
     ('{"scopes": ["world"]}', "recovery.scopes[0]: is 'world'", "use one of pod, partition"),
     ('{"scopes": ["job", "task"]}', "recovery.scopes[1]: task is not wider than job", "order"),
     ('{"scopes": ["pod", "pod"]}', "recovery.scopes[1]: pod is not wider than pod", "once"),
-    ('{"scopes": ["cluster"]}', "recovery.scopes[0]: is cluster", "begin with pod"),
+    ('{"scopes": ["shrink"]}', "recovery.scopes[0]: is shrink", "or cluster"),
     ('{"budget": {"losses": 3}}', "recovery.budget.window: is missing", '"window": "24h"'),
     ('{"budget": {"losses": 10001, "window": "1h"}}', "losses: is 10001", "from 0 to 10000"),
     ('{"budget": {"losses": true, "window": "1h"}}', "losses: is True", "from 0 to 10000"),
@@ -90,7 +114,6 @@ REFUSED = [
     ('{"exitCodes": {"fail": [3], "node": [3]}}', "node: has 3, which exitCodes.fail", "one"),
     ('{"minimum": "keep"}', "recovery.minimum: is 'keep'", "use hold or release"),
     ('{"hold": "2h"}', "recovery.hold: is 7200 s, and the Policy allows 3600 s", "administrator"),
-    ('{"minimum": "release", "hold": "1m"}', "recovery.hold: is set beside release", "leave one"),
     ('{"carry": [{"label": "a b"}]}', "recovery.carry[0].label: is 'a b'", "key of a label"),
     ('{"carry": [{"label": "a"}]}', "recovery.carry[0].jsonPath: is None", "{.status.step}"),
     (json.dumps({"carry": [{}] * 17}), "recovery.carry: is no short list", "at most 16"),

@@ -1,0 +1,161 @@
+"""A gang that its member cannot hold moves to another one, never twice at once, or says why not."""
+
+import asyncio
+import json
+
+import pytest
+
+from global_sched.core import explain_workload
+from global_sched.embedded.members import MemberOptions
+from global_sched.shared.api import resource as kinds
+from global_sched.shared.api.names import BINDING_ID as ID
+from global_sched.shared.api.names import RECOVERY
+from global_sched.view.look import find_job, look
+from tests.flows.federation import TEAM, gang, member, whole
+from tests.flows.test_whole_leaving import ORDERED, scheduled, tasks
+from tests.flows.test_whole_recovery import OFF
+from tests.virtual_time import virtual_time
+from tests.wire import placement
+
+RULES = {"scopes": ["pod", "cluster"], "hold": "1m"}
+
+
+def movable(name="train", *, rules=RULES, pods=4, **fields):
+    """A gang that needs every node of a member, and that may move after a minute."""
+    job = gang(name, pods=pods, seconds=36_000, **fields)
+    job["metadata"].setdefault("annotations", {})[RECOVERY] = json.dumps(rules)
+    return job
+
+
+async def lose(world, node="m1-0-0", cluster="m1"):
+    """The machine is off for good, as an administrator says with the taint out-of-service."""
+    await world.federation.running_member(cluster).silence_node(node)
+    client = world.federation.member_client(cluster)
+    await asyncio.sleep(50)
+    await client.patch(kinds.NODES, node, {"spec": {"taints": [OFF]}})
+    await client.close()
+
+
+async def copies(world, seconds):
+    """Where pods of any job are, second by second."""
+    seen = []
+    for _ in range(seconds):
+        found = tuple([one for one in ("m1", "m2") if await world.pods(one)])
+        if not seen or seen[-1] != found:
+            seen.append(found)
+        await asyncio.sleep(1)
+    return seen
+
+
+async def recovering(world, name="train"):
+    """What the condition of the binding says: its status, and the message."""
+    found = (await world.binding(name))["status"]["conditions"]
+    return next(
+        ((one["status"], one["message"]) for one in found if one["type"] == "Recovering"), None
+    )
+
+
+async def events(world, reason):
+    """The notes of these Events on the control plane, by the kind of the object."""
+    return {
+        one["regarding"]["kind"]: one["note"]
+        for one in (await world.admin.list(kinds.EVENTS)).items
+        if one["reason"] == reason
+    }
+
+
+async def verdict(world, name="train"):
+    """The first line of `gsched explain`."""
+    view = await look(world.admin, world.clock)
+    job = find_job(view.state, name, TEAM)
+    found = explain_workload(view.state.snapshot(), view.policy, view.now, job.key)
+    return found.outcome.verdict.detail
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_gang_moves_when_its_member_has_too_few_nodes_left(tmp_path):
+    """After its hold, once, with room kept for it in the new member, and never two copies."""
+    async with whole(tmp_path, member("m1"), member("m2")) as world:
+        await world.submit(movable(), where=ORDERED)
+        await world.until_phase("train", "Running")
+        await lose(world)
+        stays = await copies(world, 55)
+        assert (stays, await world.clusters("train")) == ([("m1",)], ["m1"])
+        assert (await verdict(world)).startswith("in place; below its minimum in m1 since 2026-")
+
+        before = await world.bindings_version()
+        seen = await copies(world, 12)
+        assert seen == [("m1",), (), ("m2",)]
+        await world.until_phase("train", "Running")
+        assert (await world.clusters("train"), await tasks(world, "train")) == (["m2"], [])
+
+        said = [
+            (one["status"], one["message"])
+            for binding in await world.bindings_since(before, "train")
+            for one in binding["status"]["conditions"]
+            if one["type"] == "Recovering"
+        ]
+        assert [status for status, _ in dict.fromkeys(said)] == ["True", "False"]
+        assert said[0][1].startswith("scope cluster: below its minimum in m1 since 2026-")
+        assert "train-worker-0 was lost: OutOfService" in said[0][1]
+        assert "; it moves to m2 m2-0, where room is kept for it until 2026-" in said[0][1]
+        assert await recovering(world) == ("False", "admitted again")
+        told = await events(world, "CannotBeWhole")
+        assert sorted(told) == ["Job", "ResourceBinding"]
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_the_old_member_falls_silent_in_the_middle_of_a_move(tmp_path):
+    """Nothing starts in the new one, and its room goes to no rival; once it answers, it goes on."""
+    slow = MemberOptions(stop_seconds=20.0)
+    async with whole(tmp_path, member("m1", options=slow), member("m2")) as world:
+        await world.submit(movable(), where=ORDERED)
+        await world.until_phase("train", "Running")
+        await lose(world)
+
+        async def leaves():
+            return await tasks(world, "train") == ["m1"]
+
+        await world.until(leaves, "train is leaving m1", seconds=90)
+        await world.silence("m1")
+        await world.submit(gang("rival", pods=1, seconds=9999), where=placement("m2"))
+        await asyncio.sleep(180)
+        assert await world.clusters("train") == await world.clusters("rival") == []
+        assert await world.pods("m2") == []
+        assert "it was withdrawn from m1 since " in await scheduled(world, "train")
+        held = [(one["held"], one["leaving"]) for one in await world.entries("m2")]
+        assert held == [({"worker": 4}, [(await world.binding("train"))["metadata"]["labels"][ID]])]
+
+        await world.answer("m1")
+        await world.until_phase("train", "Running", seconds=120)
+        assert await world.clusters("train") == ["m2"]
+        assert await world.pods("m1") == []
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_gang_that_fits_nowhere_stays_or_gives_its_place_back(tmp_path):
+    """It says why it stays; asked for a release by its annotation, it waits in its queue."""
+    async with whole(tmp_path, member("m1"), member("m2")) as world:
+        await world.submit(movable(), where=placement("m1", "m2"))
+        await world.until_phase("train", "Running")
+        home, other = await world.clusters("train"), {"m1": "m2", "m2": "m1"}
+        [home] = home
+        await world.submit(gang("full", pods=1, seconds=9999), where=placement(other[home]))
+        await world.until_phase("full", "Running")
+        await lose(world, f"{home}-0-0", home)
+        await asyncio.sleep(80)
+        assert await world.clusters("train") == [home]
+        assert f"; no other cluster takes it now: {other[home]}: " in await verdict(world)
+
+        rules = json.dumps(RULES | {"minimum": "release"})
+        body = {"metadata": {"annotations": {RECOVERY: rules}}}
+        await world.admin.patch(kinds.VOLCANO_JOBS, "train", body, namespace=TEAM)
+        await asyncio.sleep(30)
+        assert (await world.clusters("train"), await world.pods(home)) == ([], [])
+        status, message = await recovering(world)
+        assert (status, message[-38:]) == ("True", "; it gives its place back, as it asked")
+        created = (await world.binding("train"))["metadata"]["creationTimestamp"]
+        assert created < (await world.binding("full"))["metadata"]["creationTimestamp"]
