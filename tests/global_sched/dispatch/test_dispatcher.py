@@ -13,7 +13,7 @@ from global_sched.shared.kube.errors import RequestTarget, Unreachable
 from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.plan import Admission, Plan
 from global_sched.shared.model.policy import Policy
-from global_sched.shared.model.workload import RequestTarget as Place
+from global_sched.shared.model.workload import Target as Place
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.spec import Program
 from tests.builders import decision, workload
