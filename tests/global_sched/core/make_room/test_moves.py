@@ -172,7 +172,7 @@ def test_it_stays_and_says_why(one, more, brake, why):
     ],
 )
 def test_what_is_not_looked_at(one):
-    """Neither moved nor told."""
+    """It does not move, and no reason is given."""
     plan = cycle(one)
     assert (plan.empty(), plan.stays) == (True, ())
 
