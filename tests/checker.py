@@ -13,6 +13,8 @@ order of time. It shares no code with the programs that it judges.
 | node | live pods ask for more of a node's GPUs than it has |
 | epoch | a decision of an earlier term follows a later one on a binding, and stands 5 s later |
 | lost | at the end a gang neither has clusters nor has ended, and no condition says why it waits |
+
+`usage_at_rest` looks at the last state alone: what a queue's status says is what its bindings hold.
 """
 
 import json
@@ -164,6 +166,21 @@ def violations(history: Iterable[Seen], *, until: float) -> list[str]:
         _look_at_epochs(world, since, epochs, seen.at)
     _look_at_all(world, since, over, epochs, until)
     return [*since.found, *_lost(world)]
+
+
+def usage_at_rest(history: Iterable[Seen]) -> list[str]:
+    """Queues whose status, in the last state, names other GPUs than their bindings hold."""
+    world = _World()
+    for seen in history:
+        world.take(seen)
+    found = []
+    for name, queue in sorted(world.queues.items()):
+        status = queue.get("status") or {}
+        said = int((status.get("allocated") or {}).get(GPU, 0))
+        held = _held(world, name)
+        if said != held:
+            found.append(f"at the end: queue {name} says {said} GPUs, its bindings hold {held}")
+    return found
 
 
 def _look_at_all(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.checker import DECISION, GPU, Seen, violations
+from tests.checker import DECISION, GPU, Seen, usage_at_rest, violations
 
 
 def node(name, gpus=8):
@@ -207,3 +207,20 @@ def test_a_violation_is_found(history, said):
 def test_nothing_is_found_where_all_is_well(history):
     """What looks like a violation for a moment is none."""
     assert violations(history, until=100) == []
+
+
+@pytest.mark.parametrize(("said", "found"), [("16", []), ("8", ["8 GPUs"]), (None, ["0 GPUs"])])
+def test_a_queue_says_what_its_bindings_hold(said, found):
+    """In the last state; what it said before does not matter."""
+    status = {"allocated": {GPU: said}} if said else {}
+    queue = {"metadata": {"name": "q"}, "spec": {}, "status": status}
+    history = [
+        Seen(0.0, "control-plane", "queues", {"metadata": {"name": "q"}, "spec": {}}),
+        Seen(0.0, "control-plane", "jobs", job()),
+        Seen(1.0, "control-plane", "resourcebindings", binding({"m1": 2})),
+        Seen(2.0, "control-plane", "queues", queue),
+    ]
+
+    wrong = usage_at_rest(history)
+
+    assert wrong == [f"at the end: queue q says {one}, its bindings hold 16" for one in found]

@@ -27,6 +27,7 @@ from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.kube.transport import Transport
 from tests.chaos.network import CrashPoint, Network
 from tests.chaos.story import CONTROL_PLANE, MEMBERS, PROGRAMS, SCHEDULERS, SECONDS, Act, story
+from tests.checker import usage_at_rest
 from tests.flows.federation import TEAM, Whole, gang, member
 from tests.virtual_time import VirtualLoop
 from tests.wire import GPU, queue
@@ -212,6 +213,11 @@ class Chaos(Whole):
                 found.append(f"at the end: {name} is {state.get('phase')}, and nothing says why")
         return found
 
+    def at_the_end(self) -> list[str]:
+        """Queues that do not say what they hold, and objects that were written too often."""
+        often = (f"{one} was written {times} times" for one, times in self.hot_objects().items())
+        return [*usage_at_rest(self.history()), *often]
+
     def digest(self) -> str:
         """Of every state that the checker looks at, in order."""
         seen = hashlib.sha256()
@@ -311,7 +317,7 @@ async def _told(world: Chaos, plan: Plan) -> Result:
     return Result(
         seed=plan.seed,
         writes=Counter(world.network.writes),
-        violations=[*world.violations(), *unfinished, *world.denied()],
+        violations=[*world.violations(), *world.at_the_end(), *unfinished, *world.denied()],
         fired=world.fired,
         states=len(world._states),
         digest=world.digest(),

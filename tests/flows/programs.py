@@ -5,7 +5,7 @@ Each speaks through two layers of faults: what a test plans for it, and its deat
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -80,11 +80,12 @@ class Programs:
 
     def violations(self) -> list[str]:
         """What was wrong in any state until now (tests/checker.py)."""
-        history = (
-            Seen(at, server, plural, record.load(), removed)
-            for at, server, plural, record, removed in self._states
-        )
-        return violations(history, until=self.clock.monotonic())
+        return violations(self.history(), until=self.clock.monotonic())
+
+    def history(self) -> Iterator[Seen]:
+        """Every state until now."""
+        for at, server, plural, record, removed in self._states:
+            yield Seen(at, server, plural, record.load(), removed)
 
     def _recorder(self, server: str) -> Callable[[RequestRecord], None]:
         def record(one: RequestRecord) -> None:
