@@ -12,13 +12,17 @@ order of time. It shares no code with the programs that it judges.
 | tier | live pods of a gang with a hard constraint lie under no common HyperNode of that tier |
 | node | live pods ask for more of a node's GPUs than it has |
 | epoch | a decision of an earlier term follows a later one on a binding, and stands 5 s later |
+| plan | a pod of a gang is bound, and no plan on its PodGroup has ever named it |
+| selected | a binding has a cluster that its policy does not name |
+| unreadable | a gang is admitted of which an amount is no number |
 | lost | at the end a gang neither has clusters nor has ended, and no condition says why it waits |
 
 `usage_at_rest` looks at the last state alone: what a queue's status says is what its bindings hold.
+`usurped` looks at Leases: one that its holder renews is not taken from it.
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -29,7 +33,12 @@ Job = tuple[str, str]
 CONTROL_PLANE: Final = "control-plane"
 DECISION: Final = "decision.global-sched.io/decision"
 GPU: Final = "nvidia.com/gpu"
-PLURALS: Final = frozenset({"resourcebindings", "jobs", "pods", "queues", "nodes", "hypernodes"})
+PLAN: Final = "decision.global-sched.io/plan"
+GROUP: Final = "scheduling.k8s.io/group-name"
+TASK: Final = "volcano.sh/task-spec"
+PLURALS: Final = frozenset(
+    {"resourcebindings", "jobs", "pods", "queues", "nodes", "hypernodes", "podgroups"}
+)
 """What a history needs to hold; other kinds say nothing to any rule."""
 OVERLAP_SECONDS: Final = 3.0
 """So long pods may be more than a decision says: it was written a moment ago."""
@@ -82,6 +91,8 @@ class _World:
     started: set[tuple[Job, str]] = field(default_factory=set)
     """Gangs of which the minimum was bound in a member: what they lose later is their own."""
     hyper_nodes: dict[str, dict[str, Object]] = field(default_factory=lambda: defaultdict(dict))
+    plans: dict[tuple[str, Job], str] = field(default_factory=dict)
+    """Every plan that a PodGroup of a member has had, one after the other."""
 
     def take(self, seen: Seen) -> None:
         """The next version of an object."""
@@ -97,6 +108,12 @@ class _World:
                 job = _job(seen.obj)
                 if job is not None:
                     _put(self.gangs[job][seen.server], seen.key, seen)
+            case "podgroups", False:
+                notes = seen.obj["metadata"].get("annotations") or {}
+                key = seen.server, seen.key
+                before, now = self.plans.get(key, ""), notes.get(PLAN, "")
+                if now not in before:
+                    self.plans[key] = f"{before} {now}"
             case "hypernodes", False:
                 _put(self.hyper_nodes[seen.server], seen.key[1], seen)
             case "nodes", False:
@@ -183,6 +200,31 @@ def usage_at_rest(history: Iterable[Seen]) -> list[str]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One version of a Lease; no `spec` when it was deleted."""
+
+    at: float
+    name: str
+    spec: Object
+
+
+def usurped(leases: Iterable[Term]) -> list[str]:
+    """Leases that were taken before the time of their last renewal was over."""
+    last: dict[str, Term] = {}
+    found = []
+    for one in leases:
+        before = last.get(one.name)
+        last[one.name] = one
+        if before is None or not before.spec.get("holderIdentity") or not one.spec:
+            continue
+        holder, since = one.spec.get("holderIdentity"), one.at - before.at
+        taken = holder and holder != before.spec["holderIdentity"]
+        if taken and since < before.spec["leaseDurationSeconds"]:
+            found.append(f"{one.at:.1f} s: {holder} took {one.name}, renewed {since:.1f} s before")
+    return found
+
+
 def _look_at_all(
     world: _World,
     since: _Since,
@@ -208,6 +250,9 @@ def _look_at(world: _World, since: _Since, job: Job, at: float) -> None:
     live = {member: [one for one in pods if not _ended(one)] for member, pods in bound.items()}
     live = {member: pods for member, pods in live.items() if pods}
     name = "/".join(job)
+    unplanned = ", ".join(_unplanned(world, live))
+    text = f"{name}: no plan names {unplanned}" if unplanned else ""
+    since.look(("plan", job), at, text, OVERLAP_SECONDS)
     twice = f"{name} runs in {' and '.join(sorted(live))}" if len(live) > 1 else ""
     since.look(("twice", job), at, twice, OVERLAP_SECONDS)
     binding, template = world.bindings.get((job[0], f"{job[1]}-job")), world.jobs.get(job)
@@ -217,6 +262,12 @@ def _look_at(world: _World, since: _Since, job: Job, at: float) -> None:
     grants = decision.get("grants") or ()
     granted = {one["cluster"]: sum((one.get("amounts") or {}).values()) for one in grants}
     leaving = {one["cluster"] for one in grants if one.get("left")}
+    wrong = sorted(_unselected(binding))
+    text = f"{name} is in {', '.join(wrong)}, which its policy does not name" if wrong else ""
+    since.look(("selected", job), at, text, JUDGED_SECONDS)
+    nonsense = any(granted.values()) and not _readable(template)
+    text = f"{name} is admitted, and an amount of it is no number" if nonsense else ""
+    since.look(("unreadable", job), at, text, OVERLAP_SECONDS)
     for member, pods in _all_members(world, live).items():
         most = granted.get(member, 0)
         text = f"{name} has {len(pods)} live pods in {member}, and {most} are admitted"
@@ -228,12 +279,15 @@ def _look_at(world: _World, since: _Since, job: Job, at: float) -> None:
             [one for one in bound.get(member, ()) if one["status"].get("phase") != "Failed"]
         )
         text = f"{name} has {there} of at least {least} pods in {member}"
-        if there >= least:
+        short = _short(template, bound.get(member, ()))
+        if there >= least and short:
+            text = f"{name} has no minimum of {short} in {member}"
+        if there >= least and not short:
             world.started.add((job, member))
         elif not there:
             world.started.discard((job, member))
         begun = bool(pods) and (job, member) not in world.started
-        wrong = begun and there < min(least, most) and member not in leaving
+        wrong = begun and (there < min(least, most) or bool(short)) and member not in leaving
         since.look(("partial", job, member), at, text if wrong else "", PARTIAL_SECONDS)
         text = _tier_problem(world, template, member, pods)
         since.look(("tier", job, member), at, f"{name}: {text}" if text else "", OVERLAP_SECONDS)
@@ -282,10 +336,56 @@ def _nodes_below(tree: Mapping[str, Object], name: str) -> set[str]:
     return found
 
 
+def _unplanned(world: _World, live: Mapping[str, list[Object]]) -> Iterator[str]:
+    """Bound pods of PodGroups that no plan has named."""
+    for member, pods in live.items():
+        for pod in pods:
+            meta = pod["metadata"]
+            group = (meta.get("annotations") or {}).get(GROUP)
+            plan = world.plans.get((member, (meta["namespace"], group or "")), "")
+            if group and meta["uid"][:8] not in plan:  # large plans shorten the uids
+                yield f"{member}/{meta['name']}"
+
+
+def _unselected(binding: Object) -> set[str]:
+    """Clusters of a binding that its policy names nowhere."""
+    rule = binding["spec"].get("placement") or {}
+    groups = [rule.get("clusterAffinity") or {}, *(rule.get("clusterAffinities") or ())]
+    named = {name for one in groups for name in one.get("clusterNames") or ()}
+    return {one["name"] for one in binding["spec"].get("clusters") or () if named} - named
+
+
+def _readable(job: Object) -> bool:
+    """Whether all GPUs that a gang asks for are whole numbers."""
+    containers = (
+        container
+        for task in job["spec"].get("tasks") or ()
+        for container in task["template"]["spec"]["containers"]
+    )
+    amounts = (((one.get("resources") or {}).get("limits") or {}).get(GPU, 0) for one in containers)
+    return all(str(one).isdecimal() for one in amounts)
+
+
+def _short(job: Object, pods: Iterable[Object]) -> str:
+    """A task without its own minimum, where those bind; empty for none.
+
+    As in Volcano they bind where the job's minimum is not below their sum. Tasks that wait for
+    others are begun later.
+    """
+    tasks = job["spec"].get("tasks") or ()
+    least = {one.get("name"): one.get("minAvailable", one.get("replicas", 1)) for one in tasks}
+    if any(one.get("dependsOn") for one in tasks) or len(tasks) < 2:
+        return ""
+    if job["spec"].get("minAvailable", _replicas(job)) < sum(least.values()):
+        return ""
+    there = Counter((one["metadata"].get("labels") or {}).get(TASK) for one in pods)
+    return next((str(name) for name, pods in least.items() if there[name] < pods), "")
+
+
 def _gpus(spec: Object) -> int:
-    """GPUs of one pod."""
+    """GPUs of one pod; an amount that is no number counts nothing."""
     limits = (((one.get("resources") or {}).get("limits") or {}) for one in spec["containers"])
-    return sum(int(one.get(GPU, 0)) for one in limits)
+    return sum(int(one.get(GPU, 0)) for one in limits if str(one.get(GPU, 0)).isdecimal())
 
 
 def _ended(pod: Object) -> bool:

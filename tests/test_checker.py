@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.checker import DECISION, GPU, Seen, usage_at_rest, violations
+from tests.checker import DECISION, GPU, GROUP, PLAN, Seen, Term, usage_at_rest, usurped, violations
 
 
 def node(name, gpus=8):
@@ -224,3 +224,92 @@ def test_a_queue_says_what_its_bindings_hold(said, found):
     wrong = usage_at_rest(history)
 
     assert wrong == [f"at the end: queue q says {one}, its bindings hold 16" for one in found]
+
+
+def of_group(number, group="a-1"):
+    found = pod(number, f"n{number}")
+    found["metadata"] |= {"annotations": {GROUP: group}, "uid": f"uid-{number}"}
+    return found
+
+
+def group_with(plan):
+    notes = {PLAN: plan} if plan else {}
+    return {"metadata": {"namespace": "team", "name": "a-1", "annotations": notes}, "spec": {}}
+
+
+def test_a_pod_of_a_group_needs_a_plan_that_names_it():
+    """The plan may be gone by then; a pod of no group needs none."""
+    history = [
+        *NODES,
+        plane(1, "resourcebindings", binding({"m1": 2})),
+        member(2, "podgroups", group_with('{"pods":{"uid-0":"n0"}}')),
+        member(2, "podgroups", group_with("")),
+        member(3, "pods", of_group(0)),
+        member(3, "pods", of_group(1)),
+    ]
+
+    assert violations(history, until=10) == [
+        "10.0 s: team/a: no plan names m1/a-w-1, for more than 3 s"
+    ]
+
+
+def test_a_cluster_that_the_policy_does_not_name():
+    """Five seconds after the write, in which its withdrawal may be on its way."""
+    placed = binding({"m1": 2})
+    placed["spec"]["placement"] = {"clusterAffinity": {"clusterNames": ["m"]}}
+    history = [*NODES, plane(1, "resourcebindings", placed), *RUNS[-2:]]
+
+    assert violations(history, until=10) == [
+        "10.0 s: team/a is in m1, which its policy does not name, for more than 5 s"
+    ]
+
+
+def test_an_amount_that_is_no_number():
+    """A gang that cannot be read is not admitted."""
+    history = [*NODES, plane(0, "jobs", job(gpus="NaN")), *RUNS[-3:]]
+
+    said = "team/a is admitted, and an amount of it is no number, for more than 3 s"
+    assert f"10.0 s: {said}" in violations(history, until=10)
+
+
+def test_a_task_without_its_minimum():
+    """Where the tasks' minimums bind, pods of one task do not stand for those of another."""
+    two = job()
+    two["spec"]["tasks"] = [
+        dict(two["spec"]["tasks"][0], name=name, minAvailable=1) for name in ("w", "launcher")
+    ]
+    pods = [pod(0), pod(1, "n1")]
+    for one in pods:
+        one["metadata"]["labels"]["volcano.sh/task-spec"] = "w"
+    history = [
+        *NODES,
+        plane(0, "jobs", two),
+        plane(1, "resourcebindings", binding({"m1": 2})),
+        *(member(2, "pods", one) for one in pods),
+    ]
+
+    assert violations(history, until=90) == [
+        "90.0 s: team/a has no minimum of launcher in m1, for more than 60 s"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("next_", "found"),
+    [
+        pytest.param((14.0, "b"), ["14.0 s: b took x, renewed 10.0 s before"], id="too early"),
+        pytest.param((20.0, "b"), [], id="after its time"),
+        pytest.param((14.0, "a"), [], id="renewed"),
+    ],
+)
+def test_a_lease_that_is_taken(next_, found):
+    """Its time runs from the last renewal; one that was given back is free."""
+    at, holder = next_
+    time = {"leaseDurationSeconds": 15}
+    leases = [
+        Term(0.0, "x", {"holderIdentity": "", **time}),
+        Term(1.0, "x", {"holderIdentity": "a", **time}),
+        Term(4.0, "x", {"holderIdentity": "a", **time}),
+        Term(at, "x", {"holderIdentity": holder, **time}),
+    ]
+
+    assert usurped(leases) == found

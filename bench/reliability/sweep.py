@@ -56,9 +56,9 @@ def main(words: list[str]) -> int:
     configure(level="critical")
     FOLDER.mkdir(parents=True, exist_ok=True)
     path, at, bad = FOLDER / f"{kind}.jsonl", commit(), 0
-    begun, busy = time.monotonic(), time.process_time()
+    begun, busy = time.perf_counter(), time.process_time()
     for number, result in runs(kind, int(start), int(end)):
-        now, cpu = time.monotonic(), time.process_time()
+        now, cpu = time.perf_counter(), time.process_time()
         _note(path, number, at, result, now - begun, cpu - busy)
         begun, busy = now, cpu
         if result.violations:

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
-from global_sched.shared.kube.errors import Unreachable
+from global_sched.shared.kube.errors import Conflict, Unreachable
 from global_sched.shared.kube.transport import Request, Response, StreamResponse, Transport
 
 
@@ -35,6 +35,11 @@ class Network:
         """Writes of every program so far, those that were lost included."""
         self.crash: CrashPoint | None = None
         self.on_death: Callable[[str], object] = lambda _: None
+        self.on_refusal: Callable[[str, str], object] = lambda _program, _path: None
+        self.held: dict[tuple[str, str], asyncio.Event] = {}
+        """By program and a part of the path: such writes wait, also when it dies."""
+        self.refused: Counter[tuple[str, str]] = Counter()
+        """By program and a part of the path: so many more such writes meet a conflict."""
         self._late: set[asyncio.Task[Response]] = set()
 
     def pause(self, program: str) -> None:
@@ -47,11 +52,24 @@ class Network:
         if gate is not None:
             gate.set()
 
+    def hold(self, program: str, path: str) -> None:
+        """Writes of a program to such a path arrive when they are released, not before."""
+        self.held.setdefault((program, path), asyncio.Event())
+
+    def release(self, program: str, path: str) -> None:
+        """They arrive now."""
+        gate = self.held.pop((program, path), None)
+        if gate is not None:
+            gate.set()
+
     def heal(self) -> None:
         """Everything runs and reaches everything."""
         for program in list(self.paused):
             self.resume(program)
+        for held in list(self.held):
+            self.release(*held)
         self.split.clear()
+        self.refused.clear()
 
     async def carried_out(self) -> None:
         """Until every late request has reached its server."""
@@ -64,10 +82,13 @@ class Network:
 
     async def send(self, program: str, inner: Transport, request: Request) -> Response:
         """Send at once, or when the program goes on; the caller's end does not stop it."""
-        gate = self.paused.get(program)
+        gate, how = self.paused.get(program), "pause"
+        for (held, path), closed in self.held.items():
+            if program == held and request.method != "GET" and path in request.path:
+                gate, how = closed, "hold"
         if gate is None:
             return await inner.send(request)
-        self.met[f"pause {program}"] += 1
+        self.met[f"{how} {program}"] += 1
 
         async def late() -> Response:
             await gate.wait()
@@ -104,6 +125,7 @@ class _Link:
             self._network.writes[self._program] += 1
             nth = self._network.writes[self._program]
             self._die(request, nth, after=False)
+            self._refuse(request)
             response = await self._network.send(self._program, self._inner, request)
             self._die(request, nth, after=True)
         self._check(request)
@@ -114,6 +136,14 @@ class _Link:
             self._network.crash = None
             self._network.on_death(self._program)
             raise Unreachable("killed", target=request.target, reason="Killed")
+
+    def _refuse(self, request: Request) -> None:
+        for (program, path), times in self._network.refused.items():
+            if program == self._program and path in request.path and times > 0:
+                self._network.refused[program, path] -= 1
+                self._network.met[f"refuse {program}"] += 1
+                self._network.on_refusal(program, request.path)
+                raise Conflict("it was written", target=request.target, reason="Conflict")
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[StreamResponse]:

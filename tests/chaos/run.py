@@ -10,7 +10,7 @@ import random
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,18 +19,22 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from unittest import mock
 
+from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
+from global_sched.embedded.apiserver.storage.store import Record
 from global_sched.embedded.federation import Federation
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import execution_namespace
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.kube.transport import Transport
+from global_sched.shared.model.instant import SECOND, Instant
 from tests.chaos.network import CrashPoint, Network
 from tests.chaos.story import CONTROL_PLANE, MEMBERS, PROGRAMS, SCHEDULERS, SECONDS, Act, story
-from tests.checker import usage_at_rest
+from tests.checker import Term, usage_at_rest, usurped
 from tests.flows.federation import TEAM, Whole, gang, member
+from tests.flows.programs import SCHEDULER
 from tests.virtual_time import VirtualLoop
-from tests.wire import GPU, queue
+from tests.wire import GPU, Object, queue, stripped
 
 T = TypeVar("T")
 
@@ -39,8 +43,8 @@ REST: Final = 600.0
 KARMADA: Final = "karmada-controller-manager"
 BACK: Final = 3.0
 """Seconds after which a program that died at a crash point is back."""
-QUIET: Final = 20.0
-"""Seconds without a write by any program that count as rest."""
+QUIET: Final = 35.0
+"""Seconds without a write that count as rest; no program waits longer before it tries again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,8 @@ class Plan:
     acts: Sequence[Act]
     schedulers: int = 2
     seconds: float = SECONDS
+    skew: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by which the wall clock of a program is ahead."""
     crash: CrashPoint | None = None
     """One death; the program starts again `BACK` seconds later."""
 
@@ -81,12 +87,30 @@ class Chaos(Whole):
         self.programs: tuple[str, ...] = PROGRAMS
         self._back: set[asyncio.Task[None]] = set()
         network.on_death = self._dies
+        network.on_refusal = self._refused
+        self.leases: list[Term] = []
+        federation.control.on_commit(self._keep_leases(federation.control.name))
+        for server in federation.members.values():
+            server.on_commit(self._keep_leases(server.name))
 
     def _through_network(self, program: str, kubeconfig: Path, inner: Transport) -> Transport:
         files = self.federation.kubeconfigs
         assert files is not None
         own = program in MEMBERS and kubeconfig == files.agents[program].member
         return self.network.wrap(program, program if own else CONTROL_PLANE, inner)
+
+    def _keep_leases(self, server: str) -> Callable[[ResourceInfo, Record, bool], None]:
+        def keep(served: ResourceInfo, record: Record, removed: bool) -> None:
+            if served.plural == "leases":
+                found = record.load()
+                spec = {} if removed else found.get("spec") or {}
+                name = f"{server}/{found['metadata']['namespace']}/{found['metadata']['name']}"
+                self.leases.append(Term(self.clock.monotonic(), name, spec))
+
+        return keep
+
+    def _refused(self, program: str, path: str) -> None:
+        self.hot[f"{program}: {path}", int(self.clock.monotonic())] += 1
 
     def _dies(self, program: str) -> None:
         self.fired["crash"] += 1
@@ -118,8 +142,13 @@ class Chaos(Whole):
         more = act.more
         match act.word:
             case "submit":
-                where = {key: more[key] for key in ("pods", "gpus", "seconds", "tier", "queue")}
-                await self.submit(gang(act.of, **where))
+                fields = {key: value for key, value in more.items() if key != "where"}
+                await self.submit(gang(act.of, **fields), where=more.get("where"))
+            case "apply":
+                await self.apply(*more["objects"])
+                for obj in more["objects"]:
+                    if obj["kind"] == "PriorityClass":
+                        await self._in_members(obj)
             case "delete":
                 await self.admin.delete(kinds.VOLCANO_JOBS, act.of, namespace=TEAM)
             case "kill" if act.of in self._running:
@@ -136,10 +165,22 @@ class Chaos(Whole):
                 self.network.split.add((act.of, more["server"]))
             case "join":
                 self.network.split.discard((act.of, more["server"]))
+            case "hold":
+                self.network.hold(act.of, more["path"])
+            case "release":
+                self.network.release(act.of, more["path"])
+            case "refuse":
+                self.network.refused[act.of, more["path"]] += more["times"]
             case "calls" if act.of in self._running:
                 self.plan(act.of).add(*more["faults"])
             case _:
                 await self._edit(act)
+
+    async def _in_members(self, obj: Object) -> None:
+        for name in MEMBERS:
+            client = self.federation.member_client(name)
+            await client.create(kinds.PRIORITY_CLASSES, stripped(obj))
+            await client.close()
 
     async def _edit(self, act: Act) -> None:
         """What a third party does."""
@@ -156,6 +197,9 @@ class Chaos(Whole):
             case "capability":
                 limit = {"spec": {"capability": {GPU: str(8 + 8 * (number % 4))}}}
                 await self.admin.patch(kinds.QUEUES, "small", limit)
+            case "term":
+                lease = {"spec": {"leaseTransitions": act.more["term"]}}
+                await self.admin.patch(kinds.LEASES, SCHEDULER, lease, namespace="karmada-system")
             case "delete the report":
                 await self._delete(kinds.CAPACITY_REPORTS, act.of)
             case "delete the Directive":
@@ -216,7 +260,7 @@ class Chaos(Whole):
     def at_the_end(self) -> list[str]:
         """Queues that do not say what they hold, and objects that were written too often."""
         often = (f"{one} was written {times} times" for one, times in self.hot_objects().items())
-        return [*usage_at_rest(self.history()), *often]
+        return [*usage_at_rest(self.history()), *usurped(self.leases), *often]
 
     def digest(self) -> str:
         """Of every state that the checker looks at, in order."""
@@ -304,6 +348,8 @@ async def _run(plan: Plan, folder: Path) -> Result:
 
 async def _told(world: Chaos, plan: Plan) -> Result:
     world.programs = (*MEMBERS, *SCHEDULERS[: plan.schedulers])
+    for program, seconds in plan.skew.items():
+        world.clocks[program] = LoopClock(Instant(world.clock.now() + round(seconds * SECOND)))
     for program in world.programs:
         await world.launch(program)
     start = world.clock.monotonic()

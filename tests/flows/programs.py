@@ -46,6 +46,8 @@ class Programs:
         """Writes of the two programs, refused ones included, by object and second."""
         self.faults: dict[str, FaultPlan] = {}
         """By program: `global-sched`, and the members' names for their agents."""
+        self.clocks: dict[str, LoopClock] = {}
+        """By program, where its wall clock is another one."""
         self.link: Callable[[str, Path, Transport], Transport] | None = None
         """Put between a program and the server of a kubeconfig."""
         self.scheduler: GlobalSched | None = None
@@ -133,7 +135,8 @@ class Programs:
 
         async def run() -> None:
             transport = await self._transport(program, path)
-            async with assembled(options, transport, clock=self.clock) as replica:
+            clock = self.clocks.get(program, self.clock)
+            async with assembled(options, transport, clock=clock) as replica:
                 self.scheduler = replica
                 ready.set()
                 await replica.run(stop)
