@@ -404,6 +404,46 @@ def whatif(where: Where, files: tuple[Path, ...], output: str) -> None:
     show(where, files=files, output=output)
 
 
+@cli.command(epilog=example("gsched dashboard"))
+@click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True)
+@click.option("--listen", default="127.0.0.1", show_default=True, help="Address; see --server.")
+@click.option("--server", help="Behind a proxy that signs people in: the control plane's address.")
+@click.option(
+    "--certificate-authority",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --server: file with its certificate authority (default: the system's).",
+)
+@click.option("--host", "hosts", multiple=True, help="With --server: name that browsers ask for.")
+@click.pass_obj
+def dashboard(
+    where: Where,
+    *,
+    port: int,
+    listen: str,
+    server: str | None,
+    certificate_authority: Path | None,
+    hosts: tuple[str, ...],
+) -> None:
+    """Pages in the browser: jobs and why they wait, the map of all racks, queues, what-if.
+
+    They are served on this machine with the rights of the kubeconfig. With --server each request
+    has to bring the Authorization header of a person, and nothing is read without it.
+    """
+    try:
+        from global_sched.cli.dashboard import Proxied, run  # noqa: PLC0415 - as above
+    except ModuleNotFoundError as error:
+        raise click.ClickException(f"{error}; pip install 'global-sched[web]'") from error
+
+    if server is None and listen != "127.0.0.1":
+        raise click.UsageError("without --server only this machine is served: --listen 127.0.0.1")
+    if server is not None and not hosts:
+        raise click.UsageError("with --server name the --host that browsers ask for")
+    proxied = None
+    if server is not None:
+        proxied = Proxied(server=server, authority=certificate_authority, hosts=hosts)
+    run(where, listen=listen, port=port, proxied=proxied)
+
+
 @cli.command(epilog=example("gsched simulate --from jobs.csv --out results"))
 @click.argument("experiment", required=False, type=click.Path(exists=True, path_type=Path))
 @click.option(

@@ -3,12 +3,12 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 import msgspec
@@ -20,8 +20,8 @@ from global_sched.core import run_cycle
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.resource import RESOURCE_BINDINGS
 from global_sched.shared.model.gang import Gang
-from global_sched.shared.model.ids import WorkloadKey, workload_key
-from global_sched.shared.model.instant import SECOND, Instant, InstantError, parse_instant
+from global_sched.shared.model.ids import WorkloadKey
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.plan import Plan
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Snapshot
@@ -29,10 +29,9 @@ from global_sched.shared.model.values import from_json, to_json
 from global_sched.shared.model.workload import Workload
 from global_sched.sim.jobs import GPU
 from global_sched.sim.traces import COLUMNS
+from global_sched.view.ends import ends_of
 from global_sched.view.look import View
 
-_ENDS: Final = ("completionTime", "endTime", "jobEndTime")
-_LAST: Final = frozenset({"Complete", "Completed", "Succeeded", "Failed"})
 _OUTCOMES: Final = (
     Column(head="WORKLOAD", field="workload"),
     Column(head="QUEUE", field="queue", leaves=1),
@@ -135,39 +134,6 @@ def replay(file: Path, *, output: str) -> bool:
 
 
 # --- a history --------------------------------------------------------------------------------
-
-
-def ends_of(bindings: Iterable[ResourceBinding]) -> dict[WorkloadKey, Instant]:
-    """When each binding's job ended, as the statuses of its copies say."""
-    found = {}
-    for binding in bindings:
-        meta = binding.metadata
-        ends = [
-            end
-            for item in binding.status.aggregated_status or ()
-            for end in _ends(item.status or {})
-        ]
-        if ends:
-            found[workload_key(meta.namespace or "", meta.name)] = max(ends)
-    return found
-
-
-def _ends(status: Mapping[str, Any]) -> Iterator[Instant]:
-    """Times in a status that say when the job ended."""
-    texts = [status.get(name) for name in _ENDS]
-    state = status.get("state")
-    if isinstance(state, Mapping):  # a Volcano Job
-        texts.append(state.get("lastTransitionTime"))
-    texts += [
-        one.get("lastTransitionTime")
-        for one in status.get("conditions") or ()
-        if one.get("type") in _LAST and one.get("status") == "True"
-    ]
-    for text in texts:
-        try:
-            yield parse_instant(str(text or ""))
-        except InstantError:
-            continue
 
 
 def history(

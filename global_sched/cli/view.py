@@ -13,7 +13,7 @@ from global_sched.shared.clock import Clock, SystemClock
 from global_sched.shared.kube.acting import Headers, impersonation
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import find_source, open_connection
-from global_sched.shared.kube.connection import ActingSource
+from global_sched.shared.kube.connection import ActingSource, CredentialSource
 from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden
 from global_sched.shared.kube.transport import AiohttpTransport
 from global_sched.view.look import View, look
@@ -41,17 +41,22 @@ async def opened(
 ) -> AsyncIterator[Session]:
     """A session with the control plane, closed with the block. Raises ConfigError."""
     clock = SystemClock()
-    source = find_source(
-        kubeconfig=where.kubeconfig, context=where.context, in_cluster=False, clock=clock
-    )
-    if acting := _acting(where):
-        source = ActingSource(source, acting)
+    source = source_of(where, clock)
     connection = await open_connection(source, clock=clock, warn=warn)
     client = Client(AiohttpTransport(connection), clock=clock, user_agent="gsched")
     try:
         yield Session(client, clock, (await connection.access()).namespace)
     finally:
         await client.close()
+
+
+def source_of(where: Where, clock: Clock) -> CredentialSource:
+    """The credentials that the options name. Raises ConfigError."""
+    source = find_source(
+        kubeconfig=where.kubeconfig, context=where.context, in_cluster=False, clock=clock
+    )
+    acting = _acting(where)
+    return ActingSource(source, acting) if acting else source
 
 
 def _acting(where: Where) -> Headers:

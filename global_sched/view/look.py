@@ -49,7 +49,7 @@ async def look(client: Client, clock: Clock, *, leader_namespace: str = SYSTEM_N
     state = await read_state(
         client, clock, scheduler_names=partial(scheduler_names, client, leader_namespace)
     )
-    policy, note = await _policy(client, leader_namespace)
+    policy, note = await policy_in_force(client, leader_namespace)
     snapshot, now = state.snapshot(), clock.now()
     return View(
         state=state,
@@ -73,7 +73,7 @@ async def scheduler_names(
     return frozenset(name.strip() for name in text.split(",") if name.strip())
 
 
-async def _policy(client: Client, leader_namespace: str) -> tuple[Policy, str]:
+async def policy_in_force(client: Client, leader_namespace: str) -> tuple[Policy, str]:
     """The Policy that the leader published, with where it is from."""
     try:
         found = await client.get(CONFIGMAPS, POLICY_CONFIG_MAP, namespace=leader_namespace)

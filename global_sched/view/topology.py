@@ -30,7 +30,7 @@ def rows_of(view: View, name: str) -> Iterator[Row]:
     """Domains in tree order, parents first, rack-2 before rack-10; nodes in no domain last."""
     topology = topology_of(view, name)
     children: dict[DomainId | None, list[Domain]] = defaultdict(list)
-    for domain in sorted(topology.domains, key=lambda one: _natural(one.name)):
+    for domain in sorted(topology.domains, key=lambda one: natural(one.name)):
         children[domain.parent].append(domain)
     stack = [(domain, 0) for domain in reversed(children[None])]
     sums = _Sums(topology)
@@ -42,7 +42,7 @@ def rows_of(view: View, name: str) -> Iterator[Row]:
         yield _row(None, None, 0, sums)
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
+def natural(name: str) -> list[tuple[int, str]]:
     """Numbers in a name in their order as numbers."""
     parts = re.findall(r"\d+|\D+", name)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

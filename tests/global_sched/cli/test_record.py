@@ -6,13 +6,14 @@ import msgspec
 from click.testing import CliRunner
 
 from global_sched.cli.main import cli
-from global_sched.cli.record import case_of, ends_of, history
+from global_sched.cli.record import case_of, history
 from global_sched.scenario import parse
 from global_sched.scenario.run import start
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.model.instant import SECOND, Instant, parse_instant
 from global_sched.shared.model.values import from_json, to_json
 from global_sched.sim.traces import read_jobs
+from global_sched.view.ends import ends_of
 from tests.global_sched.cli.worlds import scenario_view
 
 WORLD = """

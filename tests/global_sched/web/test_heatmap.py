@@ -1,0 +1,95 @@
+"""The heat map: cells by node or class, colours by what is held, and the room of each domain."""
+
+import pytest
+
+from global_sched.core import explain_workload
+from global_sched.web import heatmap
+from tests.global_sched.cli.worlds import scenario_view
+
+
+def drawn(view, name, mode="queue", job=None):
+    """The racks of a member: name, styles of the cells, and its room for a job."""
+    jobs = {one.binding_id: one for one in view.state.workloads() if one.admitted()}
+    legend = heatmap.legend_of(view.snapshot.clusters, jobs, heatmap.owner_of(mode))
+    cluster = next(one for one in view.snapshot.clusters if one.name == name)
+    found = None
+    if job is not None:
+        key = next(one.key for one in view.state.workloads() if one.name == job)
+        found = explain_workload(view.snapshot, view.policy, view.now, key)
+    return {
+        (block.name, rack.name): ([cell.style for cell in rack.cells], rack.holds, rack.wants)
+        for block in heatmap.blocks_of(cluster, jobs, mode, legend, found)
+        for rack in block.racks
+    }
+
+
+def test_a_cell_is_a_node_and_a_cordoned_one_is_crossed_out():
+    """Racks in their order; what a gang holds has its colour, what takes no pods has its own."""
+    view = scenario_view()
+
+    assert drawn(view, "b") == {
+        ("", "b-1"): (["k0"] * 4, None, None),
+        ("", "b-2"): (["free"], None, None),
+        ("", "b-10"): (["free", "troubled"], None, None),
+    }
+    assert list(drawn(view, "b", "fullness").values()) == [
+        (["f4"] * 4, None, None),
+        (["f0"], None, None),
+        (["f0", "troubled"], None, None),
+    ]
+
+
+def test_beside_a_gang_each_domain_says_its_room():
+    """Three of five pods would go into each rack of a; the explanation says so."""
+    assert drawn(scenario_view(), "a", job="too-wide") == {
+        ("a-spine", "a-1"): (["free"] * 3, 3, 5),
+        ("a-spine", "a-2"): (["free"] * 3, 3, 5),
+    }
+
+
+def test_equal_nodes_of_a_large_member_share_a_cell(monkeypatch):
+    """Its number of nodes stands in the cell, and the title says it."""
+    monkeypatch.setattr(heatmap, "SINGLE", 3)
+    view = scenario_view()
+    cluster = next(one for one in view.snapshot.clusters if one.name == "a")
+
+    (block,) = heatmap.blocks_of(cluster, {}, "queue", heatmap.Legend())
+
+    assert [[cell.text for cell in rack.cells] for rack in block.racks] == [["3"], ["3"]]
+    assert block.racks[0].cells[0].title.startswith("3 equal nodes; free: ")
+    assert block.racks[0].label == "a-1: 3 nodes, 3 free"
+
+
+@pytest.mark.parametrize(
+    ("queues", "want"),
+    [
+        pytest.param(1, {"q0": "k0"}, id="one queue has the first colour"),
+        pytest.param(
+            10,
+            {f"q{at}": f"k{at}" if at < 8 else "k-other" for at in range(10)},
+            id="the ninth and later queues share a colour",
+        ),
+    ],
+)
+def test_colours_go_to_the_largest_holders(queues, want):
+    """Eight colours can be kept apart by eye; all further queues share one."""
+    jobs = "\n".join(
+        f"  - {{name: j{at}, queue: q{at}, tasks: [{{replicas: {20 - at}}}], created: {at + 1}}}"
+        for at in range(queues)
+    )
+    named = ", ".join(f"{{name: q{at}}}" for at in range(queues))
+    view = scenario_view(f"""
+scenario: jobs of several queues
+world:
+  queues: [{named}]
+  clusters:
+  - name: a
+    nodes: [{{count: 200}}]
+  jobs:
+{jobs}
+""")
+    running = {one.binding_id: one for one in view.state.workloads() if one.admitted()}
+
+    legend = heatmap.legend_of(view.snapshot.clusters, running, heatmap.owner_of("queue"))
+
+    assert {name: legend.of(name) for name in want} == want
