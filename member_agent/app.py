@@ -8,7 +8,13 @@ from typing import Final
 from global_sched.shared.api.base import KubeObject
 from global_sched.shared.api.federation import ReportWorkload
 from global_sched.shared.api.names import execution_namespace
-from global_sched.shared.api.resource import CAPACITY_REPORTS, POD_GROUPS, PODS, Resource
+from global_sched.shared.api.resource import (
+    CAPACITY_REPORTS,
+    POD_GROUPS,
+    PODS,
+    VOLCANO_JOBS,
+    Resource,
+)
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError
@@ -40,6 +46,7 @@ from member_agent.jobs.store import GroupHandler, JobStore, PodHandler
 from member_agent.preflight import check_servers
 from member_agent.recovery.health import NodeHealth
 from member_agent.recovery.keeper import RecoveryKeeper, Rules
+from member_agent.recovery.restarts import GangRestarts
 from member_agent.recovery.signals import parse_conditions
 from member_agent.recovery.store import TroubleStore
 from member_agent.recovery.trouble import TroubleState
@@ -290,11 +297,24 @@ class Agent:
 
     def _make_keeper(self, term: Term) -> RecoveryKeeper:
         settings = self.settings
+        store = TroubleStore(self._member, settings.namespace)
         return RecoveryKeeper(
             self._member,
             cache=self.cache,
             units=lambda: self.scheduler.units() if self.scheduler is not None else (),
-            store=TroubleStore(self._member, settings.namespace),
+            store=store,
+            restarts=GangRestarts(
+                self._member,
+                cache=self.cache,
+                store=store,
+                recorder=self._recorder,
+                clock=self.clock,
+                metrics=self.metrics,
+                unwatched=lambda: self.feeds.unwatched,
+                may_write=term.valid,
+                waits_at=self._waits_at,
+                run_here=frozenset({VOLCANO_JOBS.group} if settings.run_volcano_jobs else ()),
+            ),
             recorder=self._recorder,
             clock=self.clock,
             metrics=self.metrics,

@@ -7,7 +7,7 @@ from contextlib import suppress
 import msgspec
 
 from global_sched.shared.api import names
-from global_sched.shared.api.base import Meta
+from global_sched.shared.api.base import Meta, condition
 from global_sched.shared.api.core import Pod, PodSpec
 from global_sched.shared.api.federation import DirectiveEntry
 from global_sched.shared.api.volcano import PodGroup
@@ -86,10 +86,16 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
         pending_message=_pending_message(pod),
         cause=cause,
         detail=detail,
+        ready=_ready(pod),
         exit_codes=exit_codes(pod),
         ended_at=_ended_at(pod) if status.phase == "Failed" else Instant(0),
         tolerates_loss=bool(spec.node_name) and _tolerates_loss(spec),
     )
+
+
+def _ready(pod: Pod) -> bool:
+    found = condition(pod.status.conditions, "Ready")
+    return found is not None and found.status == "True"
 
 
 def _ended_at(pod: Pod) -> Instant:
@@ -157,9 +163,9 @@ def _index_of(meta: Meta) -> int:
 
 
 def _pending_message(pod: Pod) -> str:
-    for condition in pod.status.conditions or ():
-        if condition.type == "PodScheduled" and condition.status == "False":
-            return condition.message
+    for one in pod.status.conditions or ():
+        if one.type == "PodScheduled" and one.status == "False":
+            return one.message
     return ""
 
 

@@ -82,6 +82,8 @@ class PodRecord:
     """Why the pod is lost, as far as it says so itself; None for one that is not."""
     detail: str = ""
     """More of the cause: an exit code, or what ended it."""
+    ready: bool = False
+    """Whether its condition Ready is True."""
     exit_codes: tuple[int, ...] = ()
     """Of a pod that failed the exit codes of its containers that are not 0, ascending."""
     tolerates_loss: bool = False

@@ -128,9 +128,9 @@ def climb(
              whose deletion was asked for.
     whole:   every place that the job should have, and whether a pod is Ready there.
     """
-    faults = {one.place: one for one in state.faults if one.place in whole}
+    faults = {one.place: _cut(one, spec, now) for one in state.faults if one.place in whole}
     crashes = {
-        place: one
+        place: replace(one, last=min(one.last, now))
         for place, one in state.crashes.items()
         if place in whole and now - one.last < spec.backoff.reset * SECOND
     }
@@ -158,6 +158,17 @@ def climb(
     healed = tuple(one for one in opened.faults if whole[one.place] and not one.again)
     left = [one for one in opened.faults if one not in healed]
     return _due(spec, policy, replace(opened, faults=tuple(left)), healed, new, now)
+
+
+def _cut(fault: PlaceFault, spec: RecoverySpec, now: Instant) -> PlaceFault:
+    """A fault without times that lie further ahead than they could by this agent's clock."""
+    longest = max(spec.backoff.limit, spec.backoff.least)
+    return replace(
+        fault,
+        since=min(fault.since, now),
+        acted=min(fault.acted, now),
+        again=min(fault.again, Instant(now + longest * SECOND)),
+    )
 
 
 def _opened(
@@ -226,7 +237,11 @@ def _due(
     for fault in state.faults:
         step = step_of(spec, policy, fault)
         if step is None:
-            waits = waits or f"{fault.about}: the ladder has no wider scope"
+            ended = Instant(fault.acted + policy.step_seconds * SECOND)
+            if ended <= now:
+                waits = waits or f"{fault.about}: the ladder has no wider scope"
+            else:
+                wakes.append(ended)
             faults.append(fault)
             continue
         scope, at, level = step

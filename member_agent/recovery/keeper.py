@@ -17,7 +17,7 @@ from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, Conflict, NotFound
 from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.model.ids import BindingId
-from global_sched.shared.model.instant import SECOND, format_instant
+from global_sched.shared.model.instant import SECOND, Instant, format_instant
 from global_sched.shared.model.recovery import Cause
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.shared.telemetry.metrics import (
@@ -37,6 +37,7 @@ from member_agent.recovery.losses import (
     from_reports,
     with_losses,
 )
+from member_agent.recovery.restarts import GangRestarts
 from member_agent.recovery.signals import blames, failed_pods, leaf_of, node_signals
 from member_agent.recovery.store import TroubleStore
 from member_agent.recovery.trouble import Signal, TroubleState, next_change, step
@@ -81,6 +82,7 @@ class RecoveryKeeper:
         cache: ClusterCache,
         units: Callable[[], Sequence[PodUnit]],
         store: TroubleStore,
+        restarts: GangRestarts,
         recorder: EventRecorder,
         clock: Clock,
         metrics: Metrics,
@@ -94,6 +96,7 @@ class RecoveryKeeper:
         self._cache = cache
         self._units = units
         self._store = store
+        self._restarts = restarts
         self._recorder = recorder
         self._clock = clock
         self._metrics = metrics
@@ -129,11 +132,12 @@ class RecoveryKeeper:
         """Start from what was written last; asked until there is an answer."""
         while True:
             try:
-                self.state, _ = await self._store.load(self._clock.now())
+                self.state, gangs = await self._store.load(self._clock.now())
             except ApiError as error:
                 log.warning("node_trouble_not_read", error=str(error))
                 await self._clock.sleep(PAUSE)
             else:
+                self._restarts.load(gangs)
                 self._look()
                 return
 
@@ -162,11 +166,12 @@ class RecoveryKeeper:
         await self._look_at_leases(now)
         await self._free_names()
         await self._save(now)
-        return self._next(signals, now)
+        due = await self._restarts.look(self._units())
+        return self._next(signals, now, due)
 
-    def _next(self, signals: Sequence[Signal], now: float) -> float | None:
+    def _next(self, signals: Sequence[Signal], now: float, gang: Instant | None) -> float | None:
         instant = self._clock.now()
-        waits: list[float] = []
+        waits: list[float] = [] if gang is None else [(gang - instant) / SECOND + 0.001]
         if (due := next_change(self.state, signals, instant)) is not None:
             waits.append((due - instant) / SECOND + 0.001)
         if self.state.nodes:
@@ -201,6 +206,7 @@ class RecoveryKeeper:
         if changed:
             self._say(before)
         health = health_of(self.state, leaves, now)
+        self._restarts.note(taken)
         lost = self._note_losses(taken)
         if health != self.health or lost:
             self.health = health
@@ -357,7 +363,9 @@ class RecoveryKeeper:
         except (NotFound, Conflict):
             return  # gone, or another pod has its name by now
         self._metrics.inc(NAMES_FREED, cause=cause.value)
-        self._note_losses([replace(pod, cause=cause, detail="")])
+        freed = replace(pod, cause=cause, detail="")
+        self._restarts.note([freed])
+        self._note_losses([freed])
         log.warning("name_freed", pod=pod.name, namespace=pod.namespace, node=pod.node)
         self._recorder.record(
             Regarding("v1", "Pod", pod.namespace, pod.name, pod.uid),

@@ -1,5 +1,6 @@
 """The state of the nodes in one ConfigMap of the agent's namespace: text, reading, writing."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -13,9 +14,11 @@ from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.recovery import Cause
 from global_sched.shared.telemetry.logs import get_logger
 from member_agent.recovery.trouble import PROBATION, REPEAT, NodeTrouble, TroubleState, worst
+from member_agent.recovery.whole_gang import GangRestart, parse_gangs, render_gangs
 
 NODES_KEY: Final = "nodes"
 FAILURES_KEY: Final = "failures"
+GANGS_KEY: Final = "gangs"
 
 log = get_logger(__name__)
 
@@ -98,19 +101,21 @@ class TroubleStore:
         self._client = client
         self._namespace = namespace
         self._written: dict[str, str] | None = None
+        self._gangs = ""
 
-    async def load(self, now: Instant) -> tuple[TroubleState, frozenset[str]]:
-        """The state that was written last, and the nodes to clear. Raises ApiError."""
+    async def load(self, now: Instant) -> tuple[TroubleState, dict[str, GangRestart]]:
+        """The state that was written last, of nodes and of gangs. Raises ApiError."""
         try:
             found = await self._client.get(
                 CONFIGMAPS, NODE_TROUBLE_MAP, namespace=self._namespace, type=ConfigMap
             )
         except NotFound:
             self._written = None
-            return TroubleState(), frozenset()
+            return TroubleState(), {}
         data = found.data or {}
         self._written = {key: data[key] for key in (NODES_KEY, FAILURES_KEY) if key in data}
-        return parse(data, now), _names(data)
+        self._gangs = data.get(GANGS_KEY, "")
+        return parse(data, now), parse_gangs(self._gangs)
 
     async def asked_to_clear(self) -> frozenset[str]:
         """The nodes that an administrator wants to be cleared. Raises ApiError."""
@@ -129,19 +134,38 @@ class TroubleStore:
         known = data == self._written or (self._written is None and empty)
         if known and not cleared:
             return False
-        body = {"data": data | ({NODE_TROUBLE_CLEAR: None} if cleared else {})}
+        if not await self._put(data, data | ({NODE_TROUBLE_CLEAR: None} if cleared else {})):
+            return False  # written with the next change
+        self._written = {key: text for key, text in data.items() if text is not None}
+        return True
+
+    async def save_gangs(self, states: Mapping[str, GangRestart]) -> None:
+        """Write what is remembered of gangs if it is new. Raises ApiError.
+
+        It stands there when this returns: what follows from it may be done.
+        """
+        text = render_gangs(states)
+        if text == self._gangs:
+            return
+        while not await self._put({GANGS_KEY: text}, {GANGS_KEY: text or None}):
+            pass  # it was made in between, and is patched now
+        self._gangs = text
+
+    async def _put(self, data: Mapping[str, str | None], patch: Mapping[str, str | None]) -> bool:
+        """Patch the ConfigMap, or make it with the data; False where it was made in between."""
         try:
-            await self._client.patch(CONFIGMAPS, NODE_TROUBLE_MAP, body, namespace=self._namespace)
+            await self._client.patch(
+                CONFIGMAPS, NODE_TROUBLE_MAP, {"data": dict(patch)}, namespace=self._namespace
+            )
         except NotFound:
             try:
                 await self._client.create(
                     CONFIGMAPS,
-                    {"metadata": {"name": NODE_TROUBLE_MAP}, "data": data},
+                    {"metadata": {"name": NODE_TROUBLE_MAP}, "data": dict(data)},
                     namespace=self._namespace,
                 )
             except AlreadyExists:
-                return False  # written with the next change
-        self._written = {key: text for key, text in data.items() if text is not None}
+                return False
         return True
 
 

@@ -13,6 +13,7 @@ from global_sched.view.look import find_job, look
 from global_sched.view.losses import loss_lines
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.virtual_time import virtual_time
+from tests.wire import GPU, pod_template, pytorch_job
 
 CONFIG_MAP = "member-agent-node-trouble"
 OFF = {"key": OUT_OF_SERVICE, "value": "nodeshutdown", "effect": "NoExecute"}
@@ -252,3 +253,44 @@ async def test_exit_codes_that_blame_a_node(tmp_path):
         assert (told["state"], told["detail"]) == ("probation", "exit code 91")
         assert after["train-worker-1"][1] not in {own, shared}
         assert alive == 3
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_whole_gang_of_another_controller_starts_anew_where_it_asks_for_it(tmp_path):
+    """Its controller makes the crashed worker again; ten seconds later the agent takes the rest.
+
+    A second agent, after the first one was killed at that moment, takes nothing more.
+    """
+    template = pod_template(
+        annotations={"federation.global-sched.io/run-seconds": "36000"}, restartPolicy="ExitCode"
+    )
+    template["spec"]["containers"][0] |= {
+        "name": "pytorch",
+        "resources": {"limits": {"cpu": "8", GPU: "8"}},
+    }
+    job = pytorch_job("train", {"Master": 1, "Worker": 2}, namespace=TEAM, template=template)
+    for one in job["spec"]["pytorchReplicaSpecs"].values():
+        one["restartPolicy"] = one["template"]["spec"].pop("restartPolicy", "ExitCode")
+    job["metadata"].setdefault("annotations", {})[RECOVERY] = '{"scopes": ["job"]}'
+    async with whole(tmp_path, member("m1", racks=1, nodes=5)) as world:
+        await world.submit(job)
+        await asyncio.sleep(20)
+        before = await uids(world)
+        await world.federation.running_member("m1").crash_pod(TEAM, "train-worker-0", 137)
+        await asyncio.sleep(8)
+        alone = await uids(world)
+        await asyncio.sleep(6)
+        await world.kill("m1")
+        await world.start_agent("m1")
+        await asyncio.sleep(20)
+        after, alive = await uids(world), await running(world)
+        await asyncio.sleep(60)
+
+        assert [name for name in before if alone[name] != before[name]] == ["train-worker-0"]
+        assert sorted(name for name in alone if after[name] != alone[name]) == [
+            "train-master-0",
+            "train-worker-1",
+        ]
+        assert alive == 3
+        assert await uids(world) == after

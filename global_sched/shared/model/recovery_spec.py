@@ -92,13 +92,15 @@ class RestartBackoff:
     factor: int = 2
     limit: int = 600
     reset: int = 3600
+    least: int = 0
+    """No wait is shorter; the annotation does not set it."""
 
     def before(self, failures: int) -> int:
         """The seconds before the restart after so many failures in a row (1: the first)."""
         if failures <= 1:
-            return 0
+            return self.least
         factor: int = self.factor ** min(failures - 2, 40)
-        return min(self.limit, self.first * factor)
+        return max(self.least, min(self.limit, self.first * factor))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
