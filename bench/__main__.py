@@ -20,6 +20,7 @@ GROUPS = {
     "kueue": "micro.kueue",
     "growth": "micro.growth",
     "memory": "flow.memory",
+    "moves": "flow.moves",
     "recovery": "flow.recovery",
     "reports": "micro.reports",
 }

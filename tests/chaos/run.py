@@ -23,7 +23,7 @@ from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.storage.store import Record
 from global_sched.embedded.federation import Federation
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.names import execution_namespace
+from global_sched.shared.api.names import RECOVERY, execution_namespace
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.kube.transport import Transport
@@ -74,6 +74,8 @@ class Result:
     """By program, until the federation rests: not those with which the programs end."""
     digest: str = ""
     """Of every state in order: equal runs have the same."""
+    clusters: dict[str, list[str]] = field(default_factory=dict)
+    """Where each job that is left is at the end."""
 
 
 class Chaos(Whole):
@@ -142,8 +144,13 @@ class Chaos(Whole):
         more = act.more
         match act.word:
             case "submit":
-                fields = {key: value for key, value in more.items() if key != "where"}
-                await self.submit(gang(act.of, **fields), where=more.get("where"))
+                fields = {
+                    key: value for key, value in more.items() if key not in ("where", "recovery")
+                }
+                job = gang(act.of, **fields)
+                if "recovery" in more:
+                    job["metadata"].setdefault("annotations", {})[RECOVERY] = more["recovery"]
+                await self.submit(job, where=more.get("where"))
             case "apply":
                 await self.apply(*more["objects"])
                 for obj in more["objects"]:
@@ -360,6 +367,7 @@ async def _told(world: Chaos, plan: Plan) -> Result:
     await asyncio.sleep(max(0.0, start + plan.seconds - world.clock.monotonic()))
     await world.heal()
     unfinished = await world.rest()
+    left = (await world.admin.list(kinds.VOLCANO_JOBS)).items
     return Result(
         seed=plan.seed,
         writes=Counter(world.network.writes),
@@ -367,4 +375,7 @@ async def _told(world: Chaos, plan: Plan) -> Result:
         fired=world.fired,
         states=len(world._states),
         digest=world.digest(),
+        clusters={
+            name: await world.clusters(name) for name in (one["metadata"]["name"] for one in left)
+        },
     )

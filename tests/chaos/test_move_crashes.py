@@ -1,0 +1,73 @@
+"""A program dies before or after any write of a move between clusters: it ends as without."""
+
+import json
+from functools import cache
+
+import pytest
+
+from tests.chaos.choice import some
+from tests.chaos.network import CrashPoint
+from tests.chaos.run import run
+from tests.chaos.story import Act
+
+SEED = 0
+PROGRAMS = ("global-sched", "m1", "m2")
+MOST_WRITES = 200
+"""Of all programs: a crash point beyond the last one is left out."""
+RULES = json.dumps({"scopes": ["pod", "cluster"], "hold": "5s"})
+GANG = {"pods": 2, "gpus": 8, "seconds": 300, "tier": None, "queue": "small", "recovery": RULES}
+
+
+def script():
+    """A gang fills its queue; all nodes of its member m1 are shut, and a pod of it is deleted.
+
+    Another one of its queue waits, and takes neither its quota nor its room while it moves.
+    """
+    shut = [Act(6 + at / 10, "cordon", "m1", {"number": at}) for at in range(4)]
+    return [
+        Act(1, "submit", "moves", GANG),
+        Act(4, "submit", "waits", GANG | {"pods": 1, "recovery": "{}"}),
+        *shut,
+        Act(7, "end a pod", "m1", {"number": 1}),
+    ]
+
+
+def played(crash=None):
+    return run(SEED, script(), schedulers=1, seconds=45, crash=crash)
+
+
+@cache
+def numbered():
+    """Writes of every program in the run in which nothing fails."""
+    result = played()
+    assert result.violations == []
+    assert result.clusters == {"moves": ["m2"], "waits": []}
+    return {program: result.writes[program] for program in PROGRAMS}
+
+
+def points():
+    for program, writes in sorted(numbered().items()):
+        for nth in range(1, writes + 1):
+            yield CrashPoint(program, nth, after=False)
+            yield CrashPoint(program, nth, after=True)
+
+
+@pytest.mark.slow
+def test_every_write_of_a_move_has_its_number():
+    """The gang moves, all promises are kept, and the matrix has room for every write."""
+    assert sum(numbered().values()) <= MOST_WRITES
+
+
+@pytest.mark.deep
+@pytest.mark.slow
+@pytest.mark.parametrize("number", some(2 * MOST_WRITES))
+def test_a_crash_point_of_a_move_is_survived(number):
+    """It runs in one member at a time, in the new one at the end; its queue is never over."""
+    found = list(points())
+    if number >= len(found):
+        pytest.skip(f"the script has {len(found)} crash points")
+    result = played(found[number])
+
+    assert result.fired["crash"] == 1, found[number]
+    assert result.violations == [], found[number]
+    assert result.clusters == {"moves": ["m2"], "waits": []}, found[number]
