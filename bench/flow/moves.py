@@ -98,7 +98,7 @@ async def play(folder: Path, size: Size) -> tuple[list[Move], int]:
             for server, one in world.records[since:]
             if server == "control-plane" and one.user.endswith(":global-sched")
         )
-        _read(world, homes, moves)
+        _read(world, moves)
         return list(moves.values()), writes
 
 
@@ -160,7 +160,7 @@ async def _look(
             move.whole = now
 
 
-def _read(world: Whole, homes: dict[str, str], moves: dict[str, Move]) -> None:
+def _read(world: Whole, moves: dict[str, Move]) -> None:
     """The points that stand in decisions, from every state of the bindings."""
     for at, _, plural, record, _ in world._states:  # noqa: SLF001 - it is of this run
         if plural != "resourcebindings":

@@ -18,7 +18,6 @@ from global_sched.core.statement import Statement
 from global_sched.core.upkeep.running import Keeping, backed_off, waits
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Backoff, Claim, Decision, Grant, Leaver, sealed
-from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant, format_instant
 from global_sched.shared.model.plan import Stays
@@ -232,16 +231,16 @@ class _Moves:
         self._statement.release(one.workload, one.grant.cluster, held)
 
     def _move(self, one: _Broken, offer: Offer) -> None:
+        """With room for its minimum: surplus it gets with all others, in its turn."""
         statement, workload, grant = self._statement, one.workload, one.grant
-        amounts = Amounts()
-        for part in offer.parts:
-            amounts = amounts.plus(part.amounts())
+        gang = workload.demand.gang
+        assert gang is not None
         old = Leaver(
             binding=workload.binding_id, amounts=workload.held(grant), cluster=grant.cluster
         )
         made = statement.decide(workload, (), self._backoffs(one))
         claim = Claim(
-            parts=parts_of(offer, amounts),
+            parts=parts_of(offer, gang.minimum_amounts()),
             victims=(old,),
             since=statement.now,
             until=Instant(statement.now + statement.policy.hold_seconds * SECOND),

@@ -74,6 +74,15 @@ def test_a_move_is_one_withdrawal_with_a_claim_on_the_new_cluster():
     )
 
 
+def test_room_is_kept_for_the_minimum():
+    """Surplus comes in its turn, as for all: a claim for more than that turn gives never ends."""
+    one = broken(minimum=2)
+    one = replace(one, progress=(replace(one.progress[0], bound=Amounts.of({"main": 1})),))
+    [gone] = cycle(one).withdrawals
+    assert gone.decision.claim is not None
+    assert gone.decision.claim.amounts == Amounts.of({"main": 2})
+
+
 def test_what_waits_does_not_take_the_room_of_a_move():
     """Neither in the same cycle nor while the old copy is there; then the gang gets it."""
     rival = workload("rival", pods=4, gpus=8, priority=9, clusters=["c2"])
