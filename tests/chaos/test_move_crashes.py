@@ -12,28 +12,29 @@ from tests.chaos.story import Act
 
 SEED = 0
 PROGRAMS = ("global-sched", "m1", "m2")
-MOST_WRITES = 200
+MOST_WRITES = 400
 """Of all programs: a crash point beyond the last one is left out."""
 RULES = json.dumps({"scopes": ["pod", "cluster"], "hold": "5s"})
-GANG = {"pods": 2, "gpus": 8, "seconds": 300, "tier": None, "queue": "small", "recovery": RULES}
+GANG = {"pods": 2, "gpus": 8, "seconds": 900, "tier": None, "queue": "small", "recovery": RULES}
 
 
 def script():
     """A gang fills its queue; all nodes of its member m1 are shut, and a pod of it is deleted.
 
-    Another one of its queue waits, and takes neither its quota nor its room while it moves.
+    The shutting is late enough for a program that died at the start to be back. Another gang of its
+    queue waits, and takes neither its quota nor its room while it moves.
     """
-    shut = [Act(6 + at / 10, "cordon", "m1", {"number": at}) for at in range(4)]
+    shut = [Act(40 + at / 10, "cordon", "m1", {"number": at}) for at in range(4)]
     return [
         Act(1, "submit", "moves", GANG),
         Act(4, "submit", "waits", GANG | {"pods": 1, "recovery": "{}"}),
         *shut,
-        Act(7, "end a pod", "m1", {"number": 1}),
+        Act(41, "end a pod", "m1", {"number": 1}),
     ]
 
 
 def played(crash=None):
-    return run(SEED, script(), schedulers=1, seconds=45, crash=crash)
+    return run(SEED, script(), schedulers=1, seconds=80, crash=crash)
 
 
 @cache
