@@ -10,7 +10,7 @@ MEMBERS ?= 3
 # Every worker and every program that a test starts would compile all of it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-deep scenarios check gen fix bench bench-peers clean help \
+.PHONY: demo screenshots test test-deep scenarios check gen fix bench bench-peers clean help \
 	karmada-up karmada-down karmada-status e2e faults release
 
 help: ## What can be made
@@ -30,6 +30,9 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 
 demo: $(RUNTIME) ## Start an embedded federation and run the examples on it (ARGS=--keep stays up)
 	$(BIN)/gsched demo $(ARGS)
+
+screenshots: $(DEV) ## The README's pictures of the dashboard, from the demo's world (needs Chromium)
+	$(BIN)/python -m tools.screenshots
 
 test: $(DEV) ## The test suite
 	$(BIN)/pytest -n $(WORKERS) --maxschedchunk 2 $(ARGS)

@@ -22,6 +22,7 @@ GROUPS = {
     "memory": "flow.memory",
     "moves": "flow.moves",
     "recovery": "flow.recovery",
+    "dashboard": "flow.dashboard",
     "reports": "micro.reports",
 }
 """The module of each group, with a function `figures() -> list[Figure]`."""

@@ -14,6 +14,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.deep import DEEP
+from tools.browser import missing
 
 settings.register_profile(
     "small", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -56,6 +57,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         mine = set(shard(given, [item.nodeid for item in items]))
         config.hook.pytest_deselected(items=[one for one in items if one.nodeid not in mine])
         items[:] = [one for one in items if one.nodeid in mine]
+    if without := missing():
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.skip(reason=without))
     items.sort(key=_rank)
 
 

@@ -235,6 +235,7 @@ class _Demo:
         self._say(f"  export KUBECONFIG={federation.kubeconfigs.admin}")
         self._say(f"  export PATH={Path(sys.executable).parent}:$PATH")
         self._say("  gsched jobs")
+        self._say("  gsched dashboard")
         if waiting := first_pending(view):
             self._say(f"  gsched explain {waiting}")
         self._say("  kubectl get resourcebindings -A")

@@ -1,6 +1,7 @@
 """Rows of queues, as a list and as a tree, and of tenants."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from global_sched.controllers.counts import count_tenants
 from global_sched.controllers.queue_status import QueueReport, queue_reports
@@ -15,11 +16,15 @@ from global_sched.view.text import Row
 def queue_rows(view: View) -> list[Row]:
     """One row per queue that has an object or that a job names, by name."""
     rows = tree_rows(view)
-    known = {row["name"] for row in rows}
-    waiting = Counter({str(q.queue): len(q.workloads) for q in view.snapshot.pending})
-    missing = [missing_row(name, waiting[name]) for name in waiting if name not in known]
     listed = [row for row in rows if row["exists"]]
-    return sorted([*listed, *missing], key=lambda row: row["name"])
+    return sorted([*listed, *missing_rows(view, rows)], key=lambda row: row["name"])
+
+
+def missing_rows(view: View, tree: Sequence[Row]) -> list[Row]:
+    """Queues that jobs name and that are not in the tree."""
+    known = {row["name"] for row in tree}
+    waiting = Counter({str(q.queue): len(q.workloads) for q in view.snapshot.pending})
+    return [missing_row(name, waiting[name]) for name in waiting if name not in known]
 
 
 def missing_row(name: str, pending: int) -> Row:
@@ -46,11 +51,14 @@ def missing_row(name: str, pending: int) -> Row:
     }
 
 
-def tree_rows(view: View) -> list[Row]:
-    """One row per queue, each before those below it; the root is there without an object, too."""
+def tree_rows(view: View, views: Sequence[QueueView] | None = None) -> list[Row]:
+    """One row per queue, each before those below it; the root is there without an object, too.
+
+    views: the queues of the view's snapshot, where the caller has them already.
+    """
     counts = {one.name: one for one in queue_reports(view.snapshot, view.state.workloads())}
     rows: list[Row] = []
-    for one in queue_views(view.snapshot):
+    for one in queue_views(view.snapshot) if views is None else views:
         queue, report = one.queue, counts.get(one.queue.name)
         rows.append(
             {

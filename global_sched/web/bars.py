@@ -38,10 +38,10 @@ def resources_of(views: Sequence[QueueView]) -> list[str]:
 
 def bars_of(views: Sequence[QueueView], resource: str) -> list[Bar]:
     """One bar per queue, in the order of the tree."""
-    below = [one for one in views if one.depth] or list(views)
+    scale = max((_largest(one, resource) for one in views if one.depth), default=0)
 
     def length(one: QueueView, amounts: Resources) -> int:
-        most = max(_largest(other, resource) for other in (below if one.depth else [one]))
+        most = scale if one.depth else _largest(one, resource)
         return round(WIDTH * amounts.get(resource) / most) if most else 0
 
     def said(amounts: Resources) -> str:

@@ -14,8 +14,9 @@ from global_sched.shared.model.topology import Domain, Leaf, Topology
 from global_sched.shared.model.workload import Workload
 from global_sched.view.topology import natural
 
-SINGLE: Final = 1000
-"""Up to so many nodes of a member, each has a cell; of more, equal nodes of a domain share one."""
+SINGLE: Final = 2000
+"""Up to so many nodes on a page, each has a cell; of more, nodes of a domain that would look alike
+share one."""
 COLOURS: Final = 8
 """Queues or tenants with a colour of their own, those that hold most; the others share one."""
 ACROSS: Final = 8
@@ -101,10 +102,12 @@ def blocks_of(
     mode: str,
     legend: Legend,
     found: Explanation | None = None,
+    *,
+    single: bool = True,
 ) -> list[Block]:
     """The domains of a member in their order; nodes in no domain come last.
 
-    found: the explanation of a job, whose room each domain then says.
+    found: the explanation of a job, whose room each domain then says. single: each node has a cell.
     """
     capacity = cluster.capacity
     if capacity is None:
@@ -114,9 +117,8 @@ def blocks_of(
     for leaf in topology.leaves:
         by_domain[leaf.domain].append(leaf)
     domains = {one.name: one for one in topology.domains}
-    nodes = sum(leaf.count for leaf in topology.leaves)
     largest = capacity.largest.get if capacity.largest is not None else lambda _name: 0
-    paint = _Paint(topology, jobs, mode, legend, largest, nodes <= SINGLE)
+    paint = _Paint(topology, jobs, mode, legend, largest, single)
     room = {
         one.domain: (one.holds, one.wants)
         for listed in (found.domains if found is not None else ())
@@ -130,6 +132,12 @@ def blocks_of(
         rack = paint.rack(name, by_domain[name], holds, wants)
         blocks.setdefault(str(parent or ""), []).append(rack)
     return [Block(name=name, racks=racks) for name, racks in blocks.items()]
+
+
+def few(clusters: Sequence[Cluster]) -> bool:
+    """Whether each node of these members has a cell."""
+    known = (one.capacity.topology for one in clusters if one.capacity is not None)
+    return sum(leaf.count for topology in known for leaf in topology.leaves) <= SINGLE
 
 
 def _place(name: DomainId | None, domains: Mapping[DomainId, Domain]) -> tuple[object, ...]:
@@ -186,21 +194,36 @@ class _Paint:
         )
 
     def _cells(self, looks: Sequence[tuple[str, Leaf]]) -> Iterator[Cell]:
-        at = 0
-        step = CELL if self.single else WIDE
-        across = ACROSS if self.single else ACROSS // 2
+        if self.single:
+            each = ((style, leaf) for style, leaf in looks for _ in range(leaf.count))
+            for at, (style, leaf) in enumerate(each):
+                x, y = at % ACROSS * CELL, at // ACROSS * CELL
+                title = self._title(leaf)
+                yield Cell(x=x, y=y, width=CELL - 2, style=style, title=title)
+            return
+        alike: dict[str, list[Leaf]] = defaultdict(list)
         for style, leaf in looks:
-            title = self._title(leaf)
-            for _ in range(leaf.count if self.single else 1):
-                yield Cell(
-                    x=at % across * step,
-                    y=at // across * CELL,
-                    width=step - 2,
-                    style=style,
-                    title=title,
-                    text="" if self.single else str(leaf.count),
-                )
-                at += 1
+            alike[style].append(leaf)
+        for at, (style, leaves) in enumerate(alike.items()):
+            count = sum(leaf.count for leaf in leaves)
+            title = self._title(leaves[0]) if len(leaves) == 1 else self._sum(leaves, count)
+            x, y = at % (ACROSS // 2) * WIDE, at // (ACROSS // 2) * CELL
+            yield Cell(x=x, y=y, width=WIDE - 2, style=style, title=title, text=str(count))
+
+    def _sum(self, leaves: Sequence[Leaf], count: int) -> str:
+        """Of nodes that differ: how many, and what is free on all of them."""
+        free = {
+            name: sum(leaf.free[at] * leaf.count for leaf in leaves)
+            for at, name in enumerate(self.topology.axis)
+        }
+        return f"{count} nodes of several kinds; free on all: {self._amounts(free)}"
+
+    def _amounts(self, free: Mapping[str, int]) -> str:
+        return ", ".join(
+            f"{name} {format_quantity(value, name)}"
+            for name, value in free.items()
+            if name != PODS and "hugepages" not in name
+        )
 
     def _style(self, leaf: Leaf) -> str:
         if not leaf.node_class.schedulable:
@@ -225,11 +248,7 @@ class _Paint:
         return 4 if used > 0.999 else min(3, int(used * 3) + (used > 0.05))
 
     def _title(self, leaf: Leaf) -> str:
-        free = ", ".join(
-            f"{name} {format_quantity(value, name)}"
-            for name, value in zip(self.topology.axis, leaf.free, strict=True)
-            if name != PODS and "hugepages" not in name
-        )
+        free = self._amounts(dict(zip(self.topology.axis, leaf.free, strict=True)))
         parts = [counted(leaf.count, "equal node") if leaf.count > 1 else "1 node"]
         if not leaf.node_class.schedulable:
             parts.append("takes no new pods")

@@ -13,7 +13,7 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from global_sched.cache import State
-from global_sched.core import explain_workload, queue_views, run_cycle
+from global_sched.core import explain_workload, run_cycle
 from global_sched.scenario import ScenarioError
 from global_sched.scenario.run import documents
 from global_sched.shared.api.karmada import ResourceBinding
@@ -25,7 +25,7 @@ from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.printable import printable
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Workload
-from global_sched.view import clusters, nodes, queues
+from global_sched.view import clusters, nodes
 from global_sched.view.changes import changes
 from global_sched.view.ends import ends_of
 from global_sched.view.explain import evidence, screen_of
@@ -37,7 +37,14 @@ from global_sched.view.trial import displaced, planned, read_trial, try_live
 from global_sched.web import bars, heatmap
 from global_sched.web.entry import AUTHORIZATION, HEADERS, IDENTITY
 from global_sched.web.timeline import moments
-from global_sched.web.viewers import ExpiredError, Look, TooManyError, Viewer, Viewers
+from global_sched.web.viewers import (
+    ExpiredError,
+    Look,
+    TooManyError,
+    Viewer,
+    Viewers,
+    refusal,
+)
 from global_sched.web.waiting import CHOICES, Filter, jobs_of
 
 MOST_MANIFEST: Final = 256 * 1024
@@ -117,13 +124,22 @@ class Pages:
             except click.ClickException as error:
                 values = {"title": "Not found", "text": error.message}
                 return self._render("message.html", request, seen, values, 404)
-            except (ConfigError, ApiError) as error:
-                text = " ".join(str(error).split())
-                values = {"title": "The control plane does not answer", "text": text}
-                return self._render("message.html", request, seen, values, 502)
+            except (ConfigError, ApiError, ExpiredError) as error:
+                return await self._away(request, refusal(error))
             return self._render(template, request, seen, values, 200)
 
         return handler
+
+    async def _away(self, request: web.Request, error: Exception) -> web.Response:
+        """What is shown where the control plane does not answer this viewer."""
+        text = " ".join(str(error).split())
+        if isinstance(error, ExpiredError):
+            await self._viewers.refused(request[IDENTITY])
+            text = f"The control plane does not accept your credentials: {text}. Sign in again."
+            values = {"title": "Your sign-in has expired", "text": text}
+            return self._render("message.html", request, None, values, 401)
+        values = {"title": "The control plane does not answer", "text": text}
+        return self._render("message.html", request, None, values, 502)
 
     async def _viewer(self, request: web.Request) -> Viewer:
         """Raises RefusedError where all places are taken."""
@@ -134,14 +150,9 @@ class Pages:
             raise RefusedError(503, "Too many viewers", text) from None
 
     async def _see(self, request: web.Request) -> Seen:
-        """Raises RefusedError; ConfigError and ApiError where the control plane is away."""
+        """Raises RefusedError; ExpiredError; ConfigError, ApiError: the control plane is away."""
         viewer = await self._viewer(request)
-        try:
-            found = await viewer.look()
-        except ExpiredError as error:
-            await self._viewers.refused(request[IDENTITY])
-            text = f"The control plane does not accept your credentials: {error}. Sign in again."
-            raise RefusedError(401, "Your sign-in has expired", text) from None
+        found = await viewer.look()
         return Seen(viewer, found, request.query.get("namespace", self._namespace))
 
     def _render(
@@ -241,15 +252,15 @@ class Pages:
         found = None if workload is None else await _explained(view, workload)
         only = request.query.get("cluster", "")
         shown = [one for one in view.snapshot.clusters if only in ("", one.name)]
+        single = heatmap.few(shown)
         return "federation.html", {
             "mode": mode,
             "modes": heatmap.MODES,
             "legend": legend.styles,
             "members": [
-                (row, heatmap.blocks_of(one, jobs, mode, legend, found))
-                for one in shown
-                for row in clusters.rows_of(view)
-                if row["name"] == one.name
+                (row, heatmap.blocks_of(one, jobs, mode, legend, found, single=single))
+                for row, one in zip(clusters.rows_of(view), view.snapshot.clusters, strict=True)
+                if one in shown
             ],
             "names": [str(one.name) for one in view.snapshot.clusters],
             "only": only,
@@ -263,15 +274,14 @@ class Pages:
     # --- queues -------------------------------------------------------------------------------
 
     async def _queues(self, request: web.Request, seen: Seen) -> tuple[str, dict[str, Any]]:
-        view = _whole(seen).view
-        views = queue_views(view.snapshot)
-        names = bars.resources_of(views)
+        found = _whole(seen).queues
+        names = bars.resources_of(found.views)
         resource = request.query.get("resource", "")
         resource = resource if resource in names else (names[0] if names else "cpu")
         return "queues.html", {
-            "rows": list(zip(queues.tree_rows(view), bars.bars_of(views, resource), strict=True)),
-            "missing": [row for row in queues.queue_rows(view) if row["state"] == "Missing"],
-            "tenants": queues.tenant_rows(view),
+            "rows": list(zip(found.rows, bars.bars_of(found.views, resource), strict=True)),
+            "missing": found.missing,
+            "tenants": found.tenants,
             "resource": resource,
             "resources": names,
             "width": bars.WIDTH,

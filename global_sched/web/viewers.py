@@ -6,23 +6,25 @@ read the federation has no watch: what is theirs is read for each page.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from global_sched.controllers.reading import Followed, following
-from global_sched.core import run_cycle
+from global_sched.core import queue_views, run_cycle
 from global_sched.shared.api.names import SYSTEM_NAMESPACE
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError, ConfigError, Forbidden, Unauthorized
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.queue_view import QueueView
 from global_sched.shared.telemetry.logs import get_logger
 from global_sched.view.job_query import shown
 from global_sched.view.jobs import rows_of
 from global_sched.view.look import View, policy_in_force, scheduler_names
+from global_sched.view.queues import missing_rows, tenant_rows, tree_rows
 from global_sched.view.text import Row
 from global_sched.web.leader import LeaderWatch
 
@@ -36,7 +38,7 @@ REST: Final = 1.0
 """Seconds between two looks at least; a look that takes longer rests as long as it took."""
 SIDE: Final = 5.0
 """Seconds between two readings of what is not watched: the Lease and the Policy in force."""
-STALE: Final = 30.0
+STALE: Final = 90.0
 """Seconds without a word of the control plane after which pages say so."""
 
 log = get_logger(__name__)
@@ -50,6 +52,16 @@ class ExpiredError(Exception):
     """The control plane does not accept the credentials of the viewer any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """The queues of a look as values and as rows, those without an object, and the tenants."""
+
+    views: Sequence[QueueView]
+    rows: Sequence[Row]
+    missing: Sequence[Row]
+    tenants: Sequence[Row]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """What a page is made of: one look at the federation, numbered."""
@@ -58,8 +70,23 @@ class Look:
     view: View
     rows: list[Row]
     """The jobs, as `gsched jobs` lists them, each with its workload's key."""
+    queues: Queues
     problem: str = ""
     """Why nothing is decided now; empty while a leader does."""
+
+    @classmethod
+    def at(
+        cls, view: View, views: Sequence[QueueView], *, number: int = 1, problem: str = ""
+    ) -> "Look":
+        """The look that a view gives; `views` are the queues of its snapshot."""
+        tree = tree_rows(view, views)
+        return cls(
+            number=number,
+            view=view,
+            rows=shown(rows_of(view), "table"),
+            queues=Queues(views, tree, missing_rows(view, tree), tenant_rows(view)),
+            problem=problem,
+        )
 
 
 class Viewer:
@@ -102,7 +129,7 @@ class Viewer:
         while self._look is None and self.denied is None and self.failed is None:
             await self.changed(self.number)
         if self.failed is not None:
-            raise _refusal(self.failed)
+            raise refusal(self.failed)
         return None if self.denied is not None else self._look
 
     async def changed(self, number: int) -> None:
@@ -164,16 +191,16 @@ class Viewer:
         snapshot, now = state.snapshot(), self.clock.now()
         policy, note = self._policy
         plan = await asyncio.to_thread(run_cycle, snapshot, policy, now)
+        queues = await asyncio.to_thread(queue_views, snapshot)
         view = View(
             state=state, snapshot=snapshot, policy=policy, policy_note=note, now=now, plan=plan
         )
-        rows = shown(rows_of(view), "table")
-        self._look = Look(number=self.number + 1, view=view, rows=rows, problem=problem)
+        self._look = Look.at(view, queues, number=self.number + 1, problem=problem)
         self.number += 1
         self._tell()
 
 
-def _refusal(error: Exception) -> Exception:
+def refusal(error: Exception) -> Exception:
     """Credentials that ran out are a case of their own, however deep the cause stands."""
     cause: BaseException | None = error
     while cause is not None:

@@ -112,6 +112,9 @@ COMMANDS: Final[dict[str, Runs | NotRun | Live]] = {
     "export KUBECONFIG=…/kubeconfig": _VARIABLES,
     "export PATH=$PWD/.venv/bin:$PATH": _VARIABLES,
     "gsched jobs": Live(),
+    "gsched dashboard": Runs(
+        "tests/global_sched/cli/test_dashboard.py::test_the_command_serves_until_it_is_interrupted"
+    ),
     "gsched jobs -A --state pending --queue research --sort-by priority": Live(),
     "gsched clusters": Live(),
     "gsched topology west": Live(),

@@ -70,9 +70,9 @@ class Site:
 
 
 @asynccontextmanager
-async def site(*, behind_proxy=True, jobs=True):
-    """The dashboard of a federation with tenants team-a and team-b, in virtual time."""
-    clock = LoopClock()
+async def site(*, behind_proxy=True, jobs=True, clock=None, viewers_type=Viewers):
+    """The dashboard of a federation with tenants team-a and team-b; in virtual time by default."""
+    clock = clock or LoopClock()
     federation = Federation([], clock=clock, tenants=["team-a", "team-b"], ports=None)
     async with running(federation):
         servers = {federation.control.url: federation.control}
@@ -83,7 +83,7 @@ async def site(*, behind_proxy=True, jobs=True):
             connection = Connection(FixedSource(access), clock=clock)
             return Client(InProcessTransport(connection, servers), clock=clock)
 
-        viewers = Viewers(opener, clock)
+        viewers = viewers_type(opener, clock)
         entry = Entry(hosts=set(), behind_proxy=behind_proxy)
         server = TestServer(application(entry, Pages(viewers)))
         async with viewers.running(), TestClient(server) as client:

@@ -1,5 +1,7 @@
 """The heat map: cells by node or class, colours by what is held, and the room of each domain."""
 
+from dataclasses import replace
+
 import pytest
 
 from global_sched.core import explain_workload
@@ -47,17 +49,35 @@ def test_beside_a_gang_each_domain_says_its_room():
     }
 
 
-def test_equal_nodes_of_a_large_member_share_a_cell(monkeypatch):
+def test_nodes_that_differ_and_look_alike_share_a_cell():
+    """What is free on all of them is summed up."""
+    cluster = next(one for one in scenario_view().snapshot.clusters if one.name == "b")
+    assert cluster.capacity is not None
+    topology = cluster.capacity.topology
+    (whole,) = [one for one in topology.leaves if one.domain == "b-2"]
+    half = replace(whole, free=tuple(value // 2 for value in whole.free), count=3)
+    changed = replace(topology, leaves=(whole, half))
+    changed_cluster = replace(cluster, capacity=replace(cluster.capacity, topology=changed))
+
+    (block,) = heatmap.blocks_of(changed_cluster, {}, "queue", heatmap.Legend(), single=False)
+
+    (cell,) = block.racks[0].cells
+    assert (cell.text, cell.style) == ("4", "free")
+    assert cell.title.startswith("4 nodes of several kinds; free on all: cpu ")
+
+
+def test_nodes_of_a_large_page_share_a_cell(monkeypatch):
     """Its number of nodes stands in the cell, and the title says it."""
-    monkeypatch.setattr(heatmap, "SINGLE", 3)
+    monkeypatch.setattr(heatmap, "SINGLE", 6)
     view = scenario_view()
     cluster = next(one for one in view.snapshot.clusters if one.name == "a")
 
-    (block,) = heatmap.blocks_of(cluster, {}, "queue", heatmap.Legend())
+    (block,) = heatmap.blocks_of(cluster, {}, "queue", heatmap.Legend(), single=False)
 
     assert [[cell.text for cell in rack.cells] for rack in block.racks] == [["3"], ["3"]]
     assert block.racks[0].cells[0].title.startswith("3 equal nodes; free: ")
     assert block.racks[0].label == "a-1: 3 nodes, 3 free"
+    assert [heatmap.few([cluster]), heatmap.few(view.snapshot.clusters)] == [True, False]
 
 
 @pytest.mark.parametrize(

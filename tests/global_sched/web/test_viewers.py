@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from global_sched.embedded.access import DEPLOY, grant, manifests
 from global_sched.shared.api.resource import LEASES
 from global_sched.shared.model.instant import SECOND, format_micro
 from global_sched.web.viewers import KEPT, MOST
@@ -37,6 +38,25 @@ async def test_a_tenant_sees_a_tenants_world():
     assert [status for status, _ in others] == [404, 404, 403, 403, 403]
     assert not any("only-team-b" in text for _, text in (own, job, unnamed, *others))
     assert "only-team-b" in whole[1]
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_the_role_for_viewers_is_enough_for_every_page():
+    """deploy/optional/viewer.yaml lets its group read all that pages show, and write nothing."""
+    role = manifests(DEPLOY / "optional/viewer.yaml", {"PLATFORM_GROUP": "tenant:team-a"})
+    async with site() as world:
+        await grant(world.admin, role)
+        pages = [await world.get(path, "tenant/team-a") for path in PAGES]
+        job = await world.get("/jobs/team-b/only-team-b-job", "tenant/team-a")
+
+    assert [status for status, _ in (*pages, job)] == [200] * (len(PAGES) + 1)
+    assert "only-team-b" in pages[0][1]
+    assert {verb for one in role for rule in one.get("rules") or () for verb in rule["verbs"]} == {
+        "get",
+        "list",
+        "watch",
+    }
 
 
 @pytest.mark.slow
