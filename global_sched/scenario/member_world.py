@@ -15,7 +15,13 @@ from global_sched.shared.api.federation import ReportNodes
 from global_sched.shared.api.volcano import HyperNode
 from global_sched.shared.model.cluster import Capacity
 from global_sched.shared.model.gang import Amounts, PodSet
-from global_sched.shared.model.ids import BindingId, ClusterName, PodSetName, WorkloadKey
+from global_sched.shared.model.ids import (
+    BindingId,
+    ClusterName,
+    DecisionId,
+    PodSetName,
+    WorkloadKey,
+)
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.quantity import parse_quantity
 from global_sched.shared.model.resources import Resources
@@ -62,6 +68,10 @@ class MemberWorld:
         self._bound: dict[BindingId, list[_BoundPod]] = {}
         self._minimum: dict[BindingId, Amounts] = {}
         self._reasons: dict[BindingId, str] = {}
+        self._reached: dict[BindingId, DecisionId] = {}
+        """Under which decision the minimum was bound, now or before."""
+        self._below: dict[BindingId, Instant] = {}
+        """Since when a gang that had its minimum lacks it."""
         self.unproven: set[WorkloadKey] = set()
         """Jobs whose place here, or that there is none, is not certain."""
         self._generation = 0
@@ -130,7 +140,7 @@ class MemberWorld:
         if self.agent is None:
             return None
         here = [one for one in workloads if any(t.cluster == self.name for t in one.targets)]
-        progress = self._bind_all(sorted(here, key=_decided))
+        progress = self._bind_all(sorted(here, key=_decided), now)
         wanted = set(self.agent.label_keys)
         if self.agent.reports_wanted_keys:
             wanted.update(keys)
@@ -151,7 +161,7 @@ class MemberWorld:
             nodes=ReportNodes(total=len(self._nodes)),
         )
 
-    def _bind_all(self, here: Sequence[Workload]) -> dict[BindingId, Progress]:
+    def _bind_all(self, here: Sequence[Workload], now: Instant) -> dict[BindingId, Progress]:
         """Keep what is bound and still wanted, then bind what is missing, in order."""
         alive = {node.metadata.name for node in self._nodes if usable(node)}
         kept: dict[BindingId, list[_BoundPod]] = {}
@@ -167,9 +177,15 @@ class MemberWorld:
         self._bound, self._reasons = kept, {}
         topology = self._topology()
         space = Space(topology)
-        return {one.binding_id: self._bind(space, topology, one) for one in here}
+        found = {one.binding_id: self._bind(space, topology, one, now) for one in here}
+        self._below = {
+            binding: one.below for binding, one in found.items() if one.below is not None
+        }
+        return found
 
-    def _bind(self, space: Space, topology: Topology, workload: Workload) -> Progress:
+    def _bind(
+        self, space: Space, topology: Topology, workload: Workload, now: Instant
+    ) -> Progress:
         """Take the room of one workload; what does not fit stays unbound."""
         gang, decision = workload.demand.gang, workload.decision
         grant = decision.grant(self.name) if decision else None
@@ -207,12 +223,18 @@ class MemberWorld:
         self._reasons[workload.binding_id] = reason
         have = _count(bound)
         floor = {n: min(p, grant.amounts.get(n)) for n, p in gang.minimum_amounts().entries}
+        whole = bool(bound) and have.covers(Amounts.of(floor))
+        if whole:
+            self._reached[workload.binding_id] = decision.id
+        reached = self._reached.get(workload.binding_id) == decision.id
+        below = None if whole or not reached else self._below.get(workload.binding_id, now)
         return Progress(
             cluster=self.name,
             bound=have,
-            minimum_reached=bool(bound) and have.covers(Amounts.of(floor)),
+            minimum_reached=reached,
             decision=decision.id,
             reason=reason,
+            below=below,
         )
 
     # --- what there is ------------------------------------------------------------------------
