@@ -17,7 +17,7 @@ import json
 from typing import Any, Final
 
 from global_sched.cache import State
-from global_sched.dispatch.patches import left_patch, ours
+from global_sched.dispatch.patches import CARRIER, carried_patch, carries, left_patch, ours
 from global_sched.dispatch.source import LeaderTerm
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.names import (
@@ -126,7 +126,7 @@ class EvictionTasks:
         decision = decision_of(raw)
         found = withdrawals(raw, decision)
         if not found:
-            self._first.pop(key, None)
+            await self._end_carriers(key, resource, raw, binding)
             return
         first = self._first.setdefault(key, {})
         gone, unproved = set[ClusterName](), set[ClusterName]()
@@ -152,6 +152,26 @@ class EvictionTasks:
                 took = (self._clock.now() - decision.moved) / SECOND
                 self._metrics.observe(MOVE_DURATION, took, phase="gone")
             self._tell(resource, raw, unproved)
+
+    async def _end_carriers(
+        self, key: ObjectKey, resource: Resource, raw: Body, binding: BindingId
+    ) -> None:
+        """End tasks that only carry labels, once the Work that gets them is there.
+
+        Karmada puts them on when it makes the Work. A job without a cluster keeps them.
+        """
+        spec = raw.get("spec") or {}
+        tasks = spec.get("gracefulEvictionTasks") or []
+        if not any(map(carries, tasks)):
+            self._first.pop(key, None)
+            return
+        label = BINDING_ID if resource is RESOURCE_BINDINGS else CLUSTER_BINDING_ID
+        for target in spec.get("clusters") or ():
+            if await self._has_work(f"{label}={binding}", ClusterName(str(target["name"]))):
+                body = carried_patch(raw["metadata"]["resourceVersion"], tasks)
+                await self._client.patch(resource, key.name, body, namespace=key.namespace or None)
+                self._metrics.inc(DISPATCH_WRITES, object="binding", verb="patch", outcome="ok")
+                return
 
     def _replaced(self, left: Left) -> bool:
         """Whether the Cluster object that it was withdrawn from is there no more."""
@@ -239,5 +259,7 @@ def _leaves(wire: ResourceBinding) -> bool:
     """Whether it is leaving a cluster, as far as can be known without reading its decision."""
     tasks = wire.spec.graceful_eviction_tasks or ()
     if any(one.producer == GLOBAL_SCHEDULER and one.purge_mode == "Directly" for one in tasks):
+        return True
+    if any(one.producer == CARRIER for one in tasks):
         return True
     return '"left":' in wire.metadata.annotation(DECISION)

@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from global_sched.dispatch.carried import carried
 from global_sched.dispatch.patches import (
     Body,
     admission_patch,
@@ -33,6 +34,9 @@ from global_sched.shared.model.decision_text import DecisionError, parse_decisio
 from global_sched.shared.model.ids import DecisionId, WorkloadKey, split_key
 from global_sched.shared.model.instant import Instant, InstantError, answered_at, parse_instant
 from global_sched.shared.model.plan import Admission, Claiming, Confirmation, Withdrawal
+from global_sched.shared.telemetry.logs import get_logger
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +157,8 @@ class BindingWriter:
         if raw["metadata"].get("resourceVersion") != withdrawal.resource_version:
             return WriteResult.CONFLICT
         tasks: list[Any] = (raw.get("spec") or {}).get("gracefulEvictionTasks") or []
-        await self._patch(withdrawal.workload, withdrawal_patch(withdrawal, tasks))
+        labels = self._labels(withdrawal, raw)
+        await self._patch(withdrawal.workload, withdrawal_patch(withdrawal, tasks, labels))
         recovers = withdrawal.reason == Reason.CANNOT_BE_WHOLE
         if recovers or withdrawal.makes_room_for is not None:
             await self._record_eviction(withdrawal)
@@ -167,6 +172,17 @@ class BindingWriter:
                 )
             )
         return WriteResult.OK
+
+    def _labels(self, withdrawal: Withdrawal, raw: dict[str, Any]) -> dict[str, str]:
+        """The labels that travel with a gang that moves."""
+        workload = self._source.workload(withdrawal.workload)
+        asked = None if workload is None else workload.below_minimum
+        if asked is None or not asked.carry or withdrawal.decision.claim is None:
+            return {}
+        labels, dropped = carried(asked.carry, raw, withdrawal.cluster)
+        if dropped:
+            log.warning("labels_dropped", workload=withdrawal.workload, why=list(dropped))
+        return labels
 
     async def _record_eviction(self, withdrawal: Withdrawal) -> None:
         """Say on the binding why it had to leave; a status that meets another writer waits."""

@@ -4,9 +4,9 @@ Merge patches: `spec.clusters`, `gracefulEvictionTasks` and `status.conditions` 
 each is sent whole. Every body carries the resourceVersion that it was decided on.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -24,6 +24,8 @@ from global_sched.shared.model.workload import Target
 Body = dict[str, Any]
 _MESSAGE_LIMIT = 1024
 _REASON_LIMIT = 32
+CARRIER: Final = f"{GLOBAL_SCHEDULER}-labels"
+"""Producer of tasks that only carry labels."""
 _LEFT = (ConditionType.EVICTED, ConditionType.RECOVERING)
 """Conditions of a workload that had to leave a cluster."""
 
@@ -42,12 +44,23 @@ def admission_patch(admission: Admission, placement_json: str) -> Body:
     }
 
 
-def withdrawal_patch(withdrawal: Withdrawal, tasks: list[Body]) -> Body:
-    """Out of `spec.clusters` and into the eviction tasks, in one step; `tasks` are those there."""
+def withdrawal_patch(
+    withdrawal: Withdrawal, tasks: list[Body], labels: Mapping[str, str] | None = None
+) -> Body:
+    """Out of `spec.clusters` and into the eviction tasks, in one step; `tasks` are those there.
+
+    `labels` travel with it: Karmada reads them of the last task.
+    """
     first = Target(cluster=withdrawal.cluster, replicas=withdrawal.replicas)
     leaving = (first, *withdrawal.others)
     names = {target.cluster for target in leaving}
-    others = [one for one in tasks if one.get("fromCluster") not in names]
+    others = [one for one in tasks if one.get("fromCluster") not in names and not carries(one)]
+    made = [_task(withdrawal, one) for one in leaving]
+    if labels:
+        made[-1] |= {
+            "preservedLabelState": dict(labels),
+            "clustersBeforeFailover": sorted(names),
+        }
     return {
         "metadata": {
             "resourceVersion": withdrawal.resource_version,
@@ -55,7 +68,7 @@ def withdrawal_patch(withdrawal: Withdrawal, tasks: list[Body]) -> Body:
         },
         "spec": {
             "clusters": _targets(withdrawal.targets),
-            "gracefulEvictionTasks": [*others, *(_task(withdrawal, one) for one in leaving)],
+            "gracefulEvictionTasks": [*others, *made],
         },
     }
 
@@ -70,9 +83,14 @@ def left_patch(
 ) -> Body:
     """Nothing is left in these clusters: our eviction tasks end, and nothing is held there.
 
-    `epoch` is that of the leader that writes it; None: another program does.
+    A task with labels stays, as one that only carries them (`carries`), until the Work in the new
+    cluster has them. `epoch` is that of the leader that writes it; None: another program does.
     """
-    kept = [one for one in tasks if one.get("fromCluster") not in gone or not ours(one)]
+    kept = [
+        one | {"producer": CARRIER} if one.get("preservedLabelState") else one
+        for one in tasks
+        if one.get("fromCluster") not in gone or not ours(one) or one.get("preservedLabelState")
+    ]
     body: Body = {
         "metadata": {"resourceVersion": version},
         "spec": {"gracefulEvictionTasks": kept or None},
@@ -89,6 +107,20 @@ def left_patch(
 def ours(task: Body) -> bool:
     """Whether an eviction task is one of a withdrawal of ours."""
     return task.get("producer") == GLOBAL_SCHEDULER and task.get("purgeMode") == "Directly"
+
+
+def carries(task: Body) -> bool:
+    """Whether it is a task of ours that nothing leaves a cluster for any more: it has labels."""
+    return task.get("producer") == CARRIER and bool(task.get("preservedLabelState"))
+
+
+def carried_patch(version: str, tasks: list[Body]) -> Body:
+    """The labels have arrived: the tasks that carried them end."""
+    kept = [one for one in tasks if not carries(one)]
+    return {
+        "metadata": {"resourceVersion": version},
+        "spec": {"gracefulEvictionTasks": kept or None},
+    }
 
 
 def _task(withdrawal: Withdrawal, target: Target) -> Body:

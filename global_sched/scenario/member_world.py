@@ -183,9 +183,7 @@ class MemberWorld:
         }
         return found
 
-    def _bind(
-        self, space: Space, topology: Topology, workload: Workload, now: Instant
-    ) -> Progress:
+    def _bind(self, space: Space, topology: Topology, workload: Workload, now: Instant) -> Progress:
         """Take the room of one workload; what does not fit stays unbound."""
         gang, decision = workload.demand.gang, workload.decision
         grant = decision.grant(self.name) if decision else None

@@ -119,6 +119,14 @@ def _add_hosts(pod: Json, job: RunJob, spec: JobSpec, *, inject: bool) -> None:
         container.setdefault("volumeMounts", []).append({"mountPath": HOSTS_PATH, "name": name})
 
 
+def set_variables(pod: Json, variables: Mapping[str, str]) -> None:
+    """Environment variables of every container, but for names that it sets itself."""
+    for container in _containers(pod):
+        env = container.setdefault("env", [])
+        own = {one.get("name") for one in env}
+        env.extend(_variable(n, v) for n, v in sorted(variables.items()) if n not in own)
+
+
 def _add_env(pod: Json, variables: Sequence[Json]) -> None:
     for container in _containers(pod):
         container.setdefault("env", []).extend(dict(variable) for variable in variables)

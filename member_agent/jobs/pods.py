@@ -1,13 +1,14 @@
 """From a task's template to a pod, with Volcano's names, labels, annotations and variables."""
 
 import copy
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from global_sched.shared.api import names
 from global_sched.shared.api.base import Meta
 from global_sched.shared.api.core import Pod
-from member_agent.jobs.plugins import decorate, owner_reference, pod_name
+from member_agent.jobs.plugins import decorate, owner_reference, pod_name, set_variables
 from member_agent.jobs.spec import JobSpec, TaskSpec
 from member_agent.jobs.wire import RunJob
 
@@ -31,9 +32,15 @@ def group_name(job: RunJob) -> str:
 
 
 def make_pod(
-    job: RunJob, spec: JobSpec, task: TaskSpec, index: int, *, default_scheduler: str
+    job: RunJob,
+    spec: JobSpec,
+    task: TaskSpec,
+    index: int,
+    *,
+    default_scheduler: str,
+    carried: Mapping[str, str] | None = None,
 ) -> Json:
-    """One pod of a task, ready to be created."""
+    """One pod of a task, ready to be created; `carried` are labels that travelled with the Job."""
     pod: Json = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -48,7 +55,15 @@ def make_pod(
         pod_spec["priorityClassName"] = spec.priority_class
     _mount_volumes(pod_spec, job, spec)
     decorate(pod, job=job, spec=spec, index=index)
+    if carried:
+        pod["metadata"]["labels"] = dict(carried) | pod["metadata"]["labels"]
+        set_variables(pod, {variable_of(label): value for label, value in carried.items()})
     return pod
+
+
+def variable_of(label: str) -> str:
+    """The variable of a carried label: `team.example/step` is `CARRIED_TEAM_EXAMPLE_STEP`."""
+    return f"CARRIED_{re.sub('[^A-Za-z0-9]', '_', label).upper()}"
 
 
 def _metadata(job: RunJob, spec: JobSpec, task: TaskSpec, index: int) -> Json:

@@ -32,6 +32,7 @@ CALM: Final = 600
 _KEYS: Final = {"succeeded-": "Succeeded", "failed-": "Failed"}
 _EVICTIONS: Final = "evictions"
 _LADDER: Final = "recovery"
+_CARRIED: Final = "carried-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,8 @@ class JobRecord:
     evictions: int = 0
     evicted_at: Instant = Instant(0)
     ladder: LadderState = LadderState()
+    carried: Mapping[str, str] = field(default_factory=dict)
+    """Labels that travelled with the Job from another member, for its pods."""
 
     def with_ends(self, pods: Iterable[tuple[Place, str]]) -> "JobRecord":
         """With these ends, too."""
@@ -76,11 +79,14 @@ def read_record(status: VolcanoJobStatus) -> JobRecord:
     """What a status says; what cannot be read says nothing."""
     ends: dict[Place, str] = {}
     evictions, at, ladder = 0, Instant(0), LadderState()
+    carried: dict[str, str] = {}
     for key, text in (status.controlled_resources or {}).items():
         for prefix, end in _KEYS.items():
             if key.startswith(prefix):
                 task = key.removeprefix(prefix)
                 ends.update({(task, index): end for index in _indices(text)})
+        if key.startswith(_CARRIED):
+            carried[key.removeprefix(_CARRIED)] = text
         if key == _LADDER:
             ladder = parse_ladder(text)
         if key == _EVICTIONS:
@@ -89,7 +95,13 @@ def read_record(status: VolcanoJobStatus) -> JobRecord:
                 evictions, at = int(number), parse_instant(time)
             except (ValueError, InstantError):
                 evictions, at = 0, Instant(0)
-    return JobRecord(ends=ends, evictions=max(0, evictions), evicted_at=at, ladder=ladder)
+    return JobRecord(
+        ends=ends,
+        evictions=max(0, evictions),
+        evicted_at=at,
+        ladder=ladder,
+        carried=carried,
+    )
 
 
 def write_record(record: JobRecord) -> dict[str, str]:
@@ -103,6 +115,7 @@ def write_record(record: JobRecord) -> dict[str, str]:
         entries[_EVICTIONS] = f"{record.evictions} {format_instant(record.evicted_at)}"
     if ladder := render_ladder(record.ladder):
         entries[_LADDER] = ladder
+    entries |= {f"{_CARRIED}{label}": value for label, value in sorted(record.carried.items())}
     return entries
 
 

@@ -19,6 +19,8 @@ from global_sched.shared.api.core import Pod
 from global_sched.shared.api.names import MANAGED
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.printable import is_label_value
+from global_sched.shared.model.recovery_spec import RecoverySpec
 from member_agent.jobs import policies
 from member_agent.jobs.groups import WAITING, group_minimum, group_spec, make_group
 from member_agent.jobs.ladder import Climb, absorbed, spend, spent
@@ -70,6 +72,7 @@ def step(view: JobView, now: Instant, *, default_scheduler: str = "member-agent"
         spec = read_spec(job)
         record = _record(view, phase)
         rules, refused = rules_of(view)
+        record = replace(record, carried=_carried(job, rules, record))
         memory = replace(_remember(view, record, now), refused_recovery=refused)
         world = CurrentJob(
             view=view,
@@ -121,6 +124,17 @@ def _record(view: JobView, phase: Phase) -> JobRecord:
         and pod.metadata.uid not in memory.settled
         and (phase in ENDING or version_of(pod) >= version)
     )
+
+
+def _carried(job: RunJob, rules: RecoverySpec, record: JobRecord) -> dict[str, str]:
+    """Labels that travelled with the Job: as they stand on it, else as they once did.
+
+    Karmada puts them on the object once, and takes them off with its next change.
+    """
+    here = job.metadata.labels or {}
+    asked = (one.label for one in rules.carry)
+    known = {label: here.get(label) or record.carried.get(label) for label in asked}
+    return {label: value for label, value in known.items() if value and is_label_value(value)}
 
 
 def _remember(view: JobView, record: JobRecord, now: Instant) -> Memory:
@@ -444,7 +458,12 @@ def _missing(world: CurrentJob, tasks: Sequence[str]) -> tuple[Json, ...]:
             if pod_name(job.metadata.name, task.name, index) not in taken:
                 found.append(
                     make_pod(
-                        job, world.spec, task, index, default_scheduler=world.default_scheduler
+                        job,
+                        world.spec,
+                        task,
+                        index,
+                        default_scheduler=world.default_scheduler,
+                        carried=world.record.carried,
                     )
                 )
     return tuple(found)

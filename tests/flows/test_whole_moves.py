@@ -105,6 +105,66 @@ async def test_a_gang_moves_when_its_member_has_too_few_nodes_left(tmp_path):
         assert sorted(told) == ["Job", "ResourceBinding"]
 
 
+CARRY = [
+    {"label": "team.example/ready", "jsonPath": "{.status.running}"},
+    {"label": "team.example/step", "jsonPath": "{.status.step}"},
+]
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_labels_travel_to_the_pods_and_stay_for_later_restarts(tmp_path):
+    """The task with the labels stays until the Work has them; what is missing is left out."""
+    async with whole(tmp_path, member("m1"), member("m2", nodes=5)) as world:
+        await world.submit(movable(rules=RULES | {"carry": CARRY}), where=ORDERED)
+        await world.until_phase("train", "Running")
+        await lose(world)
+        before = await world.bindings_version()
+        await asyncio.sleep(70)
+        await world.until_phase("train", "Running")
+
+        seen = [
+            [
+                (
+                    bool(binding["spec"].get("clusters")),
+                    task["producer"],
+                    task.get("preservedLabelState"),
+                    task.get("clustersBeforeFailover"),
+                )
+                for task in binding["spec"].get("gracefulEvictionTasks") or ()
+            ]
+            for binding in await world.bindings_since(before, "train")
+        ]
+        state = ({"team.example/ready": "3"}, ["m1"])
+        assert [one for at, one in enumerate(seen) if one and one != seen[at - 1]] == [
+            [(False, "global-sched", *state)],
+            [(False, "global-sched-labels", *state)],
+            [(True, "global-sched-labels", *state)],
+        ]
+        assert (await world.clusters("train"), await tasks(world, "train")) == (["m2"], [])
+
+        async def carried():
+            return {
+                (
+                    pod["metadata"]["labels"].get("team.example/ready"),
+                    *(
+                        one["value"]
+                        for one in pod["spec"]["containers"][0].get("env") or ()
+                        if one["name"] == "CARRIED_TEAM_EXAMPLE_READY"
+                    ),
+                )
+                for pod in await world.pods("m2")
+            }
+
+        assert await carried() == {("3", "3")}
+        await world.delete_pod("m2", "train-worker-1")
+        await asyncio.sleep(20)
+        assert (await carried(), len(await world.pods("m2"))) == ({("3", "3")}, 4)
+        [job] = await world.member_list("m2", kinds.VOLCANO_JOBS)
+        kept = job["status"]["controlledResources"]
+        assert kept["carried-team.example/ready"] == "3"
+
+
 @pytest.mark.slow
 @virtual_time
 async def test_the_old_member_falls_silent_in_the_middle_of_a_move(tmp_path):

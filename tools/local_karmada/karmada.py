@@ -18,7 +18,7 @@ _SHORT: Final = (
     "--graceful-eviction-timeout=30s",
     "--enable-no-execute-taint-eviction=true",
     "--resource-eviction-rate=10",
-    "--feature-gates=Failover=true,GracefulEviction=true",
+    "--feature-gates=Failover=true,GracefulEviction=true,StatefulFailoverInjection=true",
 )
 """With failover: a taint evicts (off by default, it then does nothing), and all times are short."""
 

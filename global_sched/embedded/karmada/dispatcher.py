@@ -28,6 +28,7 @@ from global_sched.embedded.karmada.overrides import (
 )
 from global_sched.embedded.karmada.targets import (
     allowed_clusters,
+    injected_labels,
     is_suspended,
     purged_clusters,
     targets,
@@ -208,6 +209,9 @@ class Dispatcher:
             revise(copied, int(target.get("replicas") or 0))
             if completions is not None:
                 copied["spec"]["completions"] = completions
+        injected = injected_labels(binding, str(target["name"]))
+        if injected:
+            copied["metadata"]["labels"] = labels(copied) | injected
         applied = self._override(copied, str(target["name"]))
         body = manifest(copied, identity, labels_=marks, annotations_=notes, generation=True)
         return {

@@ -42,6 +42,21 @@ def purged_clusters(binding: Obj) -> set[str]:
     }
 
 
+def injected_labels(binding: Obj, cluster: str) -> dict[str, str]:
+    """What Karmada's gate StatefulFailoverInjection puts on the object in a new cluster.
+
+    Only with one target, and by the last task, when the object goes at once and was not there.
+    """
+    tasks = eviction_tasks(binding)
+    if not tasks or [str(one["name"]) for one in targets(binding)] != [cluster]:
+        return {}
+    last = tasks[-1]
+    before = last.get("clustersBeforeFailover") or ()
+    if last.get("purgeMode") not in DIRECTLY or cluster in before:
+        return {}
+    return dict(last.get("preservedLabelState") or {})
+
+
 def is_suspended(binding: Obj, cluster: str) -> bool:
     """Whether nothing is to be written to a cluster for now."""
     suspension = get(binding, "spec", "suspension") or {}

@@ -103,7 +103,11 @@ class RestartBackoff:
         return max(self.least, min(self.limit, self.first * factor))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+RESERVED: Final = ("kubernetes.io", "k8s.io", "karmada.io", "volcano.sh", "global-sched.io")
+"""Ends of the prefixes of labels that programs give a meaning to: a job may not carry those."""
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class Carry:
     """A label that travels with the gang, from a field of its status."""
 
@@ -138,6 +142,8 @@ class BelowMinimum:
     """It moves to another cluster that has room for it."""
     releases: bool = False
     """Else it gives its place back, and waits in its queue."""
+    carry: tuple[Carry, ...] = ()
+    """Labels that travel with it."""
 
 
 def below_minimum(text: str) -> BelowMinimum | None:
@@ -152,7 +158,9 @@ def below_minimum(text: str) -> BelowMinimum | None:
     moves = Scope.CLUSTER in spec.scopes
     if not (moves or spec.releases):
         return None
-    return BelowMinimum(hold=spec.hold, moves=moves, releases=spec.releases)
+    return BelowMinimum(
+        hold=spec.hold, moves=moves, releases=spec.releases, carry=spec.carry if moves else ()
+    )
 
 
 def parse_recovery(text: str, policy: RecoveryPolicy) -> RecoverySpec:
@@ -305,6 +313,10 @@ def _carry(value: object) -> tuple[Carry, ...]:
         if not isinstance(label, str) or not _LABEL.fullmatch(label):
             raise RecoveryRefusedError(
                 f"carry[{at}].label", f"is {_shown(label)}", "use the key of a label"
+            )
+        if label.rpartition("/")[0].endswith(RESERVED):
+            raise RecoveryRefusedError(
+                f"carry[{at}].label", f"is {_shown(label)}, which is reserved", "use another prefix"
             )
         if not isinstance(path, str) or not path.startswith("{.") or len(path) > 256:
             raise RecoveryRefusedError(

@@ -3,9 +3,14 @@
 import json
 
 from global_sched.dispatch.patches import (
+    CARRIER,
     admission_patch,
+    carried_patch,
+    carries,
     failure_status,
     generation_status,
+    left_patch,
+    ours,
     success_status,
     withdrawal_patch,
 )
@@ -104,6 +109,35 @@ def test_withdrawal():
         "replicas": 2,
         "suppressDeletion": True,
     }
+
+
+def test_labels_that_travel():
+    """They are in the last task; when nothing is left it stays with them, until they arrived."""
+    found = Withdrawal(
+        workload=WorkloadKey("a/b"),
+        uid="u",
+        resource_version="7",
+        cluster=ClusterName("m1"),
+        replicas=None,
+        targets=(),
+        decision=decision(),
+        reason="CannotBeWhole",
+        message="",
+    )
+    older = {"fromCluster": "m0", "producer": CARRIER, "preservedLabelState": {"a": "1"}}
+    other = {"fromCluster": "m3", "producer": "TaintManager"}
+    body = withdrawal_patch(found, [older, other], {"team.example/step": "7"})
+    first, last = body["spec"]["gracefulEvictionTasks"]
+    assert first == other
+    assert last["preservedLabelState"] == {"team.example/step": "7"}
+    assert (last["clustersBeforeFailover"], ours(last), carries(last)) == (["m1"], True, False)
+
+    kept = left_patch("8", [first, last], None, {"m1"})["spec"]["gracefulEvictionTasks"]
+    assert kept == [other, last | {"producer": CARRIER}]
+    assert (ours(kept[1]), carries(kept[1])) == (False, True)
+
+    assert carried_patch("9", kept)["spec"]["gracefulEvictionTasks"] == [other]
+    assert carried_patch("9", kept[1:])["spec"]["gracefulEvictionTasks"] is None
 
 
 def test_success_status():

@@ -197,6 +197,15 @@ def test_what_cannot_be_read_says_nothing(text):
     assert bool(found.ends) == (text == "3-")
 
 
+def test_carried_labels_are_read_back():
+    """By label, as they are."""
+    record = JobRecord(carried={"team.example/step": "7"})
+    status = VolcanoJobStatus(controlled_resources=write_record(record))
+
+    assert write_record(record) == {"carried-team.example/step": "7"}
+    assert read_record(status) == record
+
+
 def test_evictions_are_read_back():
     """How many in a row, and when the last was."""
     record = JobRecord(evictions=3, evicted_at=NOW)

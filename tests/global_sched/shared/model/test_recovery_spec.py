@@ -115,6 +115,16 @@ REFUSED = [
     ('{"minimum": "keep"}', "recovery.minimum: is 'keep'", "use hold or release"),
     ('{"hold": "2h"}', "recovery.hold: is 7200 s, and the Policy allows 3600 s", "administrator"),
     ('{"carry": [{"label": "a b"}]}', "recovery.carry[0].label: is 'a b'", "key of a label"),
+    (
+        '{"carry": [{"label": "kueue.x-k8s.io/queue-name", "jsonPath": "{.status.a}"}]}',
+        "which is reserved",
+        "use another prefix",
+    ),
+    (
+        '{"carry": [{"label": "volcano.sh/queue-name", "jsonPath": "{.status.a}"}]}',
+        "recovery.carry[0].label: is 'volcano.sh/queue-name', which is reserved",
+        "use another prefix",
+    ),
     ('{"carry": [{"label": "a"}]}', "recovery.carry[0].jsonPath: is None", "{.status.step}"),
     (json.dumps({"carry": [{}] * 17}), "recovery.carry: is no short list", "at most 16"),
     (" " * 4097, "recovery: has 4097 bytes", "use at most 4096"),
