@@ -63,6 +63,7 @@ NEXT_STEPS: Final[Mapping[Reason, str]] = {
     Reason.ROOM_BEING_MADE: "the pods that leave for it are gone: its room is kept",
     Reason.ROOM_RESERVED: "the room that drains for it is free",
     Reason.SEARCH_DEFERRED: _SETTLES,
+    Reason.CANNOT_BE_WHOLE: "its old pods are gone, and another cluster has room",
     Reason.PREEMPTED: _ROOM,
     Reason.RECLAIMED: _ROOM,
     Reason.PLACEMENT_TIMEOUT: "a cluster places its pods in time",
@@ -73,6 +74,7 @@ NEXT_STEPS: Final[Mapping[Reason, str]] = {
 """What lets a job run that waits for each reason; names in braces are filled in."""
 
 _NEVER: Final = "the job is changed: no room of the federation is enough as it is"
+_TOO_SMALL: Final = "the policy selects a cluster that is large enough (spec.placement)"
 
 
 def next_step(workload: Workload, outcome: Outcome) -> str:
@@ -83,6 +85,8 @@ def next_step(workload: Workload, outcome: Outcome) -> str:
     text = NEXT_STEPS[verdict.reason]
     if verdict.code == Code.NEVER and text == _ROOM:
         return _NEVER
+    if verdict.too_small and text == _ROOM:
+        return _TOO_SMALL
     names = field_names(demand.api_version, demand.kind)
     return text.format(
         room=verdict.asks or "enough room",

@@ -84,7 +84,7 @@ class Standings:
 
     def __init__(self, view: CycleView, rooms: Rooms) -> None:
         self._view, self._rooms = view, rooms
-        self._sizes: Sizes | None = None
+        self._sizes: dict[tuple[int, ...] | None, Sizes] = {}
         self._by_demand: dict[int, Standing] = {}
         self._statics: dict[tuple[object, ...], Static] = {}
         self._refusals: dict[tuple[int, ...], Refusal] = {}
@@ -153,24 +153,43 @@ class Standings:
             found[at] = answer or self._not_asked(at)
         refusal = self._refusal_of(tuple([one for one in found if one is not None]))
         if ask is not None and refusal.verdict.holds is not None:
-            refusal = self._never(ask, refusal)
+            refusal = self._beyond(ask, case, refusal)
         if case.shared:
             case.standing.dead = refusal
         return refusal
 
     def sizes(self) -> Sizes:
-        """The largest nodes and clusters, worked out when first asked for."""
-        if self._sizes is None:
-            self._sizes = Sizes([room.cluster for room in self._rooms.rooms])
-        return self._sizes
+        """The largest nodes and clusters of the federation."""
+        return self._sizes_of(None)
 
-    def _never(self, ask: Ask, refusal: Refusal) -> Refusal:
-        """The refusal for lack of room, for good where the federation does not have so much."""
-        beyond = self.sizes().beyond(ask.gang, ask.minimum)
-        if not beyond:
-            return refusal
-        verdict = replace(refusal.verdict, code=Code.NEVER, detail=beyond, proven=True)
-        return replace(refusal, verdict=verdict)
+    def _sizes_of(self, at: tuple[int, ...] | None) -> Sizes:
+        """Those of the clusters at these positions, of all for None; kept for the cycle."""
+        found = self._sizes.get(at)
+        if found is None:
+            rooms = self._rooms.rooms
+            those = rooms if at is None else [rooms[one] for one in at]
+            found = self._sizes[at] = Sizes([room.cluster for room in those])
+        return found
+
+    def _beyond(self, ask: Ask, case: OwnStanding, refusal: Refusal) -> Refusal:
+        """The refusal for lack of room, for good where the federation does not have so much.
+
+        Where only the clusters that it may use have not, another policy helps, not free room.
+        """
+        verdict, beyond = refusal.verdict, self.sizes().beyond(ask.gang, ask.minimum)
+        if beyond:
+            verdict = replace(verdict, code=Code.NEVER, detail=beyond, proven=True)
+            return replace(refusal, verdict=verdict)
+        usable = tuple(
+            at
+            for at, one in enumerate(case.refusals)
+            if one is None or one.verdict.code != Code.NEVER
+        )
+        if len(usable) < len(case.refusals) and self._sizes_of(usable).beyond(
+            ask.gang, ask.minimum
+        ):
+            return replace(refusal, verdict=replace(verdict, too_small=True))
+        return refusal
 
     def _refusal_of(self, answers: tuple[ClusterVerdict, ...]) -> Refusal:
         """One refusal for the answers: many demands get the same ones from clusters that are full.

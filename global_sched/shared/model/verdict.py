@@ -43,6 +43,8 @@ class Verdict:
     """What domains of the highest allowed tier are called: `rack`; empty for whole clusters."""
     note: str = ""
     """What stands behind the sentence: faults of the cluster's HyperNodes."""
+    too_small: bool = False
+    """No cluster that it may use could hold it, however much of its room came free."""
     ties: tuple[DomainId, ...] = ()
     """Further domains that hold as many as the nearest one; a few of many."""
 

@@ -13,13 +13,13 @@ WITHOUT = {Reason.ADMITTED, Reason.FITS, Reason.GAVE_UP_SURPLUS}
 """What no waiting job has as its reason."""
 
 
-def outcome(reason, *, code=Code.NO_FIT, asks=""):
+def outcome(reason, *, code=Code.NO_FIT, asks="", too_small=False):
     """How the job leaves the cycle."""
     return Outcome(
         workload=workload("train").key,
         queue=QueueName("research"),
         tenant=workload("train").tenant,
-        verdict=Verdict(code=code, reason=reason, asks=asks),
+        verdict=Verdict(code=code, reason=reason, asks=asks, too_small=too_small),
         nearest=ClusterName("west"),
         position=3,
     )
@@ -47,6 +47,11 @@ def test_it_is_one_whole_sentence(reason):
             outcome(Reason.TOPOLOGY_DOES_NOT_FIT, asks="a rack with room for 5 pods"),
             "a rack with room for 5 pods comes free",
             id="room in a rack",
+        ),
+        pytest.param(
+            outcome(Reason.TOPOLOGY_DOES_NOT_FIT, asks="a rack with room for 5", too_small=True),
+            "the policy selects a cluster that is large enough (spec.placement)",
+            id="more than the clusters have that its policy selects",
         ),
         pytest.param(
             outcome(Reason.CAPACITY_DOES_NOT_FIT, code=Code.NEVER, asks="a cluster for 5 pods"),

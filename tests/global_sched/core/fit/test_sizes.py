@@ -74,6 +74,31 @@ def test_a_cluster_without_a_report_may_have_anything():
     assert verdict("requests: {gpu: 16}", more=silent)[0] != "NEVER"
 
 
+@pytest.mark.parametrize(
+    ("allowed", "want"),
+    [
+        pytest.param("[east]", True, id="east has one node"),
+        pytest.param("[west]", False, id="west has three, which are in use"),
+        pytest.param("[east, west]", False, id="all clusters, one of which has three"),
+    ],
+)
+def test_clusters_that_its_policy_selects(allowed, want):
+    """Room that comes free is no help where no selected cluster is large enough."""
+    text = f"""\
+world:
+  clusters:
+  - {{name: east, nodes: [{{allocatable: {{cpu: 4, gpu: 8}}}}]}}
+  - {{name: west, nodes: [{{count: 3, allocatable: {{cpu: 4, gpu: 8}}}}]}}
+  jobs:
+  - {{name: old, tasks: [{{replicas: 2, requests: {{gpu: 8}}}}]}}
+  - {{name: j, created: 1, clusters: {allowed}, tasks: [{{replicas: 3, requests: {{gpu: 8}}}}]}}
+"""
+    found = explained(text, "j").outcome.verdict
+
+    assert found.code.value == "NO_FIT"
+    assert found.too_small is want
+
+
 RACKS = """\
 world:
   clusters:
