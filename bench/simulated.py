@@ -1,4 +1,4 @@
-"""`python -m bench.simulated [EXPERIMENT …]`: run experiments of the simulator, all take hours.
+"""`python -m bench.simulated [EXPERIMENT|ARM …]`: run some experiments, or for hours all of them.
 
 Every run is kept as one row of `build/simulated.csv` as soon as it has ended, and those that are
 there or in `docs/benchmarks/simulated.csv` are left out: it can be stopped and started again.
@@ -56,10 +56,10 @@ def _windows(load: float, windows: Iterable[int]) -> list[Part]:
 
 PARTS = (
     *_windows(1, WINDOWS[:1]),
+    Part(PHILLY, (1,), ("global-sched, no reclaim", "global-sched, no reservations"), WINDOWS[:1]),
     Part("reclaim"),
-    *_windows(1, WINDOWS[1:3]),
     Part("tiers", (6,)),
-    *_windows(1, WINDOWS[3:]),
+    *_windows(1, WINDOWS[1:]),
     Part("ablation", (6,)),
     *_windows(1.5, WINDOWS),
     Part("tiers", (4, 8)),
@@ -119,11 +119,11 @@ def planned() -> dict[Key, Case]:
 
 
 def run(names: list[str]) -> None:
-    """Run what is not kept yet, one after another; of the named experiments, where any is named."""
+    """Run what is not kept yet, one after another; of named experiments or arms, where any is."""
     done = {tuple(row[name] for name in COLUMNS[:6]) for row in rows()}
     now = commit()
     for key, case in planned().items():
-        if key in done or (names and key[0] not in names):
+        if key in done or (names and not {*key[:2]} & {*names}):
             continue
         with quiet_collector():
             began = time.process_time()
