@@ -12,7 +12,7 @@ from typing import Any
 from global_sched.cache.binding_store import BindingStore
 from global_sched.cache.directives import DEFAULTS, DirectiveDiff
 from global_sched.cache.entries import Entry
-from global_sched.cache.readers.bindings import BindingReader, TemplateKey
+from global_sched.cache.readers.bindings import BindingFacts, BindingReader, TemplateKey
 from global_sched.cache.readers.clusters import read_cluster
 from global_sched.cache.readers.queues import Priorities, read_queue
 from global_sched.cache.readers.reports import MemberReport
@@ -368,6 +368,8 @@ class State:
             self.notices.tell_binding(entry.facts, Topic.DECISION_NOT_BELIEVED, workload.forged)
             collision = self.templates.collision(entry.facts.template)
             self.notices.tell_binding(entry.facts, Topic.NAME_COLLISION, collision)
+            beside = _failover_beside(entry.facts, workload)
+            self.notices.tell_binding(entry.facts, Topic.FAILOVER_BESIDE, beside)
 
     def _note_term(self, entry: Entry) -> None:
         key, decision = entry.facts.key, entry.facts.decision
@@ -424,3 +426,15 @@ class State:
 def _beyond(decision: Decision | None, term: int) -> bool:
     """Whether a decision is of a later term than ours; never while we follow."""
     return bool(term) and decision is not None and decision.epoch > term
+
+
+def _failover_beside(facts: BindingFacts, workload: Workload) -> str:
+    """Why Karmada's own failover interferes with moves; empty where it does not."""
+    asked = workload.below_minimum
+    if asked is None or not asked.moves or not facts.failover:
+        return ""
+    fields = " and ".join(f"spec.failover.{name}" for name in facts.failover)
+    return (
+        f"its policy has {fields}, so Karmada may take it out of its cluster by itself, beside the "
+        "moves that its recovery annotation asks for; leave one of them out"
+    )

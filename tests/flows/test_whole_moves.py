@@ -219,3 +219,33 @@ async def test_a_gang_that_fits_nowhere_stays_or_gives_its_place_back(tmp_path):
         assert (status, message[-38:]) == ("True", "; it gives its place back, as it asked")
         created = (await world.binding("train"))["metadata"]["creationTimestamp"]
         assert created < (await world.binding("full"))["metadata"]["creationTimestamp"]
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_the_cluster_is_removed_in_the_middle_of_a_move(tmp_path):
+    """Its member never shows that the old copy is gone: it goes on where room was kept for it."""
+    slow = MemberOptions(stop_seconds=20.0)
+    async with whole(tmp_path, member("m1", options=slow), member("m2")) as world:
+        job = movable()
+        await world.submit(job, where=ORDERED)
+        failover = {"spec": {"failover": {"application": {"decisionConditions": {}}}}}
+        await world.admin.patch(kinds.PROPAGATION_POLICIES, "train-job", failover, namespace=TEAM)
+        await world.until_phase("train", "Running")
+        await lose(world)
+
+        async def leaves():
+            return await tasks(world, "train") == ["m1"]
+
+        await world.until(leaves, "train is leaving m1", seconds=90)
+        await world.silence("m1")
+        await world.kill("m1")
+        await world.admin.patch(
+            kinds.CLUSTERS, "m1", {"metadata": {"finalizers": None, "deletionTimestamp": None}}
+        )
+        await world.admin.delete(kinds.CLUSTERS, "m1")
+        await world.until_phase("train", "Running", seconds=120)
+        assert await world.clusters("train") == ["m2"]
+        assert (await events(world, "LeftUnproved"))["ResourceBinding"].startswith("cluster m1 is ")
+        beside = (await events(world, "FailoverBeside"))["ResourceBinding"]
+        assert beside.startswith("its policy has spec.failover.application, so Karmada may take it")

@@ -70,6 +70,8 @@ class BindingFacts:
     others: tuple[Condition, ...]
     """Conditions of other writers, to be kept when ours is written."""
     finished: bool
+    failover: tuple[str, ...] = ()
+    """Which of Karmada's own failovers its policy asks for: `application`, `cluster`."""
     not_applied: tuple[tuple[ClusterName, str], ...] = ()
     """Clusters that refuse the object itself, and with which words."""
 
@@ -158,6 +160,7 @@ class BindingReader:
                 status.aggregated_status,
                 (target.cluster for target in targets),
             ),
+            failover=tuple(sorted(name for name, said in (spec.failover or {}).items() if said)),
             not_applied=_not_applied(status.aggregated_status),
         )
 

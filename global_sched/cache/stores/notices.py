@@ -20,6 +20,8 @@ class Topic(StrEnum):
     """Two templates share one binding name."""
     DECISION_NOT_BELIEVED = "DecisionNotBelieved"
     """The decision annotation does not match the binding; it was recomputed."""
+    FAILOVER_BESIDE = "FailoverBeside"
+    """Karmada's own failover may take a gang out of its cluster beside our moves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -145,6 +145,8 @@ class BindingSpec(Wire, frozen=True):
     scheduler_name: str = ""
     reschedule_triggered_at: str | None = None
     suspension: Suspension | None = None
+    failover: JsonMap | None = None
+    """What Karmada's own failover does with it, by `application` and `cluster`."""
 
 
 class AggregatedStatusItem(Wire, frozen=True):
