@@ -18,7 +18,7 @@ from global_sched.scenario import ScenarioError
 from global_sched.scenario.run import documents
 from global_sched.shared.api.karmada import ResourceBinding
 from global_sched.shared.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
-from global_sched.shared.kube.errors import ApiError, ConfigError
+from global_sched.shared.kube.errors import ApiError, ConfigError, Unauthorized
 from global_sched.shared.model.explanation import Explanation
 from global_sched.shared.model.ids import WorkloadKey
 from global_sched.shared.model.instant import format_instant
@@ -70,10 +70,12 @@ class Seen:
 class RefusedError(Exception):
     """A page cannot be shown: status, title and sentence of the page in its place."""
 
-    def __init__(self, status: int, title: str, text: str) -> None:
+    def __init__(self, status: int, title: str, text: str, *, asks: bool = False) -> None:
+        """asks: whether the page asks for a namespace."""
         super().__init__(text)
         self.status = status
         self.title = title
+        self.asks = asks
 
 
 class Pages:
@@ -119,10 +121,10 @@ class Pages:
                 seen = await self._see(request)
                 template, values = await make(request, seen)
             except RefusedError as refused:
-                values = {"title": refused.title, "text": str(refused)}
+                values = {"title": refused.title, "text": str(refused), "asks": refused.asks}
                 return self._render("message.html", request, seen, values, refused.status)
             except click.ClickException as error:
-                values = {"title": "Not found", "text": error.message}
+                values = {"title": "Not found", "text": error.message, "asks": False}
                 return self._render("message.html", request, seen, values, 404)
             except (ConfigError, ApiError, ExpiredError) as error:
                 return await self._away(request, refusal(error))
@@ -165,14 +167,15 @@ class Pages:
     ) -> web.Response:
         found = seen.look if seen is not None else None
         stale = seen.viewer.stale() if seen is not None else 0.0
+        of_path = "" if found is not None else request.match_info.get("namespace", "")
         common = {
             "path": request.path,
             "number": found.number if found is not None else 0,
             "as_of": format_instant(found.view.now) if found is not None else "",
             "problem": found.problem if found is not None else "",
             "stale": duration(stale) if stale else "",
-            "namespace": request.query.get("namespace", ""),
-            "whole": found is not None,
+            "namespace": request.query.get("namespace") or of_path,
+            "asks": False,
         }
         text = self._env.get_template(template).render(common | dict(values))
         return web.Response(status=status, text=text, content_type="text/html")
@@ -203,9 +206,8 @@ class Pages:
     async def _own(self, seen: Seen) -> list[Row]:
         """A tenant's rows. Raises RefusedError where no namespace is named."""
         if not seen.namespace:
-            raise RefusedError(
-                403, "Name your namespace", f"{_denied(seen)}; put ?namespace=NAME in the address."
-            )
+            text = f"{_denied(seen)}; the jobs of a namespace of yours you may."
+            raise RefusedError(403, "Name your namespace", text, asks=True)
         viewer = seen.viewer
         return await own_rows(viewer.client, namespace=seen.namespace, now=viewer.clock.now())
 
@@ -353,7 +355,10 @@ class Pages:
             viewer.used = viewer.clock.monotonic()
             if viewer.denied is not None:
                 await viewer.clock.sleep(POLL)
-                now = await _own_digest(viewer, namespace)
+                try:
+                    now = await _own_digest(viewer, namespace)
+                except Unauthorized:
+                    break
                 if before not in ("", now):
                     await stream.write(b"event: look\ndata: own\n\n")
                 before = now
@@ -372,11 +377,16 @@ class Pages:
 
 
 async def _own_digest(viewer: Viewer, namespace: str) -> str:
-    """The tenant's rows without their waits, to see a change; empty where they cannot be read."""
+    """The tenant's rows without their waits, to see a change; empty where they cannot be read.
+
+    Raises:  Unauthorized: the credentials ran out.
+    """
     if not namespace:
         return ""
     try:
         rows = await own_rows(viewer.client, namespace=namespace, now=viewer.clock.now())
+    except Unauthorized:
+        raise
     except (ApiError, click.ClickException):
         return ""
     return json.dumps([row | {"wait_seconds": 0} for row in rows], sort_keys=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from global_sched.cli.main import dashboard
 from global_sched.embedded.access import DEPLOY
 from global_sched.settings import Settings as GlobalSettings
 from global_sched.settings import load_settings as load_global
@@ -90,6 +91,21 @@ def test_pods_are_restricted(program):
     assert {volume["name"] for volume in pod["volumes"]} == {
         mount["name"] for mount in container["volumeMounts"]
     }
+
+
+def test_the_dashboard_has_no_rights_of_its_own():
+    """A restricted pod without any credential, whose command line the program accepts."""
+    pod = only("optional/dashboard.yaml", "Deployment")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    options = dict(one.removeprefix("--").split("=", 1) for one in container["args"])
+    known = {one.removeprefix("--") for param in dashboard.params for one in param.opts}
+
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert [volume for volume in pod["volumes"] if "configMap" not in volume] == []
+    assert container["command"] == ["gsched", "dashboard"]
+    assert {"server", "host", "certificate-authority"} <= set(options) <= known
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -1,12 +1,19 @@
 """Values of the pages: which jobs and in what order, bars of queues, a job's life."""
 
+from dataclasses import replace
+
 import pytest
 
 from global_sched.core import queue_views
+from global_sched.shared.model.decision import Claim, ClaimPart
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import ClusterName
+from global_sched.shared.model.instant import SECOND, format_instant
+from global_sched.shared.model.workload import PodLoss
 from global_sched.view.jobs import rows_of
 from global_sched.web import waiting
 from global_sched.web.bars import WIDTH, bars_of, resources_of
-from global_sched.web.timeline import moments
+from global_sched.web.timeline import Moment, moments
 from global_sched.web.waiting import Filter, jobs_of
 from tests.global_sched.cli.worlds import scenario_view
 
@@ -77,7 +84,38 @@ def test_bars_share_one_scale():
     assert borrower.label == ("holds 4, 2 of it borrowed; deserves 2, guaranteed 0; waits for 0")
 
 
-def test_a_life_is_told_in_order():
+def test_a_life_with_losses_and_an_eviction():
+    """What was lost, what runs again, what had to leave, what room is being made for, the end."""
+    view = scenario_view()
+    job = next(one for one in view.state.workloads() if one.name == "rack")
+    assert job.decision is not None
+    at = job.decision.at
+    (progress,) = job.progress
+    lost = format_instant(at + 60 * SECOND)
+    loss = PodLoss(at=lost, pod="w-0", node="n1", cause="NodeDown", detail="")
+    part = ClaimPart(cluster=ClusterName("a"), amounts=job.decision.grants[0].amounts)
+    claim = Claim(parts=(part,), since=at + 90 * SECOND, until=at + 150 * SECOND)
+    decision = replace(job.decision, claim=claim, evicted=at - 30 * SECOND)
+    whole = replace(job, decision=decision, progress=(replace(progress, losses=(loss,)),))
+    short = replace(progress, losses=(loss,), bound=Amounts())
+    lacking = replace(whole, progress=(short,))
+    over = replace(whole, finished=True)
+
+    assert [(one.what, one.text) for one in moments(whole, (), None)] == [
+        ("submitted", ""),
+        ("evicted", "its room went to a job that was owed it"),
+        ("placed", "b b-1 (tier 1)"),
+        ("lost", "w-0 on n1 in b: NodeDown"),
+        ("room is being made", f"in a, kept until {format_instant(claim.until)}"),
+        ("recovered", "4 of 4 pods in b"),
+    ]
+    assert moments(lacking, (), None)[-1].what == "recovering"
+    assert moments(over, (), at + 900 * SECOND)[-1] == Moment(
+        at=format_instant(at + 900 * SECOND), what="finished"
+    )
+
+
+def test_a_life_in_its_order():
     """Submission, place and pods of one that runs; submission and reason of one that waits."""
     view = scenario_view()
     jobs = {one.name: one for one in view.state.workloads()}
