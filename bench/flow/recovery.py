@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from bench.flow.detection import detection_figures
 from bench.harness import Figure, at_most, shown
 from global_sched.embedded.members import MemberOptions
 from global_sched.shared.api import resource as kinds
@@ -261,6 +262,7 @@ def figures(size: Size | None = None) -> list[Figure]:
         ),
         at_most(GROUP, "gangs not whole again, both runs", len(never), "gangs", 0),
     ]  # fmt: skip
+    found += detection_figures()
     for kind in CLASSES:
         own = [one for one in whole_ours if one.kind == kind]
         if own:

@@ -5,6 +5,7 @@ from typing import Final
 
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.names import OUT_OF_SERVICE
+from global_sched.shared.model.printable import printable
 from global_sched.shared.model.recovery import Cause
 from member_agent.cache import ClusterCache, PodRecord, PodUnit
 from member_agent.recovery.trouble import Blame, PodFailure, Signal
@@ -29,7 +30,7 @@ def node_signals(
     conditions: Collection[tuple[str, str]],
     dedicated: Collection[str],
 ) -> list[Signal]:
-    """Every signal that stands, in order of the nodes.
+    """The signals that stand, in order of the nodes: at most one of each cause for a node.
 
     grace:       how long (µs) Ready may be lost, or a Node object missing, before it counts.
     conditions:  type and status of NodeConditions that report a defect.
@@ -40,30 +41,38 @@ def node_signals(
         for name in sorted(cache.occupied() - cache.nodes.keys())
     ]
     for name, record in sorted(cache.nodes.items()):
-        node = record.node
+        node, own = record.node, dict[Cause, str]()
         for taint in node.spec.taints or ():
-            key = taint.key[:_DETAIL]
             if taint.key == OUT_OF_SERVICE:
-                found.append(Signal(node=name, cause=Cause.OUT_OF_SERVICE))
+                own[Cause.OUT_OF_SERVICE] = ""
             elif taint.effect == "NoExecute" and taint.key not in (
                 *_LOST_BY_KUBERNETES,
                 *dedicated,
             ):
-                detail = f"taint {key}"
-                found.append(Signal(node=name, cause=Cause.NODE_TAINTED, detail=detail))
+                _keep(own, Cause.NODE_TAINTED, f"taint {_text(taint.key)}")
         for one in node.status.conditions or ():
             if (one.type, one.status) in conditions:
-                detail = f"{one.type[:_DETAIL]} is {one.status}"
-                found.append(Signal(node=name, cause=Cause.DEVICE_UNHEALTHY, detail=detail))
+                _keep(own, Cause.DEVICE_UNHEALTHY, f"{_text(one.type)} is {one.status}")
+        found += [Signal(node=name, cause=cause, detail=text) for cause, text in own.items()]
         ready = condition(node.status.conditions, "Ready")
         if ready is None or ready.status != "True":
-            state = "missing" if ready is None else ready.status[:_DETAIL]
+            state = "missing" if ready is None else _text(ready.status)
             found.append(
                 Signal(
                     node=name, cause=Cause.NODE_NOT_READY, detail=f"Ready is {state}", grace=grace
                 )
             )
     return found
+
+
+def _keep(own: dict[Cause, str], cause: Cause, detail: str) -> None:
+    """The first detail of a cause: a node may have thousands of conditions and taints."""
+    own[cause] = min(own.get(cause, detail), detail)
+
+
+def _text(given: str) -> str:
+    """A name that others wrote, short, and without what a terminal obeys."""
+    return printable(given[:_DETAIL])
 
 
 def failed_pods(units: Iterable[PodUnit]) -> list[PodFailure]:

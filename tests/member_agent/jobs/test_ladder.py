@@ -127,6 +127,20 @@ def test_an_agent_that_restarts_in_the_middle_of_a_timer():
     assert (before, len(fresh(one))) == ([], 3)
 
 
+@pytest.mark.parametrize("hours", [1, -1])
+def test_the_next_agents_clock_may_be_an_hour_apart(hours):
+    """Ahead: the step is taken at once. Behind: after its own time, and no hour later."""
+    one = town(rules={"scopes": ["pod", "job"]})
+    one.evict("train-worker-2").wait(300)
+    one.deleted.clear()
+    one.memory = Memory()
+    one.wait(hours * 3600)
+    early = len(one.deleted)
+    one.wait(600)
+
+    assert (early, len(one.deleted)) == (3 if hours > 0 else 0, 3)
+
+
 def test_a_loss_that_heals_costs_nothing():
     """Ready within `heal`: the whole Job, which is the first scope, is left alone."""
     one = town(rules={"scopes": ["job"]})

@@ -62,6 +62,23 @@ def test_every_signal():
     ]
 
 
+def test_a_hostile_node_makes_one_short_signal_of_each_cause():
+    """Ten thousand conditions and taints, an endless status, a word that a terminal obeys."""
+    many = [("GpuHealthy", "False")] * 10_000
+    taints = [{"key": f"{'x' * 300}{at:04}", "effect": "NoExecute"} for at in range(1000)]
+    made = node("n1", conditions=many, taints=taints, ready=False)
+    made["status"]["conditions"][0]["status"] = "\x1b[2J" + "y" * 5000
+
+    found = signals(member.member(made))
+
+    assert [cause for _, cause, _, _ in found] == [
+        Cause.NODE_TAINTED,
+        Cause.DEVICE_UNHEALTHY,
+        Cause.NODE_NOT_READY,
+    ]
+    assert all(len(detail) < 140 and detail.isprintable() for _, _, detail, _ in found)
+
+
 def test_leaves_are_the_smallest_hyper_nodes():
     """A node outside the tree has none."""
     cache = member.member(*member.racks(1, 2), node("alone"))
