@@ -270,6 +270,7 @@ class Pages:
             "waiting": _gangs(view),
             "asked": asked if workload is not None else "",
             "gang": None if workload is None else workload.demand.gang,
+            "waits": workload is not None and not workload.targets,
             "cell": heatmap.CELL,
         }
 
