@@ -34,8 +34,8 @@ def kept(monkeypatch):
 def test_the_headline_begins_with_the_worst_window_and_names_the_best_federated_model():
     """Its median and its best stand beside it."""
     assert simulated_page.headline().startswith(
-        "**Goodput against one cluster for each tenant: +5% in the worst window, +30% in the "
-        "median, +55% in the best of 2; the best federated model of each: +15%, +30%, +45%.**"
+        "**Goodput against one cluster for each tenant: +5% in the worst of 2 windows and loads, "
+        "+30% in the median, +55% in the best; the best federated model of each: +15%, +30%, +45%."
     )
 
 
