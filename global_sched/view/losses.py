@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.workload import Workload
 from global_sched.view.text import Row
 
@@ -24,7 +25,7 @@ def loss_rows(workload: Workload) -> list[Row]:
 
 
 def loss_lines(workload: Workload) -> Iterator[str]:
-    """The rows as lines, with a head; nothing for a job that lost no pod."""
+    """The rows as lines with a head, and where the job cannot be whole; none for a sound job."""
     rows = loss_rows(workload)
     if rows:
         yield "Losses within 24 h"
@@ -32,3 +33,8 @@ def loss_lines(workload: Workload) -> Iterator[str]:
         detail = f" {row['detail']}" if row["detail"] else ""
         where = f"{row['node']} in {row['cluster']}"
         yield f"  {row['at']}  {row['pod']} on {where}: {row['cause']}{detail}"
+    for progress in sorted(workload.progress):
+        if progress.below is not None:
+            yield f"Below its minimum in {progress.cluster} since {format_instant(progress.below)}"
+        if progress.waits_at:
+            yield f"Its recovery in {progress.cluster} waits for the scope {progress.waits_at}"

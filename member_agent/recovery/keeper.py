@@ -266,6 +266,8 @@ class RecoveryKeeper:
             elif one.until > self._clock.now():
                 until = format_instant(one.until)
                 after = "ended with" if one.cause is Cause.EXIT_CODE else "sound again after"
+                if name not in self._cache.nodes:
+                    after = "named by no pod any more after"
                 text = f"{after} {one.cause}{detail}; on probation until {until}"
                 reason = "OnProbation"
             else:

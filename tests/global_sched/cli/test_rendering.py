@@ -11,11 +11,13 @@ from global_sched.cli.explain import print_explanation
 from global_sched.cli.output import show_rows
 from global_sched.core import explain_workload, run_cycle
 from global_sched.shared.model.ids import QueueName, workload_key
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.queue import Queue
 from global_sched.shared.model.workload import PodLoss
 from global_sched.view.explain import screen_of
 from global_sched.view.explain_screen import lines
 from global_sched.view.look import find_job
+from global_sched.view.losses import loss_lines
 from tests.builders import POLICY, gang, pod_set, workload
 from tests.global_sched.cli.worlds import RACKS, scenario_view
 from tests.towns import Member, Town
@@ -387,3 +389,16 @@ def test_lost_pods_are_on_the_screen():
     [said] = [line for line in shown if line.startswith("lost")]
     assert said.startswith("lost      1 pod within 24 h, the last at 2026-01-01T00:00:00Z, ")
     assert said.endswith("rack-worker-0 on b-1-0 in b: NodeLost")
+
+
+def test_a_job_that_cannot_be_whole_says_where_and_since_when():
+    """For every kind: below its minimum, and the step of its recovery that is another program's."""
+    job = find_job(scenario_view().state, "rack", None)
+    told = {"below": Instant(60 * SECOND), "waits_at": "cluster"}
+    progress = tuple(replace(one, **told) for one in job.progress)
+
+    assert list(loss_lines(job)) == []
+    assert list(loss_lines(replace(job, progress=progress))) == [
+        "Below its minimum in b since 1970-01-01T00:01:00Z",
+        "Its recovery in b waits for the scope cluster",
+    ]
