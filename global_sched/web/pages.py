@@ -51,6 +51,8 @@ MOST_MANIFEST: Final = 256 * 1024
 """Bytes of manifests that What-if reads."""
 OFFERED: Final = 50
 """Waiting gangs that the heat map offers to compare with."""
+MOST_ASKED: Final = 20
+"""Members on a page whose reports are read for their nodes in trouble; with more, choose one."""
 POLL: Final = 2.0
 """Seconds between two readings of what is a tenant's own, while a page of it is open."""
 ALIVE: Final = 20.0
@@ -255,6 +257,8 @@ class Pages:
         only = request.query.get("cluster", "")
         shown = [one for one in view.snapshot.clusters if only in ("", one.name)]
         single = heatmap.few(shown)
+        names = [one.name for one in shown] if len(shown) <= MOST_ASKED else []
+        troubled = await asyncio.gather(*(_troubled(seen.viewer, name) for name in names))
         return "federation.html", {
             "mode": mode,
             "modes": heatmap.MODES,
@@ -266,7 +270,8 @@ class Pages:
             ],
             "names": [str(one.name) for one in view.snapshot.clusters],
             "only": only,
-            "troubled": [row for one in shown for row in await _troubled(seen.viewer, one.name)],
+            "troubled": [row for rows in troubled for row in rows],
+            "asked_nodes": len(shown) <= MOST_ASKED,
             "waiting": _gangs(view),
             "asked": asked if workload is not None else "",
             "gang": None if workload is None else workload.demand.gang,

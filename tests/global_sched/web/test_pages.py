@@ -3,9 +3,10 @@
 import pytest
 
 from global_sched.shared.api.resource import RESOURCE_BINDINGS
+from global_sched.web import pages
 from tests.global_sched.web.site import Parts, site
 from tests.virtual_time import virtual_time
-from tests.wire import binding, stripped, vcjob
+from tests.wire import binding, cluster_object, report, stripped, vcjob
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202eevil"
 
@@ -49,6 +50,27 @@ async def test_filters_and_links():
     assert "No job is like that" in none[1]
     assert odd[0] == 200
     assert (missing[0], "No such job" in missing[1]) == (404, True)
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_nodes_in_trouble_are_named(monkeypatch):
+    """As the report has them; of too many members on one page none is asked, and that is said."""
+    trouble = {"node": "node-7", "state": "Trouble", "cause": "NodeDown", "domain": "rack-0"}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-es-east"}}
+    async with site(jobs=False) as world:
+        found = report("east", at=world.clock.now(), racks=2, nodes=3, trouble=[trouble])
+        await world.apply(stripped(cluster_object("east")), space, stripped(found))
+        _, named = await world.get("/federation")
+        monkeypatch.setattr(pages, "MOST_ASKED", 0)
+        _, too_many = await world.get("/federation")
+
+    tags = [attrs.get("aria-label") for tag, attrs in Parts(named).tags if tag == "svg"]
+    assert [one for one in tags if one] == ["rack-0: 3 nodes, 3 free", "rack-1: 3 nodes, 3 free"]
+    assert "node-7" in named
+    assert "NodeDown" in named
+    assert "node-7" not in too_many
+    assert "Choose a member to see its nodes in trouble." in too_many
 
 
 @pytest.mark.slow
