@@ -24,6 +24,8 @@ GROUPS = {
     "recovery": "flow.recovery",
     "dashboard": "flow.dashboard",
     "reports": "micro.reports",
+    "chaos": "reliability.records",
+    "faults": "reliability.trials",
 }
 """The module of each group, with a function `figures() -> list[Figure]`."""
 

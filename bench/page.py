@@ -110,7 +110,51 @@ reservations, all of it on. A figure that misses its target is listed as a miss;
 """,
 )
 
-PAGES = {page.name: page for page in (TOPOLOGY, FAIRNESS)}
+RELIABILITY = Page(
+    "reliability",
+    ("chaos", "faults"),
+    head="""# Faults, measured
+
+How often the programs broke a promise while they were killed, stopped, cut off and lied to, and how
+long it took until all was well again. A figure that misses its target is listed as a miss.
+
+- Command: `.venv/bin/python -m bench.page reliability`. Before it, as long as there is time:
+  `python -m bench.reliability.sweep seeds` and the same with `points`; the page shows what they
+  have noted in `build`, with its commit.
+- Machine: {machine}.
+- Versions: {versions}. Commit of the page: {commit}.
+
+""",
+    tail="""
+## How to read them
+
+- **Seeds and crash points** run in virtual time: the real programs, servers and controllers in one
+  process, two schedulers and two members. Each state of every object is judged by the checker
+  (`tests/checker.py`). The gate looks at ten of each for every commit;
+  [contributing.md](../contributing.md) says more.
+- **A seeded bug is seen** when a short run shows a violation with it, and none without it.
+- **Late writes.** A leader is killed while its placement is in the network; the next leader gives
+  the same quota to another job; then the placement arrives, and its resourceVersion still holds.
+  The embedded servers have no admission policies, so they accept it, and the leader withdraws it.
+  With its judgement switched off the queue stays above its limit.
+- **Failover** has the default times of the Lease: 15 s without a renewal, tried every 2 to 2.4 s.
+- **Rights** are asked of the embedded server's authorizer, with the Roles of `deploy/`.
+
+## What is not measured here
+
+- What is wrong during a pause of more than a second between two writes, and right again with the
+  second: the checker looks one second after the first write, and not at the end of the pause.
+- Late writes on a real API server: the policies of `deploy/admission` refuse them there
+  (`tests/e2e/test_admission_terms.py`); how many of how many is not counted on this page.
+- Churn of 15 minutes with the growth of memory, files and tasks per job (R18): `make faults` has a
+  churn of a minute that looks at what is held at its end.
+- 100 agents of which ten hang (R13), 200 agents that reconnect at once (R14), objects of the last
+  release read by this one and the other way round (R19), a control plane restored to an older state
+  (R20), the list of what tenants may not do (R21).
+""",
+)
+
+PAGES = {page.name: page for page in (TOPOLOGY, FAIRNESS, RELIABILITY)}
 
 
 def row(item: Figure) -> str:

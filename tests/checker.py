@@ -200,6 +200,19 @@ def usage_at_rest(history: Iterable[Seen]) -> list[str]:
     return found
 
 
+def seconds_over(history: Iterable[Seen], queue: str, *, until: float) -> float:
+    """The longest time for which more was admitted in a queue than its capability."""
+    world, since, longest = _World(), None, 0.0
+    for seen in history:
+        world.take(seen)
+        most = _capability(world, queue)
+        if most is None or _admitted_and_leaving(world, queue)[0] <= most:
+            longest, since = max(longest, 0.0 if since is None else seen.at - since), None
+        elif since is None:
+            since = seen.at
+    return longest if since is None else max(longest, until - since)
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """One version of a Lease; no `spec` when it was deleted."""
@@ -424,7 +437,11 @@ def _replicas(job: Object) -> int:
 
 def _held(world: _World, queue: str) -> int:
     """GPUs that a queue holds with all below it: what is admitted, and what is leaving."""
-    total = 0
+    return sum(_admitted_and_leaving(world, queue))
+
+
+def _admitted_and_leaving(world: _World, queue: str) -> tuple[int, int]:
+    total = leaving = 0
     for key, binding in world.bindings.items():
         job = world.jobs.get((key[0], binding["spec"]["resource"]["name"]))
         if job is None or queue not in _path(world, job["spec"].get("queue") or "default"):
@@ -433,11 +450,11 @@ def _held(world: _World, queue: str) -> int:
         per_pod = _gpus_by_task(job)
         for grant in decision.get("grants") or ():
             if grant.get("left"):
-                total += (grant.get("held") or {}).get(GPU, 0)
+                leaving += (grant.get("held") or {}).get(GPU, 0)
             elif not _finished(binding):
                 amounts = grant.get("amounts") or {}
                 total += sum(per_pod.get(name, 0) * pods for name, pods in amounts.items())
-    return total
+    return total, leaving
 
 
 def _path(world: _World, queue: str) -> Iterator[str]:

@@ -4,7 +4,18 @@ import json
 
 import pytest
 
-from tests.checker import DECISION, GPU, GROUP, PLAN, Seen, Term, usage_at_rest, usurped, violations
+from tests.checker import (
+    DECISION,
+    GPU,
+    GROUP,
+    PLAN,
+    Seen,
+    Term,
+    seconds_over,
+    usage_at_rest,
+    usurped,
+    violations,
+)
 
 
 def node(name, gpus=8):
@@ -313,3 +324,14 @@ def test_a_lease_that_is_taken(next_, found):
     ]
 
     assert usurped(leases) == found
+
+
+def test_the_longest_time_above_a_limit():
+    """What is leaving is not admitted any more."""
+    history = [
+        *NODES,
+        plane(1, "resourcebindings", binding({"m1": 3})),
+        plane(4, "resourcebindings", binding({}, left=[("m1", 24)], message="it is leaving")),
+    ]
+
+    assert seconds_over(history, "q", until=40) == 3.0

@@ -57,6 +57,8 @@ class Plan:
     seconds: float = SECONDS
     skew: Mapping[str, float] = field(default_factory=dict)
     """Seconds by which the wall clock of a program is ahead."""
+    look: "Callable[[Chaos], object] | None" = None
+    """What is asked of the federation at the end; `Result.seen` has the answer."""
     crash: CrashPoint | None = None
     """One death; the program starts again `BACK` seconds later."""
 
@@ -72,6 +74,7 @@ class Result:
     states: int = 0
     writes: Counter[str] = field(default_factory=Counter)
     """By program, until the federation rests: not those with which the programs end."""
+    seen: object = None
     digest: str = ""
     """Of every state in order: equal runs have the same."""
     clusters: dict[str, list[str]] = field(default_factory=dict)
@@ -91,6 +94,8 @@ class Chaos(Whole):
         network.on_death = self._dies
         network.on_refusal = self._refused
         self.leases: list[Term] = []
+        self.killed: list[float] = []
+        """When a leader was killed."""
         federation.control.on_commit(self._keep_leases(federation.control.name))
         for server in federation.members.values():
             server.on_commit(self._keep_leases(server.name))
@@ -162,6 +167,16 @@ class Chaos(Whole):
                 self.fired["kill"] += 1
                 self._count(act.of)
                 await self.kill(act.of)
+            case "kill the leader":
+                lease = await self.admin.get(kinds.LEASES, SCHEDULER, namespace="karmada-system")
+                leader = str(lease["spec"]["holderIdentity"]).rpartition("-")[0]
+                self.killed.append(self.clock.monotonic())
+                await self.kill(leader)
+            case "start all":
+                for program in self.programs:
+                    await self.launch(program)
+            case "note":
+                self.writes.clear()
             case "start":
                 await self.launch(act.of)
             case "pause":
@@ -374,6 +389,7 @@ async def _told(world: Chaos, plan: Plan) -> Result:
         violations=[*world.violations(), *world.at_the_end(), *unfinished, *world.denied()],
         fired=world.fired,
         states=len(world._states),
+        seen=None if plan.look is None else plan.look(world),
         digest=world.digest(),
         clusters={
             name: await world.clusters(name) for name in (one["metadata"]["name"] for one in left)

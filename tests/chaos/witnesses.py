@@ -10,6 +10,7 @@ from tests.wire import placement, priority_class, task
 
 LEADER = "global-sched"
 JOB = {"pods": 2, "gpus": 8, "tier": None, "seconds": 600}
+CLASSES = Act(0, "apply", more={"objects": (priority_class("high", 1000),)})
 HIGH = {"priorityClassName": "high"}
 FIRST_M1 = {
     "clusterAffinities": [
@@ -24,23 +25,25 @@ def _submit(at: float, name: str, **more: Any) -> Act:
 
 
 def _play(*acts: Act, seconds: float = 60, schedulers: int = 2, **more: Any) -> Sequence[str]:
-    classes = Act(0, "apply", more={"objects": (priority_class("high", 1000),)})
-    told = (classes, *acts)
+    told = (CLASSES, *acts)
     return run(0, told, seconds=seconds, schedulers=schedulers, **more).violations
 
 
 def late_write() -> Sequence[str]:
     """The placement of a leader that died arrives after the next one has given the quota away."""
-    write = {"path": "second-job"}
-    return _play(
-        _submit(1, "first", queue="small", seconds=12),
-        _submit(5, "second", queue="small"),
-        Act(8, "hold", LEADER, write),
-        Act(28, "kill", LEADER),
-        _submit(29, "third", queue="small", spec=HIGH),
-        Act(55, "release", LEADER, write),
-        seconds=80,
-    )
+    return _play(*LATE, seconds=LATE_SECONDS)
+
+
+LATE_SECONDS = 80
+_WRITE = {"path": "second-job"}
+LATE = (
+    _submit(1, "first", queue="small", seconds=12),
+    _submit(5, "second", queue="small"),
+    Act(8, "hold", LEADER, _WRITE),
+    Act(28, "kill", LEADER),
+    _submit(29, "third", queue="small", spec=HIGH),
+    Act(55, "release", LEADER, _WRITE),
+)
 
 
 def stale_write() -> Sequence[str]:
