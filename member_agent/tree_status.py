@@ -46,9 +46,8 @@ class TreeStatus:
         while True:
             self._wake.clear()
             due = self._due()
-            for hyper_node, message in due[:AT_ONCE]:
-                await self._write(hyper_node, message)
-            if len(due) <= AT_ONCE:
+            written = [await self._write(*one) for one in due[:AT_ONCE]]
+            if len(due) <= AT_ONCE and all(written):
                 await self._wake.wait()
             await self._clock.sleep(PAUSE)
 
@@ -65,7 +64,8 @@ class TreeStatus:
                 due.append((hyper_node, ""))
         return due
 
-    async def _write(self, hyper_node: HyperNode, message: str) -> None:
+    async def _write(self, hyper_node: HyperNode, message: str) -> bool:
+        """Whether it stands there now; what does not is tried again after the pause."""
         kind = ConditionType.TREE_VALID
         others = [c for c in hyper_node.status.conditions or () if c.type != kind]
         own = Condition(
@@ -90,5 +90,6 @@ class TreeStatus:
             )
         except ApiError as error:
             log.info("tree_condition_not_written", name=error.name, error=str(error))
-        else:
-            self._cache.upsert_hyper_node(stored)
+            return False
+        self._cache.upsert_hyper_node(stored)
+        return True

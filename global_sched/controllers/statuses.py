@@ -36,6 +36,8 @@ from global_sched.shared.telemetry.metrics import (
 from global_sched.shared.telemetry.registry import Metrics
 
 WRITES_PER_ROUND: Final = 50
+LONGEST_PAUSE: Final = 30.0
+"""Seconds after which a write that failed is tried again at the latest, where nothing changes."""
 
 log = get_logger(__name__)
 Body = dict[str, Any]
@@ -64,6 +66,10 @@ class StatusLoop:
         self._interval = interval
         self._written: dict[tuple[str, str], object] = {}
         self._seen = -1
+        self._behind = False
+        """Whether something that differs was not written in the last round."""
+        self._failures = 0
+        self._retry_at = 0.0
         self._next_queue = 0
 
     async def run(self) -> None:
@@ -80,8 +86,10 @@ class StatusLoop:
         """Compare everything once and write what differs, within the round's budget."""
         snapshot = self._state.snapshot()
         await self._remember(snapshot)
-        if self._state.revision == self._seen:
+        now = self._clock.monotonic()
+        if self._state.revision == self._seen and not (self._behind and now >= self._retry_at):
             return
+        self._behind = False
         revision, left = self._state.revision, WRITES_PER_ROUND
         # In a large world this takes longer than a placement should wait.
         reports, tenants = await asyncio.to_thread(_counted, snapshot, self._state.workloads())
@@ -111,6 +119,8 @@ class StatusLoop:
             left -= await self._once(key, problem, left, self._write_report)
         if left > 0 and budget > 0:
             self._seen = revision
+        self._failures = self._failures + 1 if self._behind else 0
+        self._retry_at = now + min(LONGEST_PAUSE, self._interval * 2**self._failures)
 
     async def _remember(self, snapshot: Snapshot) -> None:
         """Write what tenants held before, where that counts and what they hold has changed."""
@@ -126,13 +136,18 @@ class StatusLoop:
         write: Callable[[str, Any], Awaitable[None]],
     ) -> int:
         """1 when something was sent, else 0."""
-        if self._written.get(key) == value or left <= 0 or not self._term.valid():
+        if self._written.get(key) == value or left <= 0:
+            return 0
+        if not self._term.valid():
+            self._behind = True
             return 0
         try:
             await write(key[1], value)
         except NotFound:
             self._written[key] = value
         except ApiError as error:
+            self._behind = True
+            self._written.pop(key, None)  # a part of it may stand there
             log.info("status_not_written", kind=key[0], name=key[1], error=str(error))
             self._metrics.inc(
                 DISPATCH_WRITES, object="queue_status", verb="patch", outcome="failed"

@@ -202,6 +202,7 @@ class WaitingLists:
             self._differs.add(namespace)
         except ApiError as error:
             outcome = "failed"
+            self._read_again["lists"] = -inf  # it may stand there all the same
             self._differs.add(namespace)
             log.info("waiting_list_not_written", namespace=namespace, error=str(error))
         else:

@@ -42,8 +42,9 @@ _KIND: Final = ("batch.volcano.sh/v1alpha1", "Job")
 _SCHEDULER: Final = "member-agent"
 _FRESH: Final = 10**9
 """Seconds between two reports of an agent: none of them ever goes stale."""
-_CYCLES: Final = 50
-"""A world that has not settled after so many cycles never will."""
+_CYCLES: Final = 1000
+"""A world that has not settled after so many cycles never will: a burst that reclaims what its
+queue is owed, gang after gang, takes some sixty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,7 +101,8 @@ class TroubleStore:
         self._client = client
         self._namespace = namespace
         self._written: dict[str, str] | None = None
-        self._gangs = ""
+        self._gangs: str | None = ""
+        """Both are what stands there: none of the texts that are made while that is not known."""
 
     async def load(self, now: Instant) -> tuple[TroubleState, dict[str, GangRestart]]:
         """The state that was written last, of nodes and of gangs. Raises ApiError."""
@@ -110,12 +111,12 @@ class TroubleStore:
                 CONFIGMAPS, NODE_TROUBLE_MAP, namespace=self._namespace, type=ConfigMap
             )
         except NotFound:
-            self._written = None
+            self._written, self._gangs = None, ""
             return TroubleState(), {}
         data = found.data or {}
         self._written = {key: data[key] for key in (NODES_KEY, FAILURES_KEY) if key in data}
-        self._gangs = data.get(GANGS_KEY, "")
-        return parse(data, now), parse_gangs(self._gangs)
+        self._gangs = gangs = data.get(GANGS_KEY, "")
+        return parse(data, now), parse_gangs(gangs)
 
     async def asked_to_clear(self) -> frozenset[str]:
         """The nodes that an administrator wants to be cleared. Raises ApiError."""
@@ -134,8 +135,9 @@ class TroubleStore:
         known = data == self._written or (self._written is None and empty)
         if known and not cleared:
             return False
-        if not await self._put(data, data | ({NODE_TROUBLE_CLEAR: None} if cleared else {})):
-            return False  # written with the next change
+        self._written = {}
+        while not await self._put(data, data | ({NODE_TROUBLE_CLEAR: None} if cleared else {})):
+            pass  # it was made in between, and is patched now
         self._written = {key: text for key, text in data.items() if text is not None}
         return True
 
@@ -147,6 +149,7 @@ class TroubleStore:
         text = render_gangs(states)
         if text == self._gangs:
             return
+        self._gangs = None
         while not await self._put({GANGS_KEY: text}, {GANGS_KEY: text or None}):
             pass  # it was made in between, and is patched now
         self._gangs = text

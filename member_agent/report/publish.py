@@ -180,6 +180,7 @@ class Publisher:
         if not due and _says_the_same(slices, self._last):
             self._metrics.inc(REPORTS, outcome="unchanged")
             return False
+        self._last = []  # until all of it is written, any part may stand there
         await self._write(slices)
         self._last = slices
         self._generation += 1

@@ -1,16 +1,19 @@
 """Objects that global-sched keeps true by itself: reasons, the queue `default`, a metric."""
 
 import asyncio
+import json
 
-from global_sched.shared.api.resource import QUEUES
+from global_sched.shared.api.names import QUEUE_USAGE
+from global_sched.shared.api.resource import QUEUES, RESOURCE_BINDINGS
 from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan
 from global_sched.shared.model.policy import Policy
 from tests.flows.control_plane import control_plane, scheduling
 from tests.flows.test_binding_writes import is_placed, is_refused, scheduled
 from tests.virtual_time import virtual_time
-from tests.wire import binding, vcjob
+from tests.wire import GPU, binding, vcjob
 
 MINUTE = 60.0
+QUEUE = "queues.scheduling.volcano.sh"
 TRUSTING = Policy(report_trust_seconds=3600)
 STATUS = "resourcebindings.work.karmada.io/status"
 
@@ -125,3 +128,54 @@ async def test_a_reason_that_changed_while_it_was_written_is_written_again(tmp_p
 
     assert "nearest m2" in last
     assert plane.writes["patch resourcebindings/status"] == 2
+
+
+def used(queue):
+    """The GPUs that the status of a queue and its annotation name."""
+    usage = json.loads(queue["metadata"]["annotations"][QUEUE_USAGE])
+    clusters = sum(int(one.get(GPU, 0)) for one in usage["clusters"].values())
+    return int((queue["status"].get("allocated") or {}).get(GPU, 0)), clusters
+
+
+@virtual_time
+async def test_a_status_that_was_not_written_is_tried_again_where_nothing_changes(tmp_path):
+    """Three attempts meet a conflict after the job was placed, and nothing else ever happens."""
+    plan = FaultPlan(Fault("patch", f"{QUEUE}/status", kind=FaultKind.CONFLICT, times=3))
+    async with control_plane(tmp_path) as plane:
+        await plane.member("m1")
+        async with scheduling(plane, tmp_path, policy=TRUSTING, faults=plan):
+            await asyncio.sleep(10)
+            job = await plane.add(vcjob("train", gpus=8))
+            await plane.add(binding(job))
+            await plane.until(is_placed, "train-job")
+            await asyncio.sleep(2 * MINUTE)
+            queue = await plane.client.get(QUEUES, "default")
+
+    assert len(plan.fired) == 3
+    assert used(queue) == (8, 8)
+
+
+@virtual_time
+async def test_a_status_that_was_written_in_part_does_not_stay(tmp_path):
+    """The annotation is not written for the job that was placed, and then the job is gone."""
+    plan = FaultPlan(Fault("patch", QUEUE, kind=FaultKind.TIMEOUT, nth=2))
+    async with control_plane(tmp_path) as plane:
+        await plane.member("m1")
+        async with scheduling(plane, tmp_path, policy=TRUSTING, faults=plan):
+            await asyncio.sleep(10)
+            job = await plane.add(vcjob("train", gpus=8))
+            bound = await plane.add(binding(job))
+            await plane.until(is_placed, "train-job")
+            await asyncio.sleep(7)
+            between = await plane.client.get(QUEUES, "default")
+            await plane.client.delete(
+                RESOURCE_BINDINGS,
+                bound["metadata"]["name"],
+                namespace=bound["metadata"]["namespace"],
+            )
+            await asyncio.sleep(2 * MINUTE)
+            queue = await plane.client.get(QUEUES, "default")
+
+    assert len(plan.fired) == 1
+    assert used(between) == (8, 0)
+    assert used(queue) == (0, 0)

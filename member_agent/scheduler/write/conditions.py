@@ -85,7 +85,10 @@ class ConditionWriter:
                 pass
 
     async def _write_due(self) -> float | None:
-        """Write what is due; seconds until something else is, None when nothing waits."""
+        """Write what is due; seconds until something else is, None when nothing waits.
+
+        What was written is looked at once more then: a write may fail.
+        """
         pause: float | None = None
         for uid, message in list(self._wanted.items()):
             pod = self._cache.pods.get(uid)
@@ -100,6 +103,7 @@ class ConditionWriter:
             if self._wanted.get(uid) == message:
                 self._written[uid] = now
                 await self._write(pod, message)
+                pause = self._interval if pause is None else min(pause, self._interval)
         return pause
 
     async def _write(self, pod: PodRecord, message: str) -> None:
