@@ -162,7 +162,7 @@ def violations(history: Iterable[Seen], *, until: float) -> list[str]:
     last = 0.0
     for seen in history:
         if seen.at - last > 1.0:
-            _look_at_all(world, since, over, epochs, last + 1.0)
+            _look_at_all(world, since, over, epochs, seen.at)
         last = seen.at
         capped = [name for name in world.queues if _capability(world, name) is not None]
         before = {one: _held(world, one) for one in capped if seen.plural == "resourcebindings"}

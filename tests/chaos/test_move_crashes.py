@@ -21,13 +21,14 @@ GANG = {"pods": 2, "gpus": 8, "seconds": 900, "tier": None, "queue": "small", "r
 def script():
     """A gang fills its queue; all nodes of its member m1 are shut, and a pod of it is deleted.
 
-    The shutting is late enough for a program that died at the start to be back. Another gang of its
-    queue waits, and takes neither its quota nor its room while it moves.
+    Both the shutting and another gang of its queue come when a program that died at the start is
+    back: the other gang is one that its queue deserves, and would go first if both waited then. It
+    waits, and takes neither quota nor room of the gang that moves.
     """
     shut = [Act(40 + at / 10, "cordon", "m1", {"number": at}) for at in range(4)]
     return [
         Act(1, "submit", "moves", GANG),
-        Act(4, "submit", "waits", GANG | {"pods": 1, "recovery": "{}"}),
+        Act(30, "submit", "waits", GANG | {"pods": 1, "recovery": "{}"}),
         *shut,
         Act(41, "end a pod", "m1", {"number": 1}),
     ]
