@@ -232,6 +232,31 @@ async def test_both_servers_may_fail_for_a_while():
 
 
 @virtual_time
+async def test_conditions_that_were_not_written_are_tried_again_where_nothing_changes():
+    """Attempts of each fail: the bad HyperNode and the pods that wait say why all the same."""
+    objects = [
+        *racks(1, 2),
+        hyper_node("a", 3, children=["b"]),
+        hyper_node("b", 4, children=["a"]),
+        *gang_objects("g", pods=5, tier=1),
+    ]
+    async with agent_world(objects) as world:
+        world.faults.add(
+            Fault("patch", "hypernodes*", kind=FaultKind.ERROR, times=12),
+            Fault("patch", "pods*", kind=FaultKind.ERROR, times=3),
+        )
+        async with world.agent():
+            await asyncio.sleep(600)
+
+        assert len(world.faults.fired) == 15
+        bad = await world.member.get(HYPER_NODES, "a")
+        assert bad["status"]["conditions"][0]["status"] == "False"
+        for one in (await world.member.list(PODS, namespace="team")).items:
+            [said] = [x for x in one["status"]["conditions"] if x["type"] == "PodScheduled"]
+            assert (said["status"], said["reason"]) == ("False", "Unschedulable")
+
+
+@virtual_time
 async def test_a_deleted_report_stands_again_within_a_second():
     """The agent watches its own reports, also after its watches were cut."""
     where = execution_namespace(CLUSTER)
