@@ -142,8 +142,6 @@ long it took until all was well again. A figure that misses its target is listed
 
 ## What is not measured here
 
-- What is wrong during a pause of more than a second between two writes, and right again with the
-  second: the checker looks one second after the first write, and not at the end of the pause.
 - Late writes on a real API server: the policies of `deploy/admission` refuse them there
   (`tests/e2e/test_admission_terms.py`); how many of how many is not counted on this page.
 - Churn of 15 minutes with the growth of memory, files and tasks per job (R18): `make faults` has a

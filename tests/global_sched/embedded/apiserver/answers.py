@@ -3,6 +3,7 @@
 `recorded` are a real server's answers (`make e2e` asks one and compares), `tests/data` keeps them.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -134,6 +135,7 @@ async def prepare(ask: Ask) -> None:
             made = await ask("POST", WIDGETS, widget(name, spec))
             if made.code != 404:
                 break
+            await asyncio.sleep(0.1)
         assert made.code == 201, made
 
 
