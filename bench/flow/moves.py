@@ -162,10 +162,10 @@ async def _look(
 
 def _read(world: Whole, moves: dict[str, Move]) -> None:
     """The points that stand in decisions, from every state of the bindings."""
-    for at, _, plural, record, _ in world._states:  # noqa: SLF001 - it is of this run
-        if plural != "resourcebindings":
+    for seen in world.history():
+        if seen.plural != "resourcebindings":
             continue
-        obj = record.load()
+        at, obj = seen.at, seen.obj
         move = moves.get(obj["spec"]["resource"]["name"])
         text = (obj["metadata"].get("annotations") or {}).get(DECISION)
         if move is None or not text or at < move.fault:

@@ -96,7 +96,8 @@ def _dues(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterator[Instant]
             yield decision.claim.until
         if (asked := workload.below_minimum) is not None:
             broken = (one.below for one in workload.progress if one.below is not None)
-            yield from (Instant(since + asked.hold * SECOND) for since in broken)
+            hold = min(asked.hold, policy.recovery_hold_limit_seconds)
+            yield from (Instant(since + hold * SECOND) for since in broken)
     if snapshot.pending:
         yield from protected_until(snapshot, policy, now)
     for bucket in snapshot.pending:

@@ -86,11 +86,12 @@ def left_patch(
     A task with labels stays, as one that only carries them (`carries`), until the Work in the new
     cluster has them. `epoch` is that of the leader that writes it; None: another program does.
     """
-    kept = [
-        one | {"producer": CARRIER} if one.get("preservedLabelState") else one
-        for one in tasks
-        if one.get("fromCluster") not in gone or not ours(one) or one.get("preservedLabelState")
-    ]
+    kept = []
+    for one in tasks:
+        if one.get("fromCluster") not in gone or not ours(one):
+            kept.append(one)
+        elif one.get("preservedLabelState"):
+            kept.append(one | {"producer": CARRIER})
     body: Body = {
         "metadata": {"resourceVersion": version},
         "spec": {"gracefulEvictionTasks": kept or None},

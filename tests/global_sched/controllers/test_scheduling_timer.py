@@ -33,9 +33,10 @@ def with_min_runtime(pending=()):
     return replace(world, running=(Running(cluster=ClusterName("m1"), workloads=tuple(jobs)),))
 
 
-def below_its_minimum(seconds):
-    """A gang in m1 that asked to move 900 s after it is."""
-    one = workload("a", on="m1", pods=2, bound=1, below_minimum=BelowMinimum(moves=True))
+def below_its_minimum(seconds, **hold):
+    """A gang in m1 that asked to move `hold` seconds after it is, 900 by default."""
+    asked = BelowMinimum(moves=True, **hold)
+    one = workload("a", on="m1", pods=2, bound=1, below_minimum=asked)
     seen = replace(one.progress[0], below=Instant(NOW - seconds * SECOND))
     return replace(one, progress=(seen,))
 
@@ -88,6 +89,14 @@ def below_its_minimum(seconds):
             snapshot(running=[below_its_minimum(880)], clusters=[cluster("m1", report_age=0)]),
             20 * SECOND,
             id="a gang below its minimum may move",
+        ),
+        pytest.param(
+            snapshot(
+                running=[below_its_minimum(3580, hold=7200)],
+                clusters=[cluster("m1", report_age=0)],
+            ),
+            20 * SECOND,
+            id="and at the Policy's limit where it asked for a longer hold",
         ),
     ],
 )

@@ -136,6 +136,11 @@ def test_labels_that_travel():
     assert kept == [other, last | {"producer": CARRIER}]
     assert (ours(kept[1]), carries(kept[1])) == (False, True)
 
+    assert left_patch("8", [last], None, {"m2"})["spec"]["gracefulEvictionTasks"] == [last]
+    karmada = {"fromCluster": "m1", "producer": "ApplicationFailover", "preservedLabelState": {}}
+    karmada["preservedLabelState"] = {"team.example/step": "6"}
+    assert left_patch("8", [karmada], None, {"m1"})["spec"]["gracefulEvictionTasks"] == [karmada]
+
     assert carried_patch("9", kept)["spec"]["gracefulEvictionTasks"] == [other]
     assert carried_patch("9", kept[1:])["spec"]["gracefulEvictionTasks"] is None
 
