@@ -11,8 +11,9 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import IO
@@ -58,23 +59,32 @@ async def _down() -> None:
         await Federation(state).down()
 
 
-def shards(names: Sequence[str], command: Sequence[str] = (*PYTEST, *SUITE)) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a shard ended: 0 where all is well, and the lines that say what failed."""
+
+    status: int
+    failures: Sequence[str] = ()
+
+
+def shards(names: Sequence[str], command: Sequence[str] = (*PYTEST, *SUITE)) -> dict[str, Ended]:
     """Run shards side by side; what each one prints comes line by line with its name before it."""
     running = {name: _started(name, command) for name in names}
+    failures: dict[str, list[str]] = {name: [] for name in names}
     threads = [
-        threading.Thread(target=_shown, args=(name, process.stdout))
+        threading.Thread(target=_shown, args=(name, process.stdout, failures[name]))
         for name, process in running.items()
     ]
     for thread in threads:
         thread.start()
     try:
-        ended = {name: process.wait() for name, process in running.items()}
+        statuses = {name: process.wait() for name, process in running.items()}
     finally:
         for process in running.values():
             process.terminate()
     for thread in threads:
         thread.join()
-    return ended
+    return {name: Ended(statuses[name], failures[name]) for name in names}
 
 
 def _started(name: str, command: Sequence[str]) -> "subprocess.Popen[str]":
@@ -88,10 +98,12 @@ def _started(name: str, command: Sequence[str]) -> "subprocess.Popen[str]":
     )
 
 
-def _shown(name: str, lines: IO[str]) -> None:
+def _shown(name: str, lines: IO[str], failures: list[str]) -> None:
     with lines:
         for line in lines:
             print(f"{name:7} | {line}", end="", flush=True)
+            if line.startswith(("E  ", "FAILED ", "ERROR ")):
+                failures.append(line.rstrip())
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -105,13 +117,18 @@ def main(arguments: Sequence[str]) -> int:
         ended = shards(("suite", "faults", "package"))
         between = perf_counter()
         ended |= shards(("rights",))
-    print(f"{between - start:.0f} s all shards, {perf_counter() - between:.0f} s rights; ", end="")
-    print(
-        ", ".join(
-            f"{name} {'ended well' if not code else 'FAILED'}" for name, code in ended.items()
-        )
-    )
-    return int(any(ended.values()))
+    seconds = f"{between - start:.0f} s all shards, {perf_counter() - between:.0f} s rights"
+    print(summary(ended, seconds), flush=True)
+    return int(any(one.status for one in ended.values()))
+
+
+def summary(ended: Mapping[str, Ended], seconds: str) -> str:
+    """What failed once more, where it is looked for, and in the last line how each shard ended."""
+    lines = [
+        f"{name:7} | {line}" for name, one in ended.items() if one.status for line in one.failures
+    ]
+    words = [f"{name} {'FAILED' if one.status else 'ended well'}" for name, one in ended.items()]
+    return "\n".join([*lines, f"{seconds}; {', '.join(words)}"])
 
 
 if __name__ == "__main__":
