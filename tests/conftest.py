@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests.deep import DEEP
 from tools.browser import missing
@@ -36,8 +36,9 @@ LONGEST_FIRST = ("properties", "tools", "flows")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """All properties look at more examples in `make test-deep`."""
-    if item.nodeid.startswith("tests/properties/"):
+    """All properties look at more examples in `make test-deep`, wherever they stand."""
+    drawn = is_hypothesis_test(getattr(item, "obj", None))
+    if drawn or item.nodeid.startswith("tests/properties/"):
         item.add_marker("deep")
 
 

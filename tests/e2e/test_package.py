@@ -14,11 +14,13 @@ import yaml
 
 from tests.e2e.conftest import VERSION
 from tests.e2e.waiting import until
+from tests.processes import processes_with
 from tests.repo.commands import COMMANDS, PAGES, Live, commands, page
 from tools.local_karmada.build import programs as built
 from tools.local_karmada.tools import upstreams
 
 ROOT = Path(__file__).parents[2]
+SMALL_DEMO = ROOT / "tests" / "data" / "small-demo"
 EXPLAINED = "gsched explain -n language tune-3"
 """The command whose answer README shows."""
 
@@ -162,6 +164,23 @@ async def test_the_demo_and_the_quickstart(environment, demo):
     for name in put:
         top = environment.empty / name.partition("/")[0]
         shutil.rmtree(top) if top.is_dir() else top.unlink()
+
+
+def test_a_demo_of_which_an_expectation_does_not_hold(environment, tmp_path):
+    """Exit code 1 and a sentence for it; the other one holds, and no process is left."""
+    environment.install("[demo]")
+    wrong = tmp_path / "wrong"
+    shutil.copytree(SMALL_DEMO, wrong)
+    text = (wrong / "demo.yaml").read_text()
+    (wrong / "demo.yaml").write_text(text.replace("cluster: b, domain: b-1", "cluster: a"))
+
+    state = tmp_path / "state"
+    done = environment.run("gsched", "demo", "--examples", str(wrong), "--state", str(state))
+
+    assert done.returncode == 1, done.stdout
+    assert "not as expected: team/fits: cluster is b, wanted a" in done.stdout
+    assert done.stdout.count("not as expected") == 1
+    assert processes_with(state) == []
 
 
 class Shell:

@@ -24,13 +24,13 @@ from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Workload
 from tests.builders import NOW, POLICY, workload
-from tests.deep import DEEP
+from tests.deep import DEEP, examples
 from tests.strategies import worlds as drawn
 from tests.towns import Member, Town
 
 COMMON = settings(
     deadline=None,
-    max_examples=4_000 if DEEP else 25,
+    max_examples=examples(25, deep=4_000),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 QUIET = replace(POLICY, patience_seconds=0)

@@ -15,7 +15,8 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.values import to_json
 from global_sched.shared.model.workload import Demand, Reported
 from tests.builders import workload
-from tests.properties.test_reclaim import COMMON, DEEP, LEAVES, towns
+from tests.deep import examples
+from tests.properties.test_reclaim import COMMON, LEAVES, towns
 
 REASONS = (None,) * 6 + (Reason.SEARCH_DEFERRED, Reason.CAPACITY_DOES_NOT_FIT)
 
@@ -72,7 +73,7 @@ def _shared(town, known):
         town.workloads[key] = replace(one, demand=demand)
 
 
-@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 60)  # twice four cycles each
+@settings(COMMON, max_examples=examples(30))  # twice four cycles each
 @given(towns(), policies, copies("a"), copies("b"), st.data())
 def test_together_or_one_by_one(town, policy, first, second, data):
     """Searches, reservations, limits on what waits and ageing tell the same to each of them."""

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from global_sched.core import run_cycle
 from global_sched.shared.placement import ClusterSet
 from tests.builders import NOW, POLICY
+from tests.deep import examples
 from tests.strategies import worlds
 
 
@@ -38,7 +39,7 @@ def _ask_alone(field, gang):
 
 @settings(
     deadline=None,
-    max_examples=100,
+    max_examples=examples(50),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(worlds())

@@ -12,6 +12,7 @@ from global_sched.core.fit.scores import NO_TIER, ScoreInput, fill_of
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.placement import Placed, Space
 from tests.builders import NOW, POLICY, cluster, snapshot, workload
+from tests.deep import examples
 from tests.strategies import worlds
 
 LIMIT = Policy().placement_search_limit
@@ -56,7 +57,7 @@ def compared_by_hand(workload, ask, rooms, view, scores):
 
 @settings(
     deadline=None,
-    max_examples=60,
+    max_examples=examples(30),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(worlds())

@@ -21,14 +21,14 @@ from global_sched.shared.model.values import from_json, to_json
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
 from tests.builders import NOW, POLICY
-from tests.deep import DEEP
+from tests.deep import examples
 from tests.strategies import disturbances, worlds
 from tests.worlds import World, after
 
 ROOT = Path(__file__).parents[2]
 COMMON = settings(
     deadline=None,
-    max_examples=10_000 if DEEP else 150,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from global_sched.core import run_cycle
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.workload import Division
-from tests.deep import DEEP
+from tests.deep import examples
 from tests.properties.test_reclaim import COMMON, POLICY, check_victims, shown, towns
 
 
@@ -29,7 +29,7 @@ def has(town, key, amounts):
     return bool(one.targets) and one.decision.grants[0].amounts.covers(amounts)
 
 
-@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 80)
+@settings(COMMON, max_examples=examples(40))
 @given(towns(), st.data())
 def test_growth(town, data):
     """Growth takes from whom it may, keeps what it has, comes whole, and then all is quiet."""

@@ -11,7 +11,7 @@ from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.statement import Statement
 from global_sched.shared.model.ids import ClusterName, QueueName
 from tests.builders import NOW, POLICY, cluster, queue, snapshot, tenant, workload
-from tests.deep import DEEP
+from tests.deep import examples
 
 TENANTS = {"t1": 1, "t2": 2, "t3": 1}
 LEAVES = ("a", "b", "z")
@@ -43,7 +43,7 @@ def lines(draw):
     return waiting, draw(st.lists(st.lists(change, max_size=2), max_size=12))
 
 
-@settings(deadline=None, max_examples=10_000 if DEEP else 200)
+@settings(deadline=None, max_examples=examples(80))
 @given(lines())
 def test_the_first_of_the_first(world):
     """Down the tree the queue that is first as of now, and in it the workload with the least key.

@@ -11,7 +11,7 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.recovery_spec import BelowMinimum
 from global_sched.shared.model.workload import Division
-from tests.deep import DEEP
+from tests.deep import examples
 from tests.properties.test_reclaim import COMMON, POLICY, shown, towns
 from tests.towns import Member, Town
 
@@ -58,7 +58,7 @@ def over(town):
     }
 
 
-@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 60, phases=NO_SHRINKING)
+@settings(COMMON, max_examples=examples(30), phases=NO_SHRINKING)
 @given(towns(), st.data())
 def test_moves(town, data):
     """Within the brakes, into free room, never two copies, no queue over; then all is quiet."""

@@ -15,10 +15,11 @@ from global_sched.core.order.ageing import priority_of
 from global_sched.core.quota.ledger import Charge, Ledger
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import SECOND, Instant
-from tests.properties.test_reclaim import COMMON, DEEP, POLICY, jobs, shown, towns
+from tests.deep import examples
+from tests.properties.test_reclaim import COMMON, POLICY, jobs, shown, towns
 
 
-@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 60)  # several cycles each
+@settings(COMMON, max_examples=examples(30))  # several cycles each
 @given(towns(), st.data())
 def test_every_claim_lowers_a_potential(town, data):
     """Jobs come and end between the cycles; each claim is looked at with those before it done."""

@@ -18,12 +18,12 @@ from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.values import to_json
 from global_sched.shared.model.workload import Division
 from tests.builders import workload
-from tests.deep import DEEP
+from tests.deep import examples
 from tests.towns import Member, Town
 
 COMMON = settings(
     deadline=None,
-    max_examples=10_000 if DEEP else 120,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 POLICY = Policy(patience_seconds=0)

@@ -10,7 +10,7 @@ from global_sched.core.quota.ledger import Ledger
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from tests.builders import workload
-from tests.deep import DEEP
+from tests.deep import examples
 from tests.properties.test_reclaim import COMMON, LEAVES, POLICY, shown, trees
 from tests.towns import Member, Town
 
@@ -50,7 +50,7 @@ def _rest(town):
     raise AssertionError("it never ends")
 
 
-@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 80)
+@settings(COMMON, max_examples=examples(40))
 @given(crowds())
 def test_surplus_that_is_deserved(town):
     """At rest no queue lacks surplus that it deserves while another holds surplus over its own.

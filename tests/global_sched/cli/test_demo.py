@@ -1,7 +1,6 @@
-"""The demo: its pieces, and the whole of it on two tiny clusters with real processes."""
+"""The demo: its pieces, and its processes on two tiny clusters. `make e2e` runs whole demos."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from global_sched.cli.main import cli
 from global_sched.scenario import parse
 from global_sched.scenario.run import compare_live
 from tests.global_sched.cli.worlds import RACKS, scenario_view
+from tests.processes import processes_with
 
 SMALL = Path(__file__).parents[2] / "data" / "small-demo"
 
@@ -123,38 +123,6 @@ def demo(examples, state, *more):
     return [sys.executable, "-c", code, "demo", *options, *more]
 
 
-def left(state):
-    """Processes that still work with the state folder."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found.append(path.read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
-    return [line for line in found if str(state) in line]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(180)
-def test_the_whole_demo_with_real_processes(tmp_path):
-    """Exit code 1 and a sentence for the expectation that does not hold; the other one holds.
-
-    The demo of the examples, all of whose expectations hold, runs from the wheel (`make e2e`).
-    """
-    wrong = tmp_path / "wrong"
-    shutil.copytree(SMALL, wrong)
-    text = (wrong / "demo.yaml").read_text()
-    (wrong / "demo.yaml").write_text(text.replace("cluster: b, domain: b-1", "cluster: a"))
-
-    run = subprocess.Popen(demo(wrong, tmp_path / "state"), stdout=subprocess.PIPE, text=True)
-    said = run.communicate(timeout=150)[0]
-
-    assert run.returncode == 1, said
-    assert "not as expected: team/fits: cluster is b, wanted a" in said
-    assert said.count("not as expected") == 1
-    assert left(tmp_path) == []
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a_signal_ends_every_process(tmp_path):
@@ -164,9 +132,9 @@ def test_a_signal_ends_every_process(tmp_path):
     for line in run.stdout:
         if line.startswith("applied"):
             break
-    assert left(tmp_path)
+    assert processes_with(tmp_path)
     run.send_signal(signal.SIGTERM)
     said = run.communicate(timeout=60)[0]
 
     assert (run.returncode, said.splitlines()[-1]) == (130, "stopped before the result was known")
-    assert left(tmp_path) == []
+    assert processes_with(tmp_path) == []

@@ -14,6 +14,7 @@ from global_sched.shared.placement import Placed, Space
 from member_agent.cache import Kind, LiveRoom, RoomQuery, live_room, room_of
 from member_agent.cache.live_room import selected_keys
 from member_agent.cache.units import units_of
+from tests.deep import examples
 from tests.member_agent.directives import directive
 from tests.member_agent.member import AGENT, feed, hyper_node, member, node, pod, racks
 from tests.wire import GPU
@@ -91,7 +92,7 @@ def told(topology: Topology, answer):
     return takes, answer.amounts, answer.domain, answer.tier
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(rounds=rounds)
 def test_from_round_to_round_is_the_same_as_anew(rounds):
     """What was held, closed, taken or true of a node in an earlier round leaves no trace."""

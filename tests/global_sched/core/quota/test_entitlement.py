@@ -9,6 +9,7 @@ from global_sched.core.quota.tree import QueueTree
 from global_sched.shared.model.queue import Queue, Usage
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Snapshot
+from tests.deep import examples
 
 CPU, MEMORY = "cpu", "memory"
 
@@ -277,7 +278,7 @@ def worlds(draw):
     return queues, held, running
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(worlds(), names, sizes, st.randoms(use_true_random=False))
 def test_no_flap_and_a_potential_that_falls(made, claimant, asked, order):
     """On trees: a victim takes nothing back at once, and the potential falls."""
@@ -300,7 +301,7 @@ def test_no_flap_and_a_potential_that_falls(made, claimant, asked, order):
         assert not world.view.gives(claimant, asked, name, one)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(worlds(), names, names, sizes, sizes)
 def test_a_queue_that_deserves_all_of_it_gives_none(made, name, claimant, held, asked):
     """On trees, whatever is asked for."""

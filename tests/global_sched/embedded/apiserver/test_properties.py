@@ -20,6 +20,7 @@ from global_sched.embedded.apiserver.patch.json_patch import PatchError, json_pa
 from global_sched.embedded.apiserver.validation.schemas import compile_schema
 from global_sched.embedded.apiserver.validation.structural_schema import validate
 from global_sched.shared.json_values import copied, merge_patch
+from tests.deep import examples
 
 keys = st.sampled_from(["a", "b", "c", "x/y", "t~n"])
 leaves = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "s", "t"])
@@ -63,7 +64,7 @@ def patched(draw):
     return document, operations
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(patched())
 def test_a_json_patch_applies_or_is_refused_with_its_operation(case):
     """Nothing but PatchError comes out, and no value of the patch becomes part of the object."""
@@ -112,7 +113,7 @@ def test_a_json_patch_that_cannot_be_applied_is_refused(operations):
         json_patch({"a": 1, "b": {}, "l": [1, 2]}, operations)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(objects, objects)
 def test_merge_patch_leaves_its_target(target, patch):
     """A merge patch is the recursive rule of RFC 7396, and changes neither operand."""
@@ -174,7 +175,7 @@ schemas = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(schemas, values)
 def test_structural_validation_agrees_with_the_oracle(schema, value):
     """A value is valid here exactly when it is valid JSON Schema."""
@@ -185,7 +186,7 @@ def test_structural_validation_agrees_with_the_oracle(schema, value):
     assert (causes == []) is wanted
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(objects, objects)
 def test_a_change_is_what_was_added_and_removed(old, new):
     """Old fields without the removed ones, with the changed ones, are the new fields."""
@@ -203,7 +204,7 @@ def test_a_change_is_what_was_added_and_removed(old, new):
     assert set(paths(after)) <= set(paths(left))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(objects, objects)
 def test_sets_of_fields_behave_like_sets(one, two):
     """Union, intersection and difference agree with sets of paths."""

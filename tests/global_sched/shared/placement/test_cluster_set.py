@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from global_sched.shared.placement import NO_TIER, ClusterSet, NotPlaced, Space
+from tests.deep import examples
 from tests.global_sched.shared.placement.drawing import gangs, topologies
 from tests.global_sched.shared.placement.worlds import (
     domain,
@@ -57,7 +58,7 @@ def check_arrays(question, answers):
     ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     worlds=st.lists(topologies(), min_size=1, max_size=4),
     wanted=st.lists(gangs(most_sets=2), min_size=1, max_size=6),
@@ -85,7 +86,7 @@ def test_all_at_once(worlds, wanted, data):
     check(field, worlds, taken, wanted[0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(worlds=st.lists(topologies(), min_size=6, max_size=8), wanted=gangs(most_sets=1))
 def test_counted_together_or_alone(worlds, wanted):
     """Counting all rows at once gives what each cluster's own count gives, and is kept."""
@@ -95,7 +96,7 @@ def test_counted_together_or_alone(worlds, wanted):
     check(again, [*worlds[:2], *worlds], [[] for _ in range(len(worlds) + 2)], wanted)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(wanted=gangs(most_sets=1))
 def test_clusters_with_other_resources(wanted):
     """A resource that one cluster does not have is not free there."""

@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Mode
 from global_sched.shared.placement import NotPlaced, Placed, Space, histogram
+from tests.deep import examples
 from tests.global_sched.shared.placement.brute import ancestors, lowest_tier
 from tests.global_sched.shared.placement.drawing import REPORTED, gangs, led_groups, topologies
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(world=topologies(), wanted=led_groups())
 def test_agrees_with_brute_force(world, wanted):
     """They are placed exactly when the least groups fit whole, in the lowest tier where they do."""
@@ -26,7 +27,7 @@ def test_agrees_with_brute_force(world, wanted):
             assert (float("inf") if answer.tier is None else answer.tier) == want
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(world=topologies(), wanted=led_groups())
 def test_group_by_group(world, wanted):
     """Group i of the workers lies with leader i in one domain of the allowed tier."""
@@ -49,7 +50,7 @@ def test_group_by_group(world, wanted):
         assert any(tier[domain] <= rule.highest_tier for domain in common)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     world=topologies(),
     wanted=st.lists(st.one_of(led_groups(), gangs()), min_size=1, max_size=4),

@@ -10,6 +10,7 @@ from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts, Mode
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.placement import NotPlaced, Placed, Space, demand_of, histogram
+from tests.deep import examples
 from tests.global_sched.shared.placement.brute import ancestors, lowest_tier
 from tests.global_sched.shared.placement.drawing import (
     REPORTED,
@@ -33,7 +34,7 @@ def whole_minimum(gang, minimum):
     return Amounts.of(rounded)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=topologies(), wanted=gangs())
 def test_agrees_with_brute_force(world, wanted):
     """A gang is placed exactly when its minimum fits, and in the lowest tier where it does."""
@@ -53,7 +54,7 @@ def test_agrees_with_brute_force(world, wanted):
             assert (float("inf") if answer.tier is None else answer.tier) == want
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=topologies(), wanted=st.lists(gangs(), min_size=1, max_size=5), mix=mixes)
 def test_both_sides_choose_alike(world, wanted, mix):
     """Counted nodes and named nodes take the same gangs in the same domains and keep equal room."""
@@ -72,7 +73,7 @@ def test_both_sides_choose_alike(world, wanted, mix):
         assert histogram(agent.remaining(), REPORTED) == federation.remaining()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     world=topologies(),
     wanted=st.lists(gangs(), min_size=1, max_size=4),
@@ -98,7 +99,7 @@ def test_input_order_does_not_matter(world, wanted, seed, mix):
         right.take(there)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(world=topologies(), wanted=st.lists(gangs(), min_size=1, max_size=5), data=st.data())
 def test_room_is_never_exceeded_and_comes_back(world, wanted, data):
     """Takes stay within free room and hold the minimum; undoing them in any order restores all."""
@@ -126,7 +127,7 @@ def test_room_is_never_exceeded_and_comes_back(world, wanted, data):
         assert space.remaining() == start
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=topologies(), wanted=st.lists(gangs(), min_size=2, max_size=5))
 def test_rollback_restores_version_and_answers(world, wanted):
     """After a rollback the Space is what it was: version, room and answers."""
@@ -155,7 +156,7 @@ def around(world, domains):
     return min(common, key=lambda d: len(set(above[d])) * -1, default=None)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=topologies(), wanted=gangs())
 def test_constraints_hold(world, wanted):
     """The reported domain is the smallest around all pods, and every hard tier is kept."""
@@ -185,7 +186,7 @@ def test_constraints_hold(world, wanted):
             assert (top if home is None else tier[home]) <= rule.highest_tier
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     world=topologies(),
     wanted=st.one_of(gangs(), led_groups()),

@@ -14,6 +14,7 @@ from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import NotPlaced, Space, demand_of, encode_demand, histogram
 from member_agent.cache import room_of, units_of
 from tests.builders import gang, hard, pod_set, soft
+from tests.deep import examples
 from tests.member_agent.directives import directive, entry, hold
 from tests.member_agent.member import feed, hyper_node, member, node, owner, pod, pod_group
 from tests.member_agent.scheduler.rounds import OURS, bind, nodes_of, round_of
@@ -142,7 +143,7 @@ def bound_of(cache, name):
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(base=clusters(), needs=st.lists(gangs(), min_size=1, max_size=6), mix=mixes, data=st.data())
 def test_every_admitted_gang_is_placed_in_any_order(base, needs, mix, data):
     """All that was admitted between two reports is bound in full, in whatever order it arrives.

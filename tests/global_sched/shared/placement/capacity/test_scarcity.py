@@ -10,6 +10,7 @@ from global_sched.shared.model.pods import Operator, PodShape, Requirement, Tole
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import NodeClass
 from global_sched.shared.placement import MOST_WANTED, Placed, Space, demand_of, node_class_admits
+from tests.deep import examples
 from tests.global_sched.shared.placement.drawing import shapes, topologies
 from tests.global_sched.shared.placement.worlds import free, leaf, nodes_used, shape, topology
 from tests.global_sched.shared.placement.worlds import workers as gang_of
@@ -105,7 +106,7 @@ def room(world, one: PodShape, frees):
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     world=topologies(),
     mix=st.dictionaries(shapes(), st.integers(1, 9), max_size=4),
@@ -158,7 +159,7 @@ def test_absurd_amounts_cost_something_finite():
     assert asked(world, mix, gang_of(1, cpu=1, gpu=1), gang_of(1, cpu=1, gpu=1)) == ["a", "a"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     world=topologies(),
     mix=st.dictionaries(shapes(), st.integers(1, 9), max_size=3),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from global_sched.shared.model.gang import Mode
 from global_sched.shared.placement import NotPlaced, Space
+from tests.deep import examples
 from tests.global_sched.shared.placement.brute import ancestors
 from tests.global_sched.shared.placement.drawing import trees
 from tests.global_sched.shared.placement.search.test_one_shape_exact import mean_tier
@@ -106,7 +107,7 @@ def keeps_groups(world, wanted, way):
     return all(groups == shared[0] for groups in shared)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(world=worlds(), wanted=gangs())
 def test_least_mean_tier_of_several_shapes(world, wanted):
     """Lowest tier, then least mean tier over all pairs of pods, whatever they ask for."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from global_sched.shared.placement import Placed, Space
 from global_sched.shared.placement.search import one_shape_exact
 from global_sched.shared.placement.search.math import min_plus
+from tests.deep import examples
 from tests.global_sched.shared.placement.brute import ancestors
 from tests.global_sched.shared.placement.drawing import trees
 from tests.global_sched.shared.placement.worlds import (
@@ -77,7 +78,7 @@ def least(world, placed, pods):
 CONSTRAINTS = st.sampled_from([SOFT, hard(1), hard(2), hard(3), hard(5)])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=worlds(), pods=st.integers(1, 7), constraint=CONSTRAINTS)
 def test_least_mean_tier(world, pods, constraint):
     """Of all ways to place the gang in a domain of the lowest tier, the closest is taken."""
@@ -87,7 +88,7 @@ def test_least_mean_tier(world, pods, constraint):
         assert mean_tier(world, homes_of(world, placed)) == least(world, placed, pods)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=worlds(), pods=st.integers(3, 7), constraint=CONSTRAINTS)
 def test_the_search_for_one_number_of_pods(world, pods, constraint):
     """The way that large gangs are split is as exact as the one for small gangs."""
@@ -98,7 +99,7 @@ def test_the_search_for_one_number_of_pods(world, pods, constraint):
         assert mean_tier(world, homes_of(world, placed)) == least(world, placed, pods)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(world=worlds(), groups=st.integers(1, 3), tier=st.integers(1, 3), by_one=st.booleans())
 def test_groups_lie_as_close_whichever_way_they_are_split(world, groups, tier, by_one):
     """In groups, too, both ways give the same sum over pairs."""

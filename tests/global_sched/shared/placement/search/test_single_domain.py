@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from global_sched.shared.placement import Placed, Space
 from global_sched.shared.placement.search.single_domain import place_in_single_domain
+from tests.deep import examples
 from tests.global_sched.shared.placement.drawing import gangs, topologies
 from tests.global_sched.shared.placement.worlds import domain, free, hard, leaf, topology, workers
 
@@ -17,7 +18,7 @@ def both(space, wanted):
     return space.place(wanted), said
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     world=topologies(), wanted=st.lists(gangs(most_sets=1), min_size=1, max_size=6), data=st.data()
 )

@@ -17,6 +17,7 @@ from global_sched.shared.placement import LiveTree, build_tree
 from global_sched.shared.placement.tree import build as tree_module
 from global_sched.shared.placement.tree import live_tree as live_module
 from global_sched.shared.placement.tree.member_selectors import literal_prefix
+from tests.deep import examples
 
 NAMES = ["a-1", "a-2", "a-10", "b-1", "b-2"]
 PATTERNS = ["^a-", "^a-1$", "-1", "^(a|b)-2", "^b-[12]$", "1|2", "^a\\-1"]
@@ -67,7 +68,7 @@ changes = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(tree=hyper_nodes(), start=st.dictionaries(st.sampled_from(NAMES), labels), changed=changes)
 def test_step_by_step_is_the_same_as_anew(tree, start, changed):
     """Nodes that come, go, flap and change labels leave no trace of what was before."""
@@ -109,7 +110,7 @@ both = st.lists(st.one_of(one_of_them(), changes), min_size=1, max_size=6)
 
 @pytest.mark.usefixtures("most")
 @settings(
-    max_examples=250,
+    max_examples=examples(80),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

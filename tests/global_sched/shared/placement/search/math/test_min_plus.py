@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from global_sched.shared.placement.search.math.lagrangian_split import Child, min_plus_entry
 from global_sched.shared.placement.search.math.min_plus import merge, pairs, share_of
 from global_sched.shared.placement.sentinels import FAR
+from tests.deep import examples
 
 VECTORS = st.lists(st.one_of(st.integers(-30, 30), st.just(int(FAR))), min_size=1, max_size=14).map(
     lambda tail: np.array([0, *tail], dtype=np.int64)
@@ -26,7 +27,7 @@ def sums(left, right, limit):
     return found
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(left=VECTORS, right=VECTORS, limit=st.integers(0, 30), stretch=st.integers(1, 3))
 @pytest.mark.parametrize("small", [-1, 1 << 14], ids=["by bends", "all sums"])
 def test_merging_finds_the_least_of_every_sum(small, left, right, limit, stretch):
@@ -40,7 +41,7 @@ def test_merging_finds_the_least_of_every_sum(small, left, right, limit, stretch
     assert found.tolist() == sums(wide, right, limit)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(left=VECTORS, right=VECTORS, pods=st.integers(0, 28))
 def test_the_share_of_the_second(left, right, pods):
     """Of the ways to reach a sum at the least cost, the one with most for the second."""
