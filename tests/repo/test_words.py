@@ -4,8 +4,6 @@ import ast
 import re
 from collections import defaultdict
 
-import pytest
-
 from tests.repo.words import lines_found
 from tools.generate import ROOT
 
@@ -18,30 +16,21 @@ WIRE = ("global_sched/shared/api/", "global_sched/shared/kinds/")
 EACH_PROGRAM_ITS_OWN = {"Settings"}
 
 
-@pytest.fixture(scope="module")
-def first_lines():
-    """The first line of every module's docstring, by path."""
-    found = {}
-    for folder in ("global_sched", "member_agent", "tools", "bench", "tests"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            found[path.relative_to(ROOT).as_posix()] = doc.partition("\n")[0]
-    return found
-
-
 def test_no_word_for_a_person():
     """Name the subject: the preemptor, the victim, the queue, the scheduler, the client."""
     assert lines_found() == {}
 
 
-def test_module_docstrings_begin_with_their_subject(first_lines):
-    """The first line names the subject of the file, not a question about it."""
-    assert [path for path, line in first_lines.items() if ASKING.match(line)] == []
-
-
-def test_no_module_docstring_asks_a_question(first_lines):
-    """A first line that ends in a question mark names no subject that a search could find."""
-    assert [path for path, line in first_lines.items() if line.endswith("?")] == []
+def test_module_docstrings_begin_with_their_subject():
+    """The first line names the subject of the file, as a search would; it asks no question."""
+    found = []
+    for folder in ("global_sched", "member_agent", "tools", "bench", "tests"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            line = doc.partition("\n")[0]
+            if ASKING.match(line) or line.endswith("?"):
+                found.append(path.relative_to(ROOT).as_posix())
+    assert found == []
 
 
 def test_a_class_name_has_one_meaning():
