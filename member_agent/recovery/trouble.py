@@ -5,8 +5,9 @@ hardware cause ends, the node is on probation for six hours: gangs use it only w
 holds them. Ready is lost now and then for harmless reasons, so that only its second loss within a
 day counts as hardware.
 
-An exit code that blames a node, by the Policy, puts it on probation for as long, and never in
-trouble.
+What pods do puts a node on probation, and never in trouble: an exit code that blames a node, by
+the Policy, for six hours, and pods of gangs of two namespaces that fail there for an hour. One
+tenant may have several namespaces and chooses its exit codes, so that neither may close a node.
 
 Probation is bounded, trouble is not: of all nodes at most one in twenty, of the nodes of a leaf
 (the smallest HyperNode) at most a quarter, at least one each; the worst stay. Three nodes of one
@@ -26,14 +27,12 @@ from global_sched.shared.model.recovery import Cause
 
 HOUR: Final = 3600 * SECOND
 PROBATION: Final = 6 * HOUR
-BRIEF_PROBATION: Final = 600 * SECOND
-"""After pods of several namespaces failed there: the node may well be sound."""
 REPEAT: Final = 24 * HOUR
 """A second loss of Ready within this time is no accident."""
 FAILURES: Final = HOUR
 """For so long a failed pod counts against its node."""
 NAMESPACES: Final = 2
-"""Pods of gangs of so many namespaces must fail on a node: one tenant alone blames no node."""
+"""Pods of gangs of so many namespaces must fail on a node: one job alone blames no node."""
 CORRELATED: Final = 600 * SECOND
 CORRELATED_NODES: Final = 3
 MOST_KEPT: Final = 2000
@@ -118,7 +117,7 @@ def step(
     """The state now. A second step on the same world and instant changes nothing."""
     seen = _failures(state.failures, failures, now)
     strongest: dict[str, Signal] = {}
-    for signal in [*signals, *_blamed(seen)]:
+    for signal in signals:
         known = strongest.get(signal.node)
         if known is None or _rank(signal) < _rank(known):
             strongest[signal.node] = signal
@@ -138,6 +137,9 @@ def step(
     for blame in sorted(blames, key=lambda one: (one.at, one.node, one.code)):
         if blame.node in leaf_of:
             _blame(nodes, blame, leaf_of[blame.node], now)
+    for node, spaces in seen.items():
+        if len(spaces) >= NAMESPACES and node in leaf_of:
+            _failing(nodes, node, spaces, leaf_of[node], now)
     return TroubleState(nodes=_bounded(nodes), failures=seen, suspects=suspects)
 
 
@@ -168,14 +170,11 @@ def _after(
 def _ended(old: NodeTrouble, now: Instant) -> NodeTrouble:
     """The last signal has ended: probation begins, if the cause deserves it."""
     hardware = old.cause in _HARDWARE or (old.cause is Cause.NODE_NOT_READY and old.count > 1)
-    length = PROBATION if hardware else 0
-    if old.cause is Cause.PODS_FAILING:
-        length = BRIEF_PROBATION
-    return replace(old, standing=False, until=Instant(now + length))
+    return replace(old, standing=False, until=Instant(now + PROBATION) if hardware else now)
 
 
 def _blame(nodes: dict[str, NodeTrouble], blame: Blame, leaf: str, now: Instant) -> None:
-    """Put a node on probation for an exit code. It is not closed: programs choose their codes."""
+    """Put a node on probation for an exit code."""
     at = min(blame.at, now)
     old, until = nodes.get(blame.node), Instant(at + PROBATION)
     if until <= now or (old is not None and (old.standing or old.since >= at)):
@@ -188,6 +187,34 @@ def _blame(nodes: dict[str, NodeTrouble], blame: Blame, leaf: str, now: Instant)
         leaf=leaf,
         standing=False,
         until=until if old is None else max(until, old.until),
+        count=1 + (old.count if again and old is not None else 0),
+    )
+
+
+def _failing(
+    nodes: dict[str, NodeTrouble],
+    node: str,
+    spaces: Mapping[str, Instant],
+    leaf: str,
+    now: Instant,
+) -> None:
+    """Put a node on probation for pods of several namespaces, or let its probation go on."""
+    old, last = nodes.get(node), max(spaces.values())
+    until = Instant(last + FAILURES)
+    if old is not None and (old.standing or old.until >= until):
+        return
+    detail = f"pods of gangs of {len(spaces)} namespaces failed within an hour"
+    if old is not None and now < old.until:
+        nodes[node] = replace(old, until=until)
+        return
+    again = old is not None and last - old.since < REPEAT
+    nodes[node] = NodeTrouble(
+        cause=Cause.PODS_FAILING,
+        detail=detail,
+        since=last,
+        leaf=leaf,
+        standing=False,
+        until=until,
         count=1 + (old.count if again and old is not None else 0),
     )
 
@@ -242,19 +269,6 @@ def _failures(
             fresh[node] = dict(sorted(kept))
     order = sorted(fresh, key=lambda node: (-max(fresh[node].values()), node))
     return {node: fresh[node] for node in sorted(order[:MOST_KEPT])}
-
-
-def _blamed(seen: Mapping[str, Mapping[str, Instant]]) -> list[Signal]:
-    """Nodes on which pods of gangs of several namespaces have failed within the hour."""
-    return [
-        Signal(
-            node=node,
-            cause=Cause.PODS_FAILING,
-            detail=f"pods of gangs of {len(spaces)} namespaces failed within an hour",
-        )
-        for node, spaces in seen.items()
-        if len(spaces) >= NAMESPACES
-    ]
 
 
 # --- what follows for placing ---------------------------------------------------------------

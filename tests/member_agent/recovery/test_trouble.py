@@ -1,10 +1,12 @@
 """The state machine of a node: trouble, probation and its caps, leaves in trouble."""
 
+from dataclasses import replace
+
 import pytest
 
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.recovery import Cause
-from member_agent.recovery.health import health_of
+from member_agent.recovery.health import NodeHealth, health_of
 from member_agent.recovery.store import parse, render
 from member_agent.recovery.trouble import (
     FAILURES,
@@ -106,8 +108,8 @@ def test_a_taint_closes_its_node_itself():
     assert stepped(state, later(1)).nodes["r0-0"].until == later(1)
 
 
-def test_one_tenant_alone_blames_no_node():
-    """A hostile tenant's thousand failed pods on every node leave every node to the others."""
+def test_one_namespace_alone_blames_no_node():
+    """A thousand failed pods of one namespace on every node leave every node to the others."""
     crashes = [
         PodFailure(node=node, namespace="hostile", at=Instant(NOW - at))
         for node in LEAVES
@@ -118,16 +120,43 @@ def test_one_tenant_alone_blames_no_node():
     assert health_of(state, LEAVES, NOW) == health_of(TroubleState(), LEAVES, NOW)
 
 
-def test_two_namespaces_blame_a_node_for_an_hour():
-    """Then it is on probation for ten minutes, as long as nothing else is known."""
+def test_two_namespaces_put_a_node_on_probation_for_an_hour():
+    """An hour from the last failed pod; the node goes on taking pods where nothing else does."""
     crashes = [PodFailure(node="r0-0", namespace=space, at=NOW) for space in ("a", "b")]
     blamed = stepped(TroubleState(), NOW, failures=crashes)
-    over = stepped(blamed, Instant(NOW + FAILURES), failures=crashes)
+    again = PodFailure(node="r0-0", namespace="b", at=later(600))
+    longer = stepped(blamed, later(600), failures=[*crashes, again])
 
-    assert health_of(blamed, LEAVES, NOW).closed == {"r0-0"}
+    assert health_of(blamed, LEAVES, NOW) == NodeHealth(
+        probation=frozenset({"r0-0"}), last_resort=frozenset({"r0-0"})
+    )
     assert blamed.nodes["r0-0"].cause is Cause.PODS_FAILING
-    assert over.standing() == frozenset()
-    assert over.nodes["r0-0"].until == Instant(NOW + FAILURES + 600 * SECOND)
+    assert blamed.nodes["r0-0"].until == Instant(NOW + FAILURES)
+    assert longer.nodes["r0-0"] == replace(
+        blamed.nodes["r0-0"], until=Instant(later(600) + FAILURES)
+    )
+    assert health_of(longer, LEAVES, Instant(later(600) + FAILURES)).probation == frozenset()
+
+
+def test_a_tenant_of_many_namespaces_closes_no_node():
+    """Its failed pods on every node leave every node open, and all but a few no last resort."""
+    crashes = [
+        PodFailure(node=node, namespace=f"hostile-{at}", at=NOW)
+        for node in LEAVES
+        for at in range(13)
+    ]
+    found = health_of(stepped(TroubleState(), NOW, failures=crashes), LEAVES, NOW)
+
+    assert (found.closed, found.leaves) == (frozenset(), frozenset())
+    assert len(found.last_resort) == max(1, len(LEAVES) // 20)
+
+
+def test_failed_pods_make_no_probation_shorter():
+    """A node that is on probation for a fault of its own stays so, for the cause that it had."""
+    state = after_fault(TroubleState(), NOW, broken("r0-0"))
+    crashes = [PodFailure(node="r0-0", namespace=space, at=later(90)) for space in "ab"]
+
+    assert stepped(state, later(90), failures=crashes).nodes == state.nodes
 
 
 def test_a_failure_an_hour_ahead_counts_from_now():
@@ -234,7 +263,7 @@ def test_failing_pods_put_no_leaf_in_trouble():
     ]
     state = stepped(TroubleState(), NOW, failures=crashes)
 
-    assert len(state.standing()) == 3
+    assert len(state.nodes) == 3
     assert health_of(state, LEAVES, NOW).leaves == frozenset()
 
 
