@@ -38,6 +38,7 @@ from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.past_text import parse_past
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
 from global_sched.shared.model.recovery_spec import RecoveryPolicy
+from global_sched.shared.model.selection import only_cluster
 from global_sched.shared.model.snapshot import Snapshot
 from global_sched.shared.model.workload import Division, Workload
 
@@ -154,6 +155,8 @@ class State:
                 found is None
                 or entry.reading is not found.reading
                 or entry.waits_for_template
+                or found.recovery_refused
+                or (entry.workload and entry.workload.below_minimum != found.below_minimum)
                 or self.builder.overrides
             ):
                 self._bindings.touch(entry.facts.key)
@@ -370,6 +373,11 @@ class State:
             self.notices.tell_binding(entry.facts, Topic.NAME_COLLISION, collision)
             beside = _failover_beside(entry.facts, workload)
             self.notices.tell_binding(entry.facts, Topic.FAILOVER_BESIDE, beside)
+            template = self.templates.get(entry.facts.template)
+            refused = "" if template is None else template.recovery_refused
+            self.notices.tell_binding(entry.facts, Topic.RECOVERY_REFUSED, refused)
+            nowhere = _nowhere_to_move(workload)
+            self.notices.tell_binding(entry.facts, Topic.NOWHERE_TO_MOVE, nowhere)
 
     def _note_term(self, entry: Entry) -> None:
         key, decision = entry.facts.key, entry.facts.decision
@@ -437,4 +445,21 @@ def _failover_beside(facts: BindingFacts, workload: Workload) -> str:
     return (
         f"its policy has {fields}, so Karmada may take it out of its cluster by itself, beside the "
         "moves that its recovery annotation asks for; leave one of them out"
+    )
+
+
+def _nowhere_to_move(workload: Workload) -> str:
+    """Why what asks for moves never moves; empty where it may."""
+    asked, demand = workload.below_minimum, workload.demand
+    if asked is None or not asked.moves or workload.problem is not None:
+        return ""
+    if workload.group or demand.division != Division.WHOLE or demand.gang is None:
+        kind = "of a group of bindings" if workload.group else "no gang in one cluster"
+        return f"its recovery annotation has the scope cluster, and it is {kind}: it never moves"
+    only = only_cluster(demand.rule)
+    if only is None:
+        return ""
+    return (
+        f"its recovery annotation has the scope cluster, and its policy selects no cluster but "
+        f"{only} (spec.placement): it never moves; select others, too, or leave the scope out"
     )

@@ -23,6 +23,9 @@ from global_sched.shared.telemetry.registry import Metrics
 WAITS_BEHIND: Final = 200
 """Events to be written beyond which none is made of a job that waits."""
 
+_FOR_THE_JOB: Final = {Topic.FAILOVER_BESIDE, Topic.RECOVERY_REFUSED, Topic.NOWHERE_TO_MOVE}
+"""Notices about what a job's own annotation asks for: said on its template, too."""
+
 log = get_logger(__name__)
 
 
@@ -144,10 +147,17 @@ class NoticeTeller:
         )
         if notice.topic == Topic.DECISION_NOT_BELIEVED:
             self._metrics.inc(FORGED_DECISIONS)
-        self._recorder.record(
-            Regarding(notice.api_version, notice.kind, notice.namespace, notice.name, notice.uid),
-            reason=notice.topic.value,
-            note=notice.text,
-            action="Schedule",
-            kind=EventKind.WARNING,
-        )
+        about = [
+            Regarding(notice.api_version, notice.kind, notice.namespace, notice.name, notice.uid)
+        ]
+        if notice.topic in _FOR_THE_JOB:
+            key = WorkloadKey(f"{notice.namespace}/{notice.name}")
+            about = list(self._regarding(key, notice.uid))
+        for regarding in about:
+            self._recorder.record(
+                regarding,
+                reason=notice.topic.value,
+                note=notice.text,
+                action="Schedule",
+                kind=EventKind.WARNING,
+            )

@@ -34,6 +34,7 @@ def new_decision(
         evictions=0 if workload.decision is None else workload.decision.evictions,
         started=_started(workload, grants),
         moved=None if workload.decision is None else workload.decision.moved,
+        moves=0 if workload.decision is None else workload.decision.moves,
         left=workload.left,
     )
     return sealed(made, workload.binding_id)

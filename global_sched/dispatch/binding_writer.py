@@ -1,7 +1,7 @@
 """The writes of one action, with the answers taken into the state."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from global_sched.dispatch.carried import carried
@@ -34,9 +34,6 @@ from global_sched.shared.model.decision_text import DecisionError, parse_decisio
 from global_sched.shared.model.ids import DecisionId, WorkloadKey, split_key
 from global_sched.shared.model.instant import Instant, InstantError, answered_at, parse_instant
 from global_sched.shared.model.plan import Admission, Claiming, Confirmation, Withdrawal
-from global_sched.shared.telemetry.logs import get_logger
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +58,8 @@ class Written:
 
     result: WriteResult
     then: StatusUpdate | None = None
+    told: Withdrawal | None = None
+    """The withdrawal with what its message has to say of the write itself."""
 
 
 STATUS_TRIES: Final = 4
@@ -85,7 +84,7 @@ class BindingWriter:
             case Admission():
                 return await self._admit(work)
             case Withdrawal():
-                return Written(await self._withdraw(work))
+                return await self._withdraw(work)
             case Claiming():
                 await self._patch(work.workload, claiming_patch(work))
                 return Written(WriteResult.OK)
@@ -151,13 +150,16 @@ class BindingWriter:
         )
         return Written(WriteResult.OK, update)
 
-    async def _withdraw(self, withdrawal: Withdrawal) -> WriteResult:
+    async def _withdraw(self, withdrawal: Withdrawal) -> Written:
         resource, namespace, name = _address(withdrawal.workload)
         raw = await self._client.get(resource, name, namespace=namespace)
         if raw["metadata"].get("resourceVersion") != withdrawal.resource_version:
-            return WriteResult.CONFLICT
+            return Written(WriteResult.CONFLICT)
         tasks: list[Any] = (raw.get("spec") or {}).get("gracefulEvictionTasks") or []
-        labels = self._labels(withdrawal, raw)
+        labels, dropped = self._labels(withdrawal, raw)
+        if dropped:
+            text = f"{withdrawal.message}; labels that do not travel: {'; '.join(dropped)}"
+            withdrawal = replace(withdrawal, message=text)
         await self._patch(withdrawal.workload, withdrawal_patch(withdrawal, tasks, labels))
         recovers = withdrawal.reason == Reason.CANNOT_BE_WHOLE
         if recovers or withdrawal.makes_room_for is not None:
@@ -171,18 +173,17 @@ class BindingWriter:
                     workload=withdrawal.workload, reason="Unschedulable", message=text[:1024]
                 )
             )
-        return WriteResult.OK
+        return Written(WriteResult.OK, told=withdrawal)
 
-    def _labels(self, withdrawal: Withdrawal, raw: dict[str, Any]) -> dict[str, str]:
-        """The labels that travel with a gang that moves."""
+    def _labels(
+        self, withdrawal: Withdrawal, raw: dict[str, Any]
+    ) -> tuple[dict[str, str], tuple[str, ...]]:
+        """The labels that travel with a gang that moves, and why others do not."""
         workload = self._source.workload(withdrawal.workload)
         asked = None if workload is None else workload.below_minimum
         if asked is None or not asked.carry or withdrawal.decision.claim is None:
-            return {}
-        labels, dropped = carried(asked.carry, raw, withdrawal.cluster)
-        if dropped:
-            log.warning("labels_dropped", workload=withdrawal.workload, why=list(dropped))
-        return labels
+            return {}, ()
+        return carried(asked.carry, raw, withdrawal.cluster)
 
     async def _record_eviction(self, withdrawal: Withdrawal) -> None:
         """Say on the binding why it had to leave; a status that meets another writer waits."""

@@ -61,6 +61,8 @@ class _Planned:
     outcome: Outcome | None
     wait: tuple[QueueName, float] | None
     """The queue and the seconds until a first decision."""
+    below: float | None = None
+    """The seconds for which a gang that moves was below its minimum before it was withdrawn."""
 
 
 class Dispatcher:
@@ -123,7 +125,9 @@ class Dispatcher:
             if held or not self._may_write(action.workload, action.uid, action.resource_version):
                 continue
             self._planned[action.workload] = _Planned(
-                outcome=outcomes.get(action.workload), wait=self._wait_of(action)
+                outcome=outcomes.get(action.workload),
+                wait=self._wait_of(action),
+                below=self._below_of(action),
             )
             self._source.assume(action, self._clock.now())
             if claim is not None and claim in self._followers:
@@ -160,6 +164,16 @@ class Dispatcher:
         if workload is None or workload.last_scheduled is not None or not first:
             return None
         return workload.queue, max(0, action.decision.at - workload.created) / SECOND
+
+    def _below_of(self, action: Action) -> float | None:
+        """How long a gang that moves was below its minimum: asked while its old grant is known."""
+        workload = self._source.workload(action.workload)
+        if workload is None or not isinstance(action, Withdrawal) or not _moves(action):
+            return None
+        progress = workload.progress_in(action.cluster)
+        if progress is None or progress.below is None:
+            return None
+        return max(0, action.decision.at - progress.below) / SECOND
 
     def _may_write(self, key: WorkloadKey, uid: str, version: str) -> bool:
         """False when a write is under way, was refused lately, or the binding moved on."""
@@ -272,9 +286,10 @@ class Dispatcher:
                 self._metrics.inc(DECISIONS, kind=_kind(work), outcome="fenced")
             return
         then: StatusUpdate | None = None
+        told: Withdrawal | None = None
         try:
             written = await self._writer.write(work)
-            result, then = written.result, written.then
+            result, then, told = written.result, written.then, written.told
         except ApiError as error:
             result = self._failed(work, error)
         if isinstance(work, Claiming):
@@ -282,7 +297,7 @@ class Dispatcher:
         self._ended(work)
         self._count(work, result)
         if result is WriteResult.OK:
-            self._say_written(work)
+            self._say_written(told or work)
         if result in _AGAIN:
             self._put_off(work, result)
         elif then is not None:
@@ -312,6 +327,8 @@ class Dispatcher:
         if planned.wait is not None:
             queue, seconds = planned.wait
             self._metrics.observe(ADMISSION_WAIT, seconds, queue=queue)
+        if planned.below is not None:
+            self._metrics.observe(MOVE_DURATION, planned.below, phase="below")
         decision = work.decision
         by_claim = decision.claimed == decision.at and decision.started is None
         if isinstance(work, Admission) and decision.moved is not None and by_claim:
@@ -426,6 +443,11 @@ def _claim_of(action: Action) -> WorkloadKey | None:
 def _part(work: Work) -> str:
     """What of a binding it writes, in the words of the metrics."""
     return "binding" if isinstance(work, Action) else "binding_status"
+
+
+def _moves(work: Withdrawal) -> bool:
+    """Whether the gang goes to another cluster that its old one could not hold."""
+    return work.reason == Reason.CANNOT_BE_WHOLE and work.decision.claim is not None
 
 
 def _kind(work: Action) -> str:

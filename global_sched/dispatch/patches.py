@@ -251,9 +251,12 @@ def eviction_status(
     """
     recovers = withdrawal.reason == Reason.CANNOT_BE_WHOLE
     kind = ConditionType.RECOVERING if recovers else ConditionType.EVICTED
-    text = (f"scope cluster: {withdrawal.message}" if recovers else withdrawal.message)[
-        :_MESSAGE_LIMIT
-    ]
+    text = withdrawal.message
+    if recovers:
+        moves = withdrawal.decision.claim is not None
+        attempt = f", attempt {withdrawal.decision.moves}" if moves else ""
+        text = f"scope cluster{attempt}: {text}"
+    text = text[:_MESSAGE_LIMIT]
     waits = f"WAIT {withdrawal.reason}, nearest {withdrawal.cluster}: {withdrawal.message}"
     failed = Condition(
         type=ConditionType.SCHEDULED,

@@ -64,6 +64,17 @@ async def events(world, reason):
     }
 
 
+def shown(world, metric, value):
+    """The labels under which the leader shows this value of a metric."""
+    lines = world.scheduler.metrics.render().decode().splitlines()
+    start = f"gsched_{metric}{{"
+    return sorted(
+        one.removeprefix(start).partition("}")[0]
+        for one in lines
+        if one.startswith(start) and one.endswith(f"}} {value}")
+    )
+
+
 async def verdict(world, name="train"):
     """The first line of `gsched explain`."""
     view = await look(world.admin, world.clock)
@@ -83,6 +94,7 @@ async def test_a_gang_moves_when_its_member_has_too_few_nodes_left(tmp_path):
         stays = await copies(world, 55)
         assert (stays, await world.clusters("train")) == ([("m1",)], ["m1"])
         assert (await verdict(world)).startswith("in place; below its minimum in m1 since 2026-")
+        assert shown(world, "gangs_not_whole", "1.0") == ['stays="Hold"']
 
         before = await world.bindings_version()
         seen = await copies(world, 12)
@@ -97,12 +109,18 @@ async def test_a_gang_moves_when_its_member_has_too_few_nodes_left(tmp_path):
             if one["type"] == "Recovering"
         ]
         assert [status for status, _ in dict.fromkeys(said)] == ["True", "False"]
-        assert said[0][1].startswith("scope cluster: below its minimum in m1 since 2026-")
+        start = "scope cluster, attempt 1: below its minimum in m1 since 2026-"
+        assert said[0][1].startswith(start)
         assert "train-worker-0 was lost: OutOfService" in said[0][1]
         assert "; it moves to m2 m2-0, where room is kept for it until 2026-" in said[0][1]
+        assert said[0][1].endswith("; next: m1 shows that it is gone")
         assert await recovering(world) == ("False", "admitted again")
         told = await events(world, "CannotBeWhole")
         assert sorted(told) == ["Job", "ResourceBinding"]
+        assert shown(world, "moves_total", "1.0") == ['cluster="m1",outcome="moved"']
+        phases = shown(world, "move_seconds_count", "1.0")
+        assert phases == [f'phase="{name}"' for name in ("below", "gone", "placed")]
+        assert shown(world, "gangs_not_whole", "1.0") == []
 
 
 CARRY = [
@@ -142,6 +160,19 @@ async def test_labels_travel_to_the_pods_and_stay_for_later_restarts(tmp_path):
             [(True, "global-sched-labels", *state)],
         ]
         assert (await world.clusters("train"), await tasks(world, "train")) == (["m2"], [])
+        told = await events(world, "CannotBeWhole")
+        dropped = "; labels that do not travel: team.example/step: {.status.step} is no text or "
+        assert [note.endswith(f"{dropped}whole number there") for note in told.values()] == [
+            True,
+            True,
+        ]
+        said = {
+            one["message"]
+            for binding in await world.bindings_since(before, "train")
+            for one in binding["status"]["conditions"]
+            if one["type"] == "Recovering" and one["status"] == "True"
+        }
+        assert [f"scope cluster, attempt 1: {note}" for note in told.values()] == [*said, *said]
 
         async def carried():
             return {
@@ -246,6 +277,7 @@ async def test_the_cluster_is_removed_in_the_middle_of_a_move(tmp_path):
         await world.admin.delete(kinds.CLUSTERS, "m1")
         await world.until_phase("train", "Running", seconds=120)
         assert await world.clusters("train") == ["m2"]
+        assert sorted(await events(world, "FailoverBeside")) == ["Job", "ResourceBinding"]
         assert (await events(world, "LeftUnproved"))["ResourceBinding"].startswith("cluster m1 is ")
         beside = (await events(world, "FailoverBeside"))["ResourceBinding"]
         assert beside.startswith("its policy has spec.failover.application, so Karmada may take it")

@@ -22,6 +22,10 @@ class Topic(StrEnum):
     """The decision annotation does not match the binding; it was recomputed."""
     FAILOVER_BESIDE = "FailoverBeside"
     """Karmada's own failover may take a gang out of its cluster beside our moves."""
+    RECOVERY_REFUSED = "RecoveryRefused"
+    """The recovery annotation of the template cannot be used; the job has none."""
+    NOWHERE_TO_MOVE = "NowhereToMove"
+    """The recovery annotation asks for moves, and nothing of that kind, or no policy, lets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,8 @@ class TemplateFacts:
     labels: tuple[tuple[str, str], ...]
     below_minimum: BelowMinimum | None = None
     """What becomes of it when its member cannot hold it; None: it stays."""
+    recovery_refused: str = ""
+    """Why its recovery annotation cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Templates:
         self._facts: dict[TemplateKey, TemplateFacts] = {}
         self._readings: dict[tuple[int, bytes], Reading] = {}
         self._labels: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
-        self._recoveries: dict[str, BelowMinimum | None] = {}
+        self._recoveries: dict[str, tuple[BelowMinimum | None, str]] = {}
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -69,15 +71,15 @@ class Templates:
             meta.resource_version,
             self._reading(reader, obj),
             self._labels.setdefault(labels, labels) if labels else (),
-            self._below_minimum(meta.annotation(RECOVERY)),
+            *self._below_minimum(meta.annotation(RECOVERY)),
         )
         self._refer(reader, key, obj)
         return key
 
-    def _below_minimum(self, text: str) -> BelowMinimum | None:
-        """What the annotation says, worked out once for templates with the same text."""
+    def _below_minimum(self, text: str) -> tuple[BelowMinimum | None, str]:
+        """What the annotation says, or why it is refused: once for templates with the same text."""
         if not text:
-            return None
+            return None, ""
         if text not in self._recoveries:
             if len(self._recoveries) >= _RECOVERIES_LIMIT:
                 self._recoveries.clear()

@@ -17,7 +17,15 @@ from global_sched.core.place.admission import offer_for
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep.running import Keeping, backed_off, waits
 from global_sched.shared.api.reasons import Reason
-from global_sched.shared.model.decision import Backoff, Claim, Decision, Grant, Leaver, sealed
+from global_sched.shared.model.decision import (
+    MOST_MOVES,
+    Backoff,
+    Claim,
+    Decision,
+    Grant,
+    Leaver,
+    sealed,
+)
 from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant, format_instant
 from global_sched.shared.model.plan import Stays
@@ -26,6 +34,8 @@ from global_sched.shared.model.workload import Division, Progress, Workload
 
 PERIOD: Final = 3600 * SECOND
 """Within it a gang moves once, and the federation's gangs `Policy.moves_per_hour` times."""
+_IN_A_ROW: Final = 24 * 3600 * SECOND
+"""A move within so long after the one before is the next attempt; else it is the first again."""
 _NAMED: Final = 3
 """So many clusters that do not take it are named."""
 FAULT_PERCENT: Final = 30
@@ -140,10 +150,11 @@ class _Moves:
     # --- brakes ---------------------------------------------------------------------------
 
     def _early(self, one: _Broken) -> tuple[Stays, str] | None:
-        due = Instant(one.since + one.hold * SECOND)
-        if self._statement.now >= due:
+        due, asked = Instant(one.since + one.hold * SECOND), one.workload.below_minimum
+        if self._statement.now >= due or asked is None:
             return None
-        return Stays.HOLD, f"it keeps its place until {format_instant(due)}"
+        then = "moves then where another cluster has room" if asked.moves else "gives it back then"
+        return Stays.HOLD, f"it keeps its place until {format_instant(due)}, and {then}"
 
     def _silent(self, one: _Broken) -> tuple[Stays, str] | None:
         """An unreachable member keeps its work."""
@@ -154,7 +165,10 @@ class _Moves:
             statement.now - capacity.observed <= trust_micros(capacity, statement)
         ):
             return None
-        return Stays.NO_REPORT, f"{one.grant.cluster} does not report, and keeps its work"
+        cluster = one.grant.cluster
+        return Stays.NO_REPORT, (
+            f"{cluster} does not report, and keeps its work; it may move when {cluster} reports"
+        )
 
     def _at_fault(self, one: _Broken) -> tuple[Stays, str] | None:
         cluster = one.grant.cluster
@@ -178,20 +192,23 @@ class _Moves:
             return ""
         return (
             f"{below} of {len(gangs)} gangs in {cluster} are below their minimum: the cluster is "
-            "at fault, and no gang leaves it for that"
+            "at fault, and no gang leaves it for that; it may move when no more than "
+            f"{max(FAULT_GANGS - 1, len(gangs) * FAULT_PERCENT // 100)} are"
         )
 
     def _braked(self, one: _Broken) -> tuple[Stays, str] | None:
         policy, now = self._statement.policy, self._statement.now
         moved = one.decision.moved
         if moved is not None and now < moved + PERIOD:
-            return Stays.MOVED_LATELY, f"it moved at {format_instant(moved)}, and may once an hour"
+            again = format_instant(Instant(moved + PERIOD))
+            text = f"it moved at {format_instant(moved)}, and may once an hour: again at {again}"
+            return Stays.MOVED_LATELY, text
         if self._made >= policy.moves_per_cycle:
             text = f"the cycle has moved {counted(self._made, 'gang')}, as many as it may"
-            return Stays.MOVES_PER_CYCLE, text
+            return Stays.MOVES_PER_CYCLE, f"{text}; it may move in a later cycle"
         if self._made + self._moved_lately() >= policy.moves_per_hour:
             text = f"{counted(policy.moves_per_hour, 'gang')} moved within an hour, as many as may"
-            return Stays.MOVES_PER_HOUR, text
+            return Stays.MOVES_PER_HOUR, f"{text}; it may move when the first of them is older"
         return None
 
     def _moved_lately(self) -> int:
@@ -246,11 +263,20 @@ class _Moves:
             until=Instant(statement.now + statement.policy.hold_seconds * SECOND),
             order=made.order,
         )
-        decision = sealed(replace(made, claim=claim, moved=statement.now), workload.binding_id)
+        found = replace(made, claim=claim, moved=statement.now, moves=self._attempt(one))
+        decision = sealed(found, workload.binding_id)
         text = f"{one.said()}; it moves to {claim_place(claim)}, where room is kept for it"
-        self._leave(one, decision, f"{text} until {format_instant(claim.until)}")
+        text += f" until {format_instant(claim.until)}; next: {grant.cluster} shows that it is gone"
+        self._leave(one, decision, text)
         self._claims.begin(replace(workload, targets=(), decision=decision), claim)
         self._made += 1
+
+    def _attempt(self, one: _Broken) -> int:
+        """How many times in a row it has moved with this one."""
+        before = one.decision.moved
+        if before is None or self._statement.now > before + _IN_A_ROW:
+            return 1
+        return min(one.decision.moves + 1, MOST_MOVES)
 
     def _leave(self, one: _Broken, decision: Decision, text: str) -> None:
         """Out of its cluster with one write."""
@@ -264,7 +290,8 @@ def _no_room(refusal: Refusal, home: ClusterName) -> str:
     """Why no other cluster takes it."""
     others = [one for one in refusal.clusters if one.cluster != home]
     if refusal.clusters and not others:
-        return "there is no other cluster"
+        return "there is no other cluster; it moves when there is one with room"
     named = [f"{one.cluster}: {one.verdict.detail}" for one in others[:_NAMED]]
     rest = [f"{counted(len(others) - _NAMED, 'other')}"] if len(others) > _NAMED else []
-    return f"no other cluster takes it now: {'; '.join([*named, *rest]) or refusal.verdict.detail}"
+    why = "; ".join([*named, *rest]) or refusal.verdict.detail
+    return f"no other cluster takes it now: {why}; it moves when one of them does"

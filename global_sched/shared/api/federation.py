@@ -439,3 +439,4 @@ class DecisionRecord(Wire, frozen=True):
     evictions: Count = 0
     started: str = ""
     moved: str = ""
+    moves: Count = 0

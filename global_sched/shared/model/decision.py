@@ -10,6 +10,8 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.values import to_json
 
+MOST_MOVES: Final = 99
+"""The count of moves in a row stops there."""
 MOST_EVICTIONS: Final = 3
 """A hold doubles with each eviction up to so many: eight times is the longest."""
 
@@ -155,6 +157,8 @@ class Decision:
     Forgotten after it ran undisturbed for twice the longest hold."""
     moved: Instant | None = None
     """When it last left a member that could not hold it, for another one."""
+    moves: int = 0
+    """How many times in a row it moved, each within a day of the one before, up to `MOST_MOVES`."""
     left: tuple[Left, ...] = ()
     """Clusters that it was withdrawn from and that have not shown yet that nothing is left."""
 
@@ -193,9 +197,9 @@ def content_id(decision: Decision, binding: BindingId) -> DecisionId:
     parts: list[object] = [binding, decision.grants, decision.at, decision.order]
     if decision.claim is not None and not decision.grants:
         parts += _signed(decision.claim)
-    for name in ("priority", "claimed", "evictions", "started", "moved"):
+    for name in ("priority", "claimed", "evictions", "started", "moved", "moves"):
         value = getattr(decision, name)
-        if value is not None and not (name == "evictions" and value == 0):
+        if value is not None and not (name in ("evictions", "moves") and value == 0):
             parts.append({name: value})
     return DecisionId(hashlib.sha256(to_json(parts)).hexdigest()[:20])
 

@@ -13,6 +13,7 @@ from global_sched.shared.api.federation import (
 )
 from global_sched.shared.model.decision import (
     MOST_EVICTIONS,
+    MOST_MOVES,
     Backoff,
     Claim,
     ClaimPart,
@@ -75,6 +76,7 @@ def render_decision(decision: Decision) -> str:
         evictions=decision.evictions,
         started="" if decision.started is None else format_micro(decision.started),
         moved="" if decision.moved is None else format_micro(decision.moved),
+        moves=decision.moves,
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -165,6 +167,7 @@ def parse_decision(text: str) -> Decision:
         evictions=min(record.evictions, MOST_EVICTIONS),
         started=started,
         moved=moved,
+        moves=min(record.moves, MOST_MOVES),
         left=left,
     )
 

@@ -146,21 +146,17 @@ class BelowMinimum:
     """Labels that travel with it."""
 
 
-def below_minimum(text: str) -> BelowMinimum | None:
-    """What an annotation says of that; None where it says nothing, or is refused.
+def below_minimum(text: str) -> tuple[BelowMinimum | None, str]:
+    """What an annotation says of that, None where it says nothing; and why it is refused.
 
-    The member tells the user of a refusal. The Policy's bound on `hold` is the cycle's to apply.
+    The Policy's bound on `hold` is the cycle's to apply.
     """
-    try:
-        spec = parse_recovery(text, RecoveryPolicy(hold_limit_seconds=LONGEST))
-    except RecoveryRefusedError:
-        return None
+    spec, refused = rules_in(text, RecoveryPolicy(hold_limit_seconds=LONGEST))
     moves = Scope.CLUSTER in spec.scopes
-    if not (moves or spec.releases):
-        return None
-    return BelowMinimum(
-        hold=spec.hold, moves=moves, releases=spec.releases, carry=spec.carry if moves else ()
-    )
+    if refused or not (moves or spec.releases):
+        return None, refused
+    carry = spec.carry if moves else ()
+    return BelowMinimum(hold=spec.hold, moves=moves, releases=spec.releases, carry=carry), ""
 
 
 def parse_recovery(text: str, policy: RecoveryPolicy) -> RecoverySpec:

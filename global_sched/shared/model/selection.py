@@ -1,6 +1,7 @@
 """Selection of clusters by a policy's selector: Karmada's rules, in one place."""
 
 from global_sched.shared.model.cluster import Cluster
+from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.placement_rule import ClusterField, ClusterSelector, PlacementRule
 from global_sched.shared.model.pods import Operator, Requirement, matches
 
@@ -28,6 +29,17 @@ def selected_by_any(rule: PlacementRule, cluster: Cluster) -> bool:
         for group in rule.affinities
         for selector in (group.selector, *group.overflow)
     )
+
+
+def only_cluster(rule: PlacementRule) -> ClusterName | None:
+    """The cluster beside which the policy can select none, by its names; None: it can."""
+    found: set[ClusterName] = set()
+    for group in rule.affinities:
+        for selector in (group.selector, *group.overflow):
+            if not selector.names:
+                return None
+            found |= set(selector.names) - set(selector.exclude)
+    return found.pop() if len(found) == 1 else None
 
 
 def field_values(cluster: Cluster, field: ClusterField) -> tuple[str, ...]:

@@ -92,7 +92,8 @@ MOVES: Final = counter(
 )
 MOVE_DURATION: Final = histogram(
     "move_seconds",
-    "Time from a move's withdrawal until the old copy is gone, and until it is placed again.",
+    "Time of a move: below its minimum before it is withdrawn (`below`); from then until the old "
+    "copy is gone (`gone`), and until it is placed again (`placed`).",
     "phase",
     buckets=SLOW,
 )

@@ -70,8 +70,30 @@ def test_a_move_is_one_withdrawal_with_a_claim_on_the_new_cluster():
     assert [one.cluster for one in made.backoffs] == ["c1"]
     assert gone.message == (
         "below its minimum in c1 since 2026-01-31T11:45:00Z (no node has 8 GPUs free); it moves to "
-        "c2 rack-0, where room is kept for it until 2026-01-31T12:05:00Z"
+        "c2 rack-0, where room is kept for it until 2026-01-31T12:05:00Z; next: c1 shows that it "
+        "is gone"
     )
+
+
+@pytest.mark.parametrize(
+    ("hours", "before", "want"),
+    [
+        pytest.param(None, 0, 1, id="it never moved"),
+        pytest.param(24, 1, 2, id="it moved a day ago"),
+        pytest.param(25, 3, 1, id="it moved more than a day ago"),
+        pytest.param(2, 99, 99, id="the count has an end"),
+    ],
+)
+def test_attempts(hours, before, want):
+    """Moves in a row, each within a day of the one before."""
+    one = broken()
+    when = None if hours is None else Instant(NOW - hours * 3600 * SECOND)
+    decided = replace(one.decision, moved=when, moves=before)
+    [gone] = cycle(replace(one, decision=decided)).withdrawals
+
+    assert gone.decision.moves == want
+    assert parse_decision(render_decision(gone.decision)) == gone.decision
+    assert authentic(gone.decision, one.binding_id)
 
 
 def test_room_is_kept_for_the_minimum():
@@ -122,25 +144,38 @@ def test_a_queue_that_is_full_of_it_lets_it_move():
     assert verdict(plan, "rival").reason == Reason.QUEUE_CAPABILITY
 
 
+KEPT = "it keeps its place until 2026-01-31T12:0"
+THEN_MOVES = ", and moves then where another cluster has room"
 STAYS = [
-    (broken(ago=899), {}, Stays.HOLD, "it keeps its place until 2026-01-31T12:00:01Z"),
+    (
+        broken(ago=899),
+        {},
+        Stays.HOLD,
+        f"{KEPT}0:01Z{THEN_MOVES}",
+    ),
+    (
+        broken(ago=899, asks=RELEASES),
+        {},
+        Stays.HOLD,
+        f"{KEPT}0:01Z, and gives it back then",
+    ),
     (
         broken(asks=BelowMinimum(hold=3600, moves=True)),
         {"policy": replace(POLICY, recovery_hold_limit_seconds=1000)},
         Stays.HOLD,
-        "it keeps its place until 2026-01-31T12:01:40Z",
+        f"{KEPT}1:40Z{THEN_MOVES}",
     ),
     (
         broken(),
         {"clusters": (cluster("c1", nodes=4, gpus=8, report_age=31), C2)},
         Stays.NO_REPORT,
-        "c1 does not report, and keeps its work",
+        "c1 does not report, and keeps its work; it may move when c1 reports",
     ),
     (
         broken(),
         {"clusters": (C1,)},
         Stays.NO_ROOM,
-        "there is no other cluster",
+        "there is no other cluster; it moves when there is one with room",
     ),
     (
         broken(clusters=["c1"]),
@@ -152,7 +187,7 @@ STAYS = [
         broken(),
         {"policy": replace(POLICY, moves_per_cycle=0)},
         Stays.MOVES_PER_CYCLE,
-        "the cycle has moved 0 gangs, as many as it may",
+        "the cycle has moved 0 gangs, as many as it may; it may move in a later cycle",
     ),
 ]
 
@@ -161,7 +196,7 @@ STAYS = [
     ("one", "more", "brake", "why"), STAYS, ids=[f"{s[2]}-{at}" for at, s in enumerate(STAYS)]
 )
 def test_it_stays_and_says_why(one, more, brake, why):
-    """Nothing is written."""
+    """Nothing is written; the text ends with what would let it move."""
     plan = cycle(one, **more)
 
     assert plan.empty()
@@ -212,6 +247,10 @@ def test_few_move_within_an_hour(minutes, brake):
     wide = (cluster("c1", nodes=8, gpus=8), cluster("c2", nodes=8, gpus=8))
     other = moved("other", minutes, asks=None, on="c2")
     plan = cycle(broken(), other, clusters=wide, policy=replace(POLICY, moves_per_hour=1))
+    told = verdict(plan).detail.endswith(
+        "; 1 gang moved within an hour, as many as may; it may move when the first of them is older"
+    )
+    assert told is (brake is not None)
 
     assert plan.stays == (() if brake is None else (("jobs/j", brake),))
     assert len(plan.withdrawals) == (brake is None)
@@ -219,7 +258,11 @@ def test_few_move_within_an_hour(minutes, brake):
 
 def test_a_gang_moves_once_within_an_hour():
     """Else two members that cannot hold it would hand it to each other."""
-    assert cycle(moved("j", 59)).stays == (("jobs/j", Stays.MOVED_LATELY),)
+    plan = cycle(moved("j", 59))
+    assert plan.stays == (("jobs/j", Stays.MOVED_LATELY),)
+    assert verdict(plan).detail.endswith(
+        "; it moved at 2026-01-31T11:01:00Z, and may once an hour: again at 2026-01-31T12:01:00Z"
+    )
     assert len(cycle(moved("j", 60)).withdrawals) == 1
 
 
@@ -242,8 +285,9 @@ def test_a_cluster_at_fault_is_not_emptied(lost, of, moves):
     assert len(plan.withdrawals) == moves
     if not moves:
         assert {brake for _, brake in plan.stays} == {Stays.CLUSTER_AT_FAULT}
-        assert "; 4 of 13 gangs in c1 are below their minimum: the cluster is at fault" in (
-            verdict(plan, "b0").detail
+        assert verdict(plan, "b0").detail.endswith(
+            "; 4 of 13 gangs in c1 are below their minimum: the cluster is at fault, and no gang "
+            "leaves it for that; it may move when no more than 3 are"
         )
 
 

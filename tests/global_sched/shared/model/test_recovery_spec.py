@@ -67,7 +67,9 @@ def test_everything_said():
 )
 def test_what_becomes_of_a_gang_below_its_minimum(text, want):
     """After 15 minutes, unless it says how long."""
-    assert below_minimum(text) == want
+    found, refused = below_minimum(text)
+    assert found == want
+    assert bool(refused) is ("8d" in text or text == "no JSON")
 
 
 def test_the_default_hold_is_within_the_policy():
