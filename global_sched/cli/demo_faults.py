@@ -1,8 +1,10 @@
-"""`gsched demo --faults`: nodes die, pods crash, a rack goes; the cost of each.
+"""`gsched demo --faults`: nodes die, pods crash, a rack goes, a gang moves; the cost of each.
 
-One member with five racks of five nodes, and one gang of four pods in each of four racks. The
-programs are the real ones. The member's times are short, so that the demo takes a minute: a
-kubelet is missed after 5 s, not 50 s, and the agent's grace is 2 s, not 20 s.
+One member with five racks of five nodes, and one gang of four pods in each of four racks. Two more
+members with six racks of two nodes; six gangs of two pods fill the first, and may move to the other
+one. The programs are the real ones. Times are short, so that the demo takes a few minutes: a
+kubelet is missed after 5 s, not 50 s, the agent's grace is 2 s, not 20 s, and a gang moves after
+5 s, not 15 min.
 """
 
 import asyncio
@@ -10,8 +12,9 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +27,7 @@ from rich.table import Table
 from global_sched.cli.apply import apply_manifest
 from global_sched.cli.demo_programs import DemoError, Programs, programs_of
 from global_sched.cli.demo_progress import WIDE
+from global_sched.core import explain_workload
 from global_sched.embedded.federation import Federation, FederationError, MemberSpec, running
 from global_sched.embedded.members import MemberOptions, rack_plan
 from global_sched.shared.api.names import DECISION, JOB_NAME, OUT_OF_SERVICE, RECOVERY
@@ -37,18 +41,39 @@ from global_sched.shared.api.resource import (
 from global_sched.shared.clock import Clock, SystemClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.errors import ApiError
+from global_sched.shared.model.quantity import counted
 from global_sched.shared.telemetry.logs import configure
+from global_sched.view.look import find_job, look
 
 MEMBER: Final = "m1"
+FULL, FREE = "m2", "m3"
+"""The member whose gangs may move, and the one that they may move to."""
 TEAM: Final = "team-faults"
 PODS_OF_GANG: Final = 4
+PODS_OF_MOVABLE: Final = 2
+HOLD: Final = 5
+"""Seconds below its minimum after which a gang may move."""
+WATCHED: Final = 4 * HOLD
+"""Seconds for which gangs that may not move are watched."""
 PATIENCE: Final = 90.0
 """Seconds in which a gang has to be whole again."""
 POLL: Final = 0.2
 RULES: Final = {"scopes": ["pod", "task", "job"], "budget": {"losses": 5, "window": "1h"}}
+MOVING: Final = {"scopes": ["pod", "cluster"], "hold": f"{HOLD}s"}
 _OFF: Final = {"key": OUT_OF_SERVICE, "value": "nodeshutdown", "effect": "NoExecute"}
 
 Obj = dict[str, Any]
+
+
+class Outcome(StrEnum):
+    """What has to become of the gangs that a fault hits."""
+
+    MENDED = "mended"
+    """Whole again in their racks, and only lost pods are made anew."""
+    MOVES = "moves"
+    """Whole again in another member, with all of their pods."""
+    HELD = "held"
+    """They stay below their minimum, and nothing moves, until the nodes are back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,30 +82,45 @@ class FaultCost:
 
     fault: str
     gang: str
+    outcome: Outcome = Outcome.MENDED
     lost: int
     disturbed: int
     kept: int
     racks: tuple[str, ...]
+    """Where the pods are after it; one rack for each gang."""
+    gangs: int = 1
     same_decision: bool
     noticed: float | None
     """Seconds until the first pod was replaced or the node was reported; None: it never was."""
     whole: float | None
     """Seconds until all pods were Ready again; None: they were not in time."""
+    others: int = 0
+    """How many other gangs run."""
+    untouched: int = 0
+    """How many of those kept every pod."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _World:
     federation: Federation
     admin: Client
-    member: Client
+    members: Mapping[str, Client]
     clock: Clock
     programs: Programs
+    console: Console
+    sizes: dict[str, int] = field(default_factory=dict)
+    """The gangs, and how many pods each has."""
     costs: list[FaultCost] = field(default_factory=list)
 
     async def pods(self, gang: str) -> dict[str, Obj]:
-        """The gang's pods by name."""
-        found = await self.member.list(PODS, namespace=TEAM, label_selector=f"{JOB_NAME}={gang}")
-        return {pod["metadata"]["name"]: pod for pod in found.items}
+        """The gang's pods by name, in whichever member they are."""
+        where = (MEMBER,) if self.sizes[gang] == PODS_OF_GANG else (FULL, FREE)
+        selector = f"{JOB_NAME}={gang}"
+        lists = [
+            await self.members[one].list(PODS, namespace=TEAM, label_selector=selector)
+            for one in where
+        ]
+        return {pod["metadata"]["name"]: pod for found in lists for pod in found.items}
 
     async def decision(self, gang: str) -> str:
         """The id of the decision that placed the gang."""
@@ -88,11 +128,25 @@ class _World:
         text = (found["metadata"].get("annotations") or {}).get(DECISION, "{}")
         return str(json.loads(text).get("id", ""))
 
+    async def verdict(self, gang: str) -> str:
+        """What `gsched explain` says first of the gang."""
+        view = await look(self.admin, self.clock)
+        job = find_job(view.state, gang, TEAM)
+        found = explain_workload(view.state.snapshot(), view.policy, view.now, job.key)
+        return "" if found is None else found.outcome.verdict.detail
+
     async def troubled(self) -> set[str]:
-        """Nodes that the agent reports to be in trouble."""
+        """Nodes that the agents report to be in trouble."""
         found = (await self.admin.list(CAPACITY_REPORTS)).items
         listed = [one for item in found for one in item["spec"].get("trouble") or ()]
         return {one["node"] for one in listed if one["state"] == "trouble"}
+
+    async def all_whole(self, gangs: Iterable[str]) -> bool:
+        """Whether all pods of these gangs are Ready."""
+        for gang in gangs:
+            if not whole(await self.pods(gang), self.sizes[gang]):
+                return False
+        return True
 
     async def until(self, done: Callable[[], Awaitable[bool]]) -> float | None:
         """Seconds until something holds; None when it does not in time."""
@@ -105,9 +159,9 @@ class _World:
         return None
 
 
-def whole(pods: Mapping[str, Obj]) -> bool:
+def whole(pods: Mapping[str, Obj], count: int = PODS_OF_GANG) -> bool:
     """Whether all pods of a gang are Ready and none is asked to go."""
-    return len(pods) == PODS_OF_GANG and all(
+    return len(pods) == count and all(
         "deletionTimestamp" not in pod["metadata"]
         and any(
             one["type"] == "Ready" and one["status"] == "True"
@@ -138,7 +192,9 @@ def run(*, state: Path | None) -> int:
     for line in wrong:
         console.print(f"not as expected: {line}", highlight=False, markup=False)
     if not wrong:
-        console.print(f"all {len(costs)} gangs are whole; no pod beside the lost ones was touched")
+        console.print(
+            "all gangs are whole; no pod beside those of the gangs in trouble was touched"
+        )
     return int(bool(wrong))
 
 
@@ -147,46 +203,59 @@ async def _run(state: Path, console: Console) -> list[FaultCost]:
     options = MemberOptions(
         lease_seconds=1.0, node_monitor_seconds=1.0, node_grace_seconds=5.0, pod_gc_seconds=5.0
     )
-    spec = MemberSpec(name=MEMBER, nodes=rack_plan(MEMBER, racks=5, nodes=5), options=options)
-    federation = Federation([spec], clock=clock, state=state, tls=True)
+    specs = [
+        MemberSpec(name=name, nodes=rack_plan(name, racks=racks, nodes=nodes), options=options)
+        for name, racks, nodes in ((MEMBER, 5, 5), (FULL, 6, 2), (FREE, 6, 2))
+    ]
+    federation = Federation(specs, clock=clock, state=state, tls=True)
     async with running(federation):
         assert federation.kubeconfigs is not None
         async with programs_of(federation.kubeconfigs, state) as programs:
             await programs.start_agents("--node-grace-seconds", "2")
             await federation.ready()
+            names = [one.name for one in specs]
             world = _World(
                 federation=federation,
                 admin=federation.client(),
-                member=federation.member_client(MEMBER),
+                members={name: federation.member_client(name) for name in names},
                 clock=clock,
                 programs=programs,
+                console=console,
             )
             await programs.start_scheduler()
-            console.print("one member, five racks of five nodes; four gangs of four start")
-            gangs = [f"gang-{letter}" for letter in "abcd"]
-            await _submit(world, gangs)
-            for gang in gangs:
-                if await world.until(partial(_is_whole, world, gang)) is None:
+            console.print(
+                f"{MEMBER}: five racks of five nodes, four gangs of four; {FULL}: six racks of two "
+                f"nodes, six gangs of two that may move to {FREE}"
+            )
+            await _submit(world)
+            for gang in world.sizes:
+                if await world.until(partial(world.all_whole, [gang])) is None:
                     raise DemoError(f"{gang} did not start in time; see the logs in {state}")
-            for fault, gang, act, lost in _faults(gangs):
-                console.print(f"{gang}: {fault} …", highlight=False)
-                world.costs.append(await _measure(world, fault, gang, act, lost))
+            for fault in _faults():
+                shown = ", ".join(fault.gangs)
+                console.print(f"{shown}: {fault.text} …", highlight=False)
+                world.costs.append(await _measure(world, fault))
             return world.costs
 
 
-async def _is_whole(world: _World, gang: str) -> bool:
-    return whole(await world.pods(gang))
-
-
-async def _submit(world: _World, gangs: list[str]) -> None:
+async def _submit(world: _World) -> None:
     await world.admin.create(NAMESPACES, {"metadata": {"name": TEAM}})
-    for gang in gangs:
-        for manifest in _manifests(gang):
+    for letter in "abcdefghij":
+        gang, few = f"gang-{letter}", letter > "d"
+        world.sizes[gang] = PODS_OF_MOVABLE if few else PODS_OF_GANG
+        placement = _ordered(FULL, FREE) if few else _ordered(MEMBER)
+        rules = MOVING if few else RULES
+        for manifest in _manifests(gang, world.sizes[gang], placement, rules):
             await apply_manifest(world.admin, manifest)
 
 
-def _manifests(gang: str) -> list[Obj]:
-    """A Volcano Job of four pods that fill a node each, in one rack, and its policy."""
+def _ordered(*clusters: str) -> Obj:
+    """A placement in the first of these that takes it."""
+    return {"clusterAffinities": [{"affinityName": n, "clusterNames": [n]} for n in clusters]}
+
+
+def _manifests(gang: str, pods: int, placement: Obj, rules: Obj) -> list[Obj]:
+    """A Volcano Job of pods that fill a node each, in one rack, and its policy."""
     limits = {"cpu": "8", "nvidia.com/gpu": "8"}
     template = {
         "metadata": {"annotations": {"federation.global-sched.io/run-seconds": "36000"}},
@@ -203,12 +272,12 @@ def _manifests(gang: str) -> list[Obj]:
         "metadata": {
             "name": gang,
             "namespace": TEAM,
-            "annotations": {RECOVERY: json.dumps(RULES)},
+            "annotations": {RECOVERY: json.dumps(rules)},
         },
         "spec": {
-            "minAvailable": PODS_OF_GANG,
+            "minAvailable": pods,
             "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
-            "tasks": [{"name": "worker", "replicas": PODS_OF_GANG, "template": template}],
+            "tasks": [{"name": "worker", "replicas": pods, "template": template}],
         },
     }
     policy = {
@@ -218,7 +287,7 @@ def _manifests(gang: str) -> list[Obj]:
         "spec": {
             "schedulerName": "global-sched",
             "resourceSelectors": [{"apiVersion": job["apiVersion"], "kind": "Job", "name": gang}],
-            "placement": {},
+            "placement": placement,
         },
     }
     return [policy, job]
@@ -226,95 +295,161 @@ def _manifests(gang: str) -> list[Obj]:
 
 # --- faults ---------------------------------------------------------------------------------
 
-_Act = Callable[[_World, str], Awaitable[None]]
+_Act = Callable[[_World, tuple[str, ...]], Awaitable[None]]
 
 
-def _faults(gangs: list[str]) -> list[tuple[str, str, _Act, int]]:
-    """What happens, to which gang, how, and how many pods are lost by it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fault:
+    """What happens, to which gangs, how, and how many pods are lost by it."""
+
+    text: str
+    gangs: tuple[str, ...]
+    act: _Act
+    lost: int = 1
+    outcome: Outcome = Outcome.MENDED
+
+
+def _faults() -> list[_Fault]:
+    """In this order; the first five in one member."""
+    storm = ("gang-f", "gang-g", "gang-h", "gang-i")
     return [
-        ("a pod ends with exit code 3", gangs[0], _crash, 1),
-        ("a container runs out of memory", gangs[0], _out_of_memory, 1),
-        ("a machine dies, and is declared off", gangs[1], _die, 1),
-        ("a machine dies, and its Node is deleted", gangs[2], _vanish, 1),
-        ("a whole rack loses its power", gangs[3], _rack, PODS_OF_GANG),
+        _Fault(text="a pod ends with exit code 3", gangs=("gang-a",), act=_crash),
+        _Fault(text="a container runs out of memory", gangs=("gang-a",), act=_out_of_memory),
+        _Fault(text="a machine dies, and is declared off", gangs=("gang-b",), act=_die),
+        _Fault(text="a machine dies, and its Node is deleted", gangs=("gang-c",), act=_vanish),
+        _Fault(
+            text="a whole rack loses its power", gangs=("gang-d",), act=_rack, lost=PODS_OF_GANG
+        ),
+        _Fault(
+            text=f"{FULL} cannot hold it any more",
+            gangs=("gang-e",),
+            act=_die,
+            outcome=Outcome.MOVES,
+        ),
+        _Fault(
+            text=f"four of the five gangs of {FULL} lose a machine at once",
+            gangs=storm,
+            act=_die,
+            lost=len(storm),
+            outcome=Outcome.HELD,
+        ),
     ]
 
 
-async def _crash(world: _World, gang: str) -> None:
+async def _crash(world: _World, gangs: tuple[str, ...]) -> None:
     machine = world.federation.running_member(MEMBER)
-    await machine.crash_pod(TEAM, f"{gang}-worker-1", 3)
+    await machine.crash_pod(TEAM, f"{gangs[0]}-worker-1", 3)
 
 
-async def _out_of_memory(world: _World, gang: str) -> None:
+async def _out_of_memory(world: _World, gangs: tuple[str, ...]) -> None:
     machine = world.federation.running_member(MEMBER)
-    await machine.crash_pod(TEAM, f"{gang}-worker-2", 137, reason="OOMKilled")
+    await machine.crash_pod(TEAM, f"{gangs[0]}-worker-2", 137, reason="OOMKilled")
 
 
-async def _die(world: _World, gang: str) -> None:
-    """A machine dies; an administrator sees it in `gsched nodes` and sets the taint."""
-    node = (await world.pods(gang))[f"{gang}-worker-1"]["spec"]["nodeName"]
-    await _silence(world, [node])
+async def _nodes(world: _World, gangs: tuple[str, ...]) -> list[str]:
+    """The machine of one pod of each gang."""
+    found = [(await world.pods(gang))[f"{gang}-worker-1"] for gang in gangs]
+    return [str(pod["spec"]["nodeName"]) for pod in found]
 
 
-async def _vanish(world: _World, gang: str) -> None:
+def _member_of(node: str) -> str:
+    return node.partition("-")[0]
+
+
+async def _die(world: _World, gangs: tuple[str, ...]) -> None:
+    """Machines die; an administrator sees it in `gsched nodes` and sets the taint."""
+    await _silence(world, await _nodes(world, gangs))
+
+
+async def _vanish(world: _World, gangs: tuple[str, ...]) -> None:
     """A machine dies, and the cloud removes its Node object."""
-    node = (await world.pods(gang))[f"{gang}-worker-1"]["spec"]["nodeName"]
+    [node] = await _nodes(world, gangs)
     await world.federation.running_member(MEMBER).silence_node(node)
-    await world.member.delete(NODES, node)
+    await world.members[MEMBER].delete(NODES, node)
 
 
-async def _rack(world: _World, gang: str) -> None:
-    node = (await world.pods(gang))[f"{gang}-worker-1"]["spec"]["nodeName"]
+async def _rack(world: _World, gangs: tuple[str, ...]) -> None:
+    [node] = await _nodes(world, gangs)
     rack = node.rpartition("-")[0]
     await _silence(world, [f"{rack}-{at}" for at in range(5)])
 
 
 async def _silence(world: _World, nodes: list[str]) -> None:
-    machine = world.federation.running_member(MEMBER)
     for node in nodes:
-        await machine.silence_node(node)
+        await world.federation.running_member(_member_of(node)).silence_node(node)
 
     async def reported() -> bool:
         return set(nodes) <= await world.troubled()
 
     await world.until(reported)
     for node in nodes:
-        await world.member.patch(NODES, node, {"spec": {"taints": [_OFF]}})
+        await world.members[_member_of(node)].patch(NODES, node, {"spec": {"taints": [_OFF]}})
 
 
-async def _measure(world: _World, fault: str, gang: str, act: _Act, lost: int) -> FaultCost:
-    before, decision = await world.pods(gang), await world.decision(gang)
+async def _watch_and_mend(world: _World, gangs: tuple[str, ...], nodes: list[str]) -> None:
+    """Gangs of a cluster at fault stay, and say why; then its machines are switched on again."""
+    await world.clock.sleep(WATCHED)
+    why = (await world.verdict(gangs[0])).rpartition("); ")[2]
+    world.console.print(f"  {gangs[0]} stays: {why}", highlight=False, markup=False)
+    for node in nodes:
+        member = _member_of(node)
+        await world.members[member].patch(NODES, node, {"spec": {"taints": None}})
+        await world.federation.running_member(member).recover_node(node)
+
+
+async def _measure(world: _World, fault: _Fault) -> FaultCost:
+    gangs, count = fault.gangs, len(fault.gangs)
+    before = {gang: _uids(await world.pods(gang)) for gang in world.sizes}
+    decisions = [await world.decision(gang) for gang in gangs]
+    nodes = await _nodes(world, gangs)
     start = world.clock.monotonic()
-    await act(world, gang)
-    uids = {name: pod["metadata"]["uid"] for name, pod in before.items()}
+    await fault.act(world, gangs)
 
     async def replaced() -> bool:
-        found = {name: pod["metadata"]["uid"] for name, pod in (await world.pods(gang)).items()}
-        gone = [name for name, uid in uids.items() if found.get(name) != uid]
-        return len(gone) >= lost
+        changed = [_changed(before[gang], _uids(await world.pods(gang))) for gang in gangs]
+        return sum(changed) >= fault.lost
 
     async def again() -> bool:
-        return await replaced() and whole(await world.pods(gang))
+        return await replaced() and await world.all_whole(gangs)
 
     seen = await world.until(replaced)
     noticed = None if seen is None else world.clock.monotonic() - start
+    if fault.outcome is Outcome.HELD:
+        await _watch_and_mend(world, gangs, nodes)
     done = await world.until(again)
-    after = await world.pods(gang)
-    changed = sum(
-        name not in after or after[name]["metadata"]["uid"] != uid for name, uid in uids.items()
-    )
-    racks = {str(pod["spec"].get("nodeName", "-")).rpartition("-")[0] for pod in after.values()}
+    after = {gang: await world.pods(gang) for gang in world.sizes}
+    changed = {gang: _changed(before[gang], _uids(after[gang])) for gang in world.sizes}
+    others = [gang for gang in world.sizes if gang not in gangs]
+    racks = {
+        str(pod["spec"].get("nodeName", "-")).rpartition("-")[0]
+        for gang in gangs
+        for pod in after[gang].values()
+    }
+    mine = sum(changed[gang] for gang in gangs)
     return FaultCost(
-        fault=fault,
-        gang=gang,
-        lost=lost,
-        disturbed=max(0, changed - lost),
-        kept=PODS_OF_GANG - changed,
+        fault=fault.text,
+        gang=gangs[0] if count == 1 else f"{gangs[0]} … {gangs[-1][-1]}",
+        outcome=fault.outcome,
+        lost=fault.lost,
+        disturbed=max(0, mine - fault.lost),
+        kept=sum(world.sizes[gang] for gang in gangs) - mine,
         racks=tuple(sorted(racks)),
-        same_decision=await world.decision(gang) == decision,
+        gangs=count,
+        same_decision=[await world.decision(gang) for gang in gangs] == decisions,
         noticed=noticed,
         whole=None if done is None else world.clock.monotonic() - start,
+        others=len(others),
+        untouched=sum(not changed[gang] for gang in others),
     )
+
+
+def _uids(pods: Mapping[str, Obj]) -> dict[str, str]:
+    return {name: str(pod["metadata"]["uid"]) for name, pod in pods.items()}
+
+
+def _changed(before: Mapping[str, str], now: Mapping[str, str]) -> int:
+    """How many pods are gone or were made anew."""
+    return sum(now.get(name) != uid for name, uid in before.items())
 
 
 # --- the result -----------------------------------------------------------------------------
@@ -322,15 +457,20 @@ async def _measure(world: _World, fault: str, gang: str, act: _Act, lost: int) -
 
 def problems(cost: FaultCost) -> list[str]:
     """What is not as it should be after a fault, empty when nothing is."""
-    found = []
+    found, moves = [], cost.outcome is Outcome.MOVES
     if cost.whole is None:
         found.append(f"{cost.gang} is not whole {PATIENCE:g} s after: {cost.fault}")
-    if cost.disturbed:
+    if cost.disturbed and not moves:
         found.append(f"{cost.disturbed} other pods of {cost.gang} were disturbed: {cost.fault}")
-    if len(cost.racks) != 1:
+    if len(cost.racks) != cost.gangs:
         found.append(f"{cost.gang} lies in racks {', '.join(cost.racks)}: {cost.fault}")
-    if not cost.same_decision:
+    if not cost.same_decision and not moves:
         found.append(f"{cost.gang} was decided anew: {cost.fault}")
+    if moves and not all(one.startswith(f"{FREE}-") for one in cost.racks):
+        found.append(f"{cost.gang} did not move to {FREE}: {cost.fault}")
+    if cost.untouched != cost.others:
+        touched = cost.others - cost.untouched
+        found.append(f"{counted(touched, 'other gang')} lost pods: {cost.fault}")
     return found
 
 
@@ -339,7 +479,8 @@ def table_of(costs: list[FaultCost]) -> Table:
     table = Table(title="what each fault cost", title_justify="left", box=SIMPLE_HEAD)
     for head in ("fault", "gang", "replaced after", "whole after", "lost", "disturbed", "kept"):
         table.add_column(head)
-    table.add_column("rack")
+    for head in ("other gangs untouched", "then", "rack"):
+        table.add_column(head)
     for cost in costs:
         table.add_row(
             cost.fault,
@@ -349,9 +490,18 @@ def table_of(costs: list[FaultCost]) -> Table:
             str(cost.lost),
             str(cost.disturbed),
             str(cost.kept),
+            f"{cost.untouched} of {cost.others}",
+            _THEN[cost.outcome],
             ", ".join(cost.racks),
         )
     return table
+
+
+_THEN: Final = {
+    Outcome.MENDED: "stays",
+    Outcome.MOVES: "moves",
+    Outcome.HELD: "stays until mended",
+}
 
 
 def _seconds(value: float | None) -> str:
