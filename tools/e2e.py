@@ -1,9 +1,10 @@
-"""`make e2e`: the suite on a real Karmada, the tests that break a federation beside the others.
+"""`make e2e`: the suite on a real Karmada, in shards side by side.
 
-The first two shards have a federation and a state folder each, and mostly wait for it, so that all
-together take little longer than one; the third installs the wheel and needs no Karmada. Both
-federations stay up until the audit logs of both have been looked at. With arguments
-(`make e2e ARGS="tests/e2e/test_examples.py -k alike"`), one process runs what they name.
+Three of them have a federation and a state folder each, and mostly wait for it, so that all
+together take little longer than one: `suite`, `jobs`, and `faults`, whose tests break theirs. The
+shard `package` installs the wheel and needs no Karmada. All federations stay up until their audit
+logs have been looked at. With arguments (`make e2e ARGS="tests/e2e/test_examples.py -k alike"`),
+one process runs what they name.
 """
 
 import asyncio
@@ -33,14 +34,14 @@ PYTEST = (
     "-p",
     "no:cacheprovider",
 )
-SUITE = ("tests/e2e", "--durations=10")
+SUITE = ("tests/e2e", "--durations=15")
 
 
-def states() -> tuple[Path, Path]:
-    """The folders of the two federations, as tests/e2e/conftest.py has them."""
+def states() -> tuple[Path, ...]:
+    """The folders of the federations, as tests/e2e/conftest.py has them."""
     given = os.environ.get("E2E_STATE")
     first = Path(given) if given else default_state().parent / "e2e"
-    return first, first.with_name(f"{first.name}-failover")
+    return tuple(first.with_name(f"{first.name}{part}") for part in ("", "-jobs", "-failover"))
 
 
 @contextmanager
@@ -114,7 +115,7 @@ def main(arguments: Sequence[str]) -> int:
         return subprocess.run(command, cwd=ROOT, check=False).returncode
     start = perf_counter()
     with kept_up():
-        ended = shards(("suite", "faults", "package"))
+        ended = shards(("suite", "jobs", "faults", "package"))
         between = perf_counter()
         ended |= shards(("rights",))
     seconds = f"{between - start:.0f} s all shards, {perf_counter() - between:.0f} s rights"

@@ -1,7 +1,8 @@
 """The real Karmada of the suite: one for all tests, and one of its own for those that break it.
 
 What these fixtures give is written down in docs/design/0002-real-karmada.md. `make e2e` runs the
-two side by side (`tools/e2e.py`), and then what looks at the requests of both.
+tests in shards side by side (`tools/e2e.py`), each with a federation of its own, and then what
+looks at the requests of all.
 """
 
 import asyncio
@@ -29,9 +30,20 @@ from tools.local_karmada.tools import KARMADA_VERSIONS
 LAST = "test_rights.py"
 """Looks at what all other tests have asked for."""
 SHARD = os.environ.get("E2E_SHARD")
-"""`suite`, `faults` (what breaks a federation), `package` or `rights` (LAST); unset, all."""
+"""`suite`, `jobs`, `faults` (breaks a federation), `package` or `rights` (LAST); unset, all."""
 PACKAGE = "test_package.py"
 """Needs no federation: the wheel in an environment of its own."""
+JOBS = (
+    "test_embedded_server.py",
+    "test_examples.py",
+    "test_first_lines.py",
+    "test_interpreter_",
+    "test_kinds.py",
+    "test_node_lifecycle.py",
+    "test_recovery.py",
+    "test_volcano_jobs.py",
+)
+"""How jobs fare, from their submission to their end: half of the time of the suite."""
 VERSION = os.environ.get("KARMADA") or KARMADA_VERSIONS[0]
 FAULTS = Options(members=2, karmada=VERSION, failover=True, descheduler=True)
 """The federation that tests break: taints evict there, and Karmada's times are short."""
@@ -63,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [one for one in items if _shard(one) == SHARD]
 
 
-SHARDS = ("suite", "faults", "package", "rights")
+SHARDS = ("suite", "jobs", "faults", "package", "rights")
 """In this order where one process runs all: LAST comes last."""
 
 
@@ -73,18 +85,34 @@ def _shard(item: pytest.Item) -> str:
     if item.path.name == PACKAGE:
         return "package"
     breaks = {"fault_federation", "own_federation"} & set(getattr(item, "fixturenames", ()))
-    return "faults" if breaks else "suite"
+    if breaks:
+        return "faults"
+    return "jobs" if item.path.name.startswith(JOBS) else "suite"
 
 
-def _state() -> Path:
+def _state(part: str = "") -> Path:
     given = os.environ.get("E2E_STATE")
-    return Path(given) if given else default_state().parent / "e2e"
+    first = Path(given) if given else default_state().parent / "e2e"
+    return first.with_name(f"{first.name}{part}")
 
 
 @pytest.fixture(scope="session")
 def federation() -> Iterator[Federation]:
     """The federation of the suite, up and healthy; E2E_KEEP=1 leaves it for the next run."""
-    made = Federation(_state(), say=lambda text: print(text, flush=True))  # noqa: T201 - progress
+    with _suite(_state("-jobs" if SHARD == "jobs" else "")) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def jobs_federation() -> Iterator[Federation]:
+    """The one of the shard `jobs`, for what looks at the requests of all."""
+    with _suite(_state("-jobs")) as made:
+        yield made
+
+
+@contextmanager
+def _suite(state: Path) -> Iterator[Federation]:
+    made = Federation(state, say=lambda text: print(text, flush=True))  # noqa: T201 - progress
     with _up(made, Options(karmada=VERSION)):
         yield made
 
@@ -108,8 +136,8 @@ def _up(made: Federation, options: Options) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def requests(request: pytest.FixtureRequest) -> Requests:
-    """Every request of our programs in this run, on either federation."""
-    names = ["federation"]
+    """Every request of our programs in this run, on every federation."""
+    names = ["federation", *(["jobs_federation"] if SHARD == "rights" else [])]
     if SHARD == "rights" or any(_shard(one) == "faults" for one in request.session.items):
         names.append("fault_federation")
     return Requests(*map(request.getfixturevalue, names))
@@ -219,7 +247,7 @@ def own_federation(
 @pytest.fixture(scope="session")
 def fault_federation() -> Iterator[Federation]:
     """One federation for all tests that break something and mend it again."""
-    made = Federation(_state().with_name(f"{_state().name}-failover"))
+    made = Federation(_state("-failover"))
     with _up(made, FAULTS):
         yield made
 

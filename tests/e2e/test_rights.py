@@ -1,6 +1,6 @@
 """The shipped Roles suffice for everything that the suite does, and give nothing besides.
 
-This file runs last, when both federations have been asked for all that they are asked for. That
+This file runs last, when all federations have been asked for all that they are asked for. That
 every right is used is only looked at when all of the suite has run.
 """
 

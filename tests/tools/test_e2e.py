@@ -28,7 +28,8 @@ def test_what_failed_is_said_once_more_at_the_end():
 
 
 def test_two_suites_on_one_machine_have_folders_of_their_own(monkeypatch, tmp_path):
-    """E2E_STATE names the first; the federation that tests break is beside it."""
+    """E2E_STATE names the first; the other federations are beside it."""
     monkeypatch.setenv("E2E_STATE", str(tmp_path / "mine"))
 
-    assert states() == (tmp_path / "mine", tmp_path / "mine-failover")
+    assert [one.name for one in states()] == ["mine", "mine-jobs", "mine-failover"]
+    assert {one.parent for one in states()} == {tmp_path}
