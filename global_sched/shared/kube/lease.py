@@ -79,7 +79,9 @@ class LeaderElection:
     """Runs a body while this process holds the Lease.
 
     `lease` > `renew` > `retry` seconds: others may take over after `lease` without a change, we
-    stop after `renew` without a renewal, and we try every `retry`.
+    stop after `renew` without a renewal, and we try every `retry`. A candidate looks at least that
+    often and in the moment in which the Lease runs out, so it leads at most `lease` + `retry`
+    seconds after the last renewal.
     """
 
     def __init__(  # noqa: PLR0913 - three times, three names, and what they work with
@@ -110,6 +112,8 @@ class LeaderElection:
         self._rng = rng or random.Random()  # noqa: S311 - spreads candidates
         self._current: dict[str, Any] | None = None
         self._seen: tuple[str, float] | None = None
+        self._runs_out = 0.0
+        """When the Lease that was last looked at runs out, on our monotonic clock."""
         self.term: Term | None = None
         """Our own term, None while we are not leading."""
         self.holder = ""
@@ -169,7 +173,13 @@ class LeaderElection:
                 self._failing_since, self.blocked = None, ""
             if epoch is not None:
                 return Term(epoch, self._identity, self._clock, asked + self._renew)
-            await self._clock.sleep(self._rng.uniform(self._retry, self._retry * 1.2))
+            await self._clock.sleep(self._until_next_look())
+
+    def _until_next_look(self) -> float:
+        """Seconds: spread, so that candidates do not meet for ever, but never past the end."""
+        pause = self._rng.uniform(self._retry * 0.8, self._retry)
+        left = self._runs_out - self._clock.monotonic()
+        return min(pause, left) if left > 0 else pause
 
     def _failed(self, asked: float, cause: str) -> None:
         """An attempt without answer, or refused: after a lease time of them it is reported."""
@@ -226,7 +236,8 @@ class LeaderElection:
             self._seen = (version, now)
         duration = float(spec.get("leaseDurationSeconds") or self._lease)
         duration = min(duration, LONGEST_WAIT * self._lease)
-        return now - self._seen[1] >= duration
+        self._runs_out = self._seen[1] + duration
+        return now >= self._runs_out
 
     # --- staying leader -------------------------------------------------------------------
 
