@@ -26,6 +26,8 @@ GROUPS = {
     "reports": "micro.reports",
     "chaos": "reliability.records",
     "faults": "reliability.trials",
+    "many": "reliability.many",
+    "rights": "reliability.rights",
 }
 """The module of each group, with a function `figures() -> list[Figure]`."""
 

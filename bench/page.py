@@ -1,6 +1,12 @@
-"""`python -m bench.page [PAGE …]`: measure groups and write their page in `docs/benchmarks`."""
+"""`python -m bench.page [PAGE[/GROUP] …]`: measure groups and write pages of `docs/benchmarks`.
 
+`reliability/faults` measures that group alone: the rows of the others stay as they are on the page,
+with the commit at which each was measured.
+"""
+
+import re
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -10,22 +16,23 @@ from bench.harness import ROOT, Figure, commit, machine, report
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Groups that are measured in one run, and the text around their table."""
+    """Groups of figures, and the text around their table."""
 
     name: str
     groups: tuple[str, ...]
     head: str
     tail: str
 
-    def text(self, figures: list[Figure]) -> str:
-        """The whole page."""
+    def text(self, rows: Mapping[str, Sequence[str]]) -> str:
+        """The whole page, from the rows of each group."""
         versions = ", ".join(
             f"{name} {version(name)}" for name in ("numpy", "msgspec", "google-re2")
         )
-        rows = ["| figure | value | target | met | how |", "| --- | --- | --- | --- | --- |"]
-        rows += [row(item) for item in figures]
+        lines = ["| figure | value | target | met | how | group and commit |"]
+        lines += ["| --- | --- | --- | --- | --- | --- |"]
+        lines += [line for group in self.groups for line in rows.get(group, ())]
         head = self.head.format(machine=machine(), versions=versions, commit=commit())
-        return head + "\n".join(rows) + "\n" + self.tail
+        return head + "\n".join(lines) + "\n" + self.tail
 
 
 TOPOLOGY = Page(
@@ -112,15 +119,16 @@ reservations, all of it on. A figure that misses its target is listed as a miss;
 
 RELIABILITY = Page(
     "reliability",
-    ("chaos", "faults"),
+    ("chaos", "faults", "many", "rights"),
     head="""# Faults, measured
 
 How often the programs broke a promise while they were killed, stopped, cut off and lied to, and how
 long it took until all was well again. A figure that misses its target is listed as a miss.
 
-- Command: `.venv/bin/python -m bench.page reliability`. Before it, as long as there is time:
-  `python -m bench.reliability.sweep seeds` and the same with `points`; the page shows what they
-  have noted in `build`, with its commit.
+- Command: `.venv/bin/python -m bench.page reliability`, or of one group, as
+  `… bench.page reliability/many`: the other rows stay, each with the commit of its run. Before the
+  group `chaos`, as long as there is time: `python -m bench.reliability.sweep seeds` and the same
+  with `points`; the page shows what they have noted in `build`, with its commit.
 - Machine: {machine}.
 - Versions: {versions}. Commit of the page: {commit}.
 
@@ -137,8 +145,13 @@ long it took until all was well again. A figure that misses its target is listed
   the same quota to another job; then the placement arrives, and its resourceVersion still holds.
   The embedded servers have no admission policies, so they accept it, and the leader withdraws it.
   With its judgement switched off the queue stays above its limit.
-- **Failover** has the default times of the Lease: 15 s without a renewal, tried every 2 to 2.4 s.
+- **Failover** has the default times of the Lease: 15 s without a renewal, looked at every 2 s at
+  least and when it runs out.
+- **Agents that hang** get no answer to any call and see nothing of their watches. Time is virtual,
+  so the row shows whether the others wait for them, and not what their CPU costs.
 - **Rights** are asked of the embedded server's authorizer, with the Roles of `deploy/`.
+- **Objects of the last release**: `tests/flows/test_golden_objects.py` has the objects that 0.1.0
+  left, and holds this version to what it may write when it finds them.
 
 ## What is not measured here
 
@@ -146,9 +159,8 @@ long it took until all was well again. A figure that misses its target is listed
   (`tests/e2e/test_admission_terms.py`); how many of how many is not counted on this page.
 - Churn of 15 minutes with the growth of memory, files and tasks per job (R18): `make faults` has a
   churn of a minute that looks at what is held at its end.
-- 100 agents of which ten hang (R13), 200 agents that reconnect at once (R14), objects of the last
-  release read by this one and the other way round (R19), a control plane restored to an older state
-  (R20), the list of what tenants may not do (R21).
+- This version and the last release side by side (R19), a control plane restored to an older state
+  (R20), the list of what tenants may not do (R21), of which the rights are here.
 """,
 )
 
@@ -163,23 +175,49 @@ def row(item: Figure) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+def rows_of(figures: Iterable[Figure], group: str, at: str) -> list[str]:
+    """The lines of a group that was measured at a commit."""
+    return [f"{row(item)} {group} at {at} |" for item in figures]
+
+
+def kept(text: str) -> dict[str, list[str]]:
+    """The lines of a page's table by group."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if told := re.fullmatch(r"\|.*\| (\w+) at \S+ \|", line):
+            found.setdefault(told[1], []).append(line)
+    return found
+
+
 def main(names: list[str]) -> int:
-    """Measure and write the named pages, all when none is named."""
-    unknown = [name for name in names if name not in PAGES]
-    if unknown:
-        print(f"no such page: {', '.join(unknown)}; there are {', '.join(PAGES)}")
-        return 2
-    for page in [PAGES[name] for name in names or PAGES]:
-        found: list[Figure] = []
-        for group in page.groups:
-            print(f"measuring {group} …", flush=True)
-            found.extend(measured(group))
-        report(found)
-        path = ROOT / "docs" / "benchmarks" / f"{page.name}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page.text(found), encoding="utf-8")
-        print(f"written to {path.relative_to(ROOT)}")
+    """Measure and write the named pages or groups of pages, all when none is named."""
+    wanted: dict[str, set[str]] = {}
+    for name in names or PAGES:
+        page, _, group = name.partition("/")
+        if page not in PAGES or group not in ("", *PAGES[page].groups):
+            parts = (f"{one.name}/{group}" for one in PAGES.values() for group in one.groups)
+            print(f"no such page: {name}; there are {', '.join((*PAGES, *parts))}")
+            return 2
+        wanted.setdefault(page, set()).update((group,) if group else PAGES[page].groups)
+    for name, groups in wanted.items():
+        _write(PAGES[name], groups)
     return 0
+
+
+def _write(page: Page, groups: set[str]) -> None:
+    path = ROOT / "docs" / "benchmarks" / f"{page.name}.md"
+    rows = kept(path.read_text(encoding="utf-8")) if path.exists() else {}
+    found: list[Figure] = []
+    for group in page.groups:
+        if group in groups:
+            print(f"measuring {group} …", flush=True)
+            figures = measured(group)
+            rows[group] = rows_of(figures, group, commit())
+            found.extend(figures)
+    report(found)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page.text(rows), encoding="utf-8")
+    print(f"written to {path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -1,29 +1,21 @@
-"""Faults whose effect has a length: late writes, failover, a restart in quiet, and rights.
+"""Faults whose effect has a length: late writes, failover, and a restart in quiet.
 
 Virtual time: what is measured are waits, timers and writes, not CPU. Leases have their default
 times (15 s, renewed within 10 s, tried every 2 s).
 """
 
-import asyncio
 import json
 from collections import Counter
 from contextlib import nullcontext
-from typing import Any, Final
+from typing import Final
 
-from bench.harness import Figure, at_least, at_most, percentile, shown
-from global_sched.embedded.apiserver.auth.rbac import Attributes, Rbac
-from global_sched.embedded.apiserver.http.identity import service_account
-from global_sched.embedded.credentials import AGENT
-from global_sched.embedded.federation import Federation, MemberSpec
-from global_sched.shared.api.names import execution_namespace
-from global_sched.shared.clock import LoopClock
+from bench.harness import Figure, at_most, percentile, shown
 from global_sched.shared.telemetry.logs import configure
 from tests.chaos.mutations import MUTATIONS, applied
 from tests.chaos.run import Chaos, run
 from tests.chaos.story import Act
 from tests.chaos.witnesses import CLASSES, LATE, LATE_SECONDS
 from tests.checker import DECISION, seconds_over
-from tests.virtual_time import VirtualLoop
 
 GROUP: Final = "faults"
 LATE_TRIALS: Final = 5
@@ -31,8 +23,6 @@ KILLS: Final = 20
 BETWEEN: Final = 40.0
 """Virtual seconds between two deaths of leaders."""
 IDLE_SECONDS: Final = 600
-AGENTS: Final = 20
-VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 QUIET: Final = ("capacityreports", "leases", "nodes/status", "clusters/status")
 """Leases, reports and heartbeats, which are always written."""
 JOB: Final = {"pods": 2, "gpus": 8, "tier": None, "seconds": 5, "queue": "default"}
@@ -41,7 +31,7 @@ JOB: Final = {"pods": 2, "gpus": 8, "tier": None, "seconds": 5, "queue": "defaul
 def figures() -> list[Figure]:
     """All of them."""
     configure(level="critical")
-    return [*_late(), *_failover(), _idle(), *_rights()]
+    return [*_late(), *_failover(), _idle()]
 
 
 # --- a late write -----------------------------------------------------------------------
@@ -141,57 +131,3 @@ def _idle() -> Figure:
     if loud:
         note += f"; {', '.join(f'{what} ({times})' for what, times in loud.most_common(4))}"
     return at_most(GROUP, "writes in quiet", loud.total(), "", 0, note)
-
-
-# --- rights -----------------------------------------------------------------------------
-
-
-def _rights() -> list[Figure]:
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        asked, allowed, own = runner.run(_sweep())
-    note = f"{asked:,} requests: {AGENTS} agents × {len(VERBS)} verbs × every kind × the namespaces"
-    note += " of all other members, karmada-system and default, by the server's own authorizer"
-    if allowed:
-        note += f"; {', '.join(sorted(allowed)[:4])}"
-    return [
-        at_most(GROUP, "rights of agents beyond their own member", len(allowed), "", 0, note),
-        at_least(GROUP, "rights of an agent in its own namespace", own, "", 1),
-    ]
-
-
-async def _sweep() -> tuple[int, set[str], int]:
-    names = [f"m{at}" for at in range(AGENTS)]
-    federation = Federation([MemberSpec(name=one) for one in names], clock=LoopClock(), ports=None)
-    await federation.start()
-    try:
-        server = federation.control
-        rbac = Rbac(server.backend)
-        kinds = sorted(
-            {
-                (one.group, one.plural)
-                for one in server.backend.registry.all()
-                if one.namespaced
-            }
-        )  # fmt: skip
-        asked, allowed, own = 0, set[str](), 0
-        for name in names:
-            user = service_account(execution_namespace(name), AGENT)
-            others = [execution_namespace(one) for one in names if one != name]
-            for namespace in (*others, "karmada-system", "default"):
-                for group, plural in kinds:
-                    for verb in VERBS:
-                        asked += 1
-                        if rbac.allowed(user, _wanted(verb, group, plural, namespace)):
-                            allowed.add(f"{verb} {plural} in {namespace}")
-        first = service_account(execution_namespace(names[0]), AGENT)
-        for group, plural in kinds:
-            for verb in VERBS:
-                wanted = _wanted(verb, group, plural, execution_namespace(names[0]))
-                own += rbac.allowed(first, wanted)
-        return asked, allowed, own
-    finally:
-        await federation.stop()
-
-
-def _wanted(verb: str, group: str, plural: str, namespace: str) -> Any:
-    return Attributes(verb=verb, group=group, resource=plural, namespace=namespace)

@@ -103,7 +103,7 @@ class Chaos(Whole):
     def _through_network(self, program: str, kubeconfig: Path, inner: Transport) -> Transport:
         files = self.federation.kubeconfigs
         assert files is not None
-        own = program in MEMBERS and kubeconfig == files.agents[program].member
+        own = program in files.agents and kubeconfig == files.agents[program].member
         return self.network.wrap(program, program if own else CONTROL_PLANE, inner)
 
     def _keep_leases(self, server: str) -> Callable[[ResourceInfo, Record, bool], None]:
