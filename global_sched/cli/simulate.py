@@ -1,7 +1,10 @@
 """`gsched simulate`: an experiment or a user's own history through the shipped decisions."""
 
+import gc
+import resource
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,6 +26,7 @@ from global_sched.sim.run import Case, Prepared, Result, cases, prepare, reasons
 ABSENT: Final = 3
 """The exit code where a trace that is needed is not there."""
 _CLEAR: Final = "\r\x1b[K"
+_KIB: Final = 1024
 OWN: Final = "own-history.yaml"
 """The experiment for a user's own history, where none is given."""
 COLUMNS: Final = (
@@ -156,16 +160,31 @@ def _simulate(prepared: Prepared, options: Options) -> None:
         err=True,
     )
     terminal = sys.stderr.isatty()
-    results = [
-        simulate(prepared, case, _show_progress if terminal else None)
-        for case in cases(prepared, experiment.arms)
-    ]
-    if terminal:
-        click.echo(_CLEAR, err=True, nl=False)
+    results = []
+    with _rare_collections():
+        for case in cases(prepared, experiment.arms):
+            began = _cpu_seconds()
+            results.append(simulate(prepared, case, _show_progress if terminal else None))
+            _show_ended(results[-1], _cpu_seconds() - began, clear=terminal)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB / 1e6
+    echo(f"memory: {memory:.0f} MB at most\n", err=True)
     rows = table(prepared, lines_of(results))
     show_rows(rows, COLUMNS, options.output)
     if options.out is not None:
         _write(prepared, results, options.out, plots=options.plots)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """The collector as the leader has it: what was read stays, and is not scanned in every run."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _show_progress(case: Case, events: int, whole: int, now: int) -> None:
@@ -178,6 +197,21 @@ def _show_progress(case: Case, events: int, whole: int, now: int) -> None:
         err=True,
         nl=False,
     )
+
+
+def _show_ended(result: Result, seconds: float, *, clear: bool) -> None:
+    """What a run took."""
+    (line,), events = lines_of([result]), result.figures.events
+    click.echo(
+        f"{_CLEAR if clear else ''}{line.case.arm.title}, {line.place}: {events:,} events in "
+        f"{seconds:.1f} s of CPU time, {events / max(seconds, 0.001):,.0f} a second",
+        err=True,
+    )
+
+
+def _cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 def _write(prepared: Prepared, results: Sequence[Result], folder: Path, *, plots: bool) -> None:

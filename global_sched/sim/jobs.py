@@ -110,17 +110,20 @@ def pods_of(gpus: int, per_node: int) -> tuple[int, int]:
     return pods, gpus // pods
 
 
-def window(jobs: Iterable[Job], begin: float, end: float) -> list[Job]:
-    """The jobs that come in [begin, end) days, with times from the window's begin."""
-    day = 24 * 3600 * SECOND
-    first = round(begin * day)
+def arriving(
+    jobs: Iterable[Job], window: tuple[float, float] | None = None, load: float = 1
+) -> list[Job]:
+    """The jobs that come in a window of [begin, end) days, `load` times as fast; None: all.
+
+    Numbered anew, with times from the window's begin. A trace has up to a hundred thousand of them:
+    each is made once.
+    """
+    found, first = jobs, 0
+    if window is not None:
+        day = 24 * 3600 * SECOND
+        first, end = (round(one * day) for one in window)
+        found = (one for one in jobs if first <= one.submit < end)
     return [
-        replace(one, submit=one.submit - first)
-        for one in jobs
-        if first <= one.submit < round(end * day)
+        replace(one, number=number, submit=round((one.submit - first) / load))
+        for number, one in enumerate(found)
     ]
-
-
-def loaded(jobs: Iterable[Job], load: float) -> list[Job]:
-    """The same jobs, coming `load` times as fast."""
-    return [replace(one, submit=round(one.submit / load)) for one in jobs]

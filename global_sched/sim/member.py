@@ -1,5 +1,6 @@
 """One member cluster: what is bound on its nodes, by the placement engine of the agents."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -8,7 +9,15 @@ from global_sched.shared.model.ids import MAIN, BindingId, ClusterName, DomainId
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.topology import Leaf, Occupant, Topology
 from global_sched.shared.model.values import InvariantError
-from global_sched.shared.placement import Placed, Space, Take, histogram
+from global_sched.shared.placement import (
+    LeafKey,
+    Placed,
+    Space,
+    Take,
+    counted_leaves,
+    histogram,
+    reduce_class,
+)
 from global_sched.sim.jobs import GPU
 
 _RENEW: Final = 20_000
@@ -39,7 +48,15 @@ class Member:
         self._space = Space(topology)
         self._steps = 0
         self._gpu = topology.axis.index(GPU) if GPU in topology.axis else None
-        self._leaves = list(topology.leaves)
+        node_classes = [leaf.node_class for leaf in topology.leaves]
+        self._empty_report = histogram(topology, ())
+        alike = {one: reduce_class(one, frozenset()) for one in node_classes}
+        self._classes = [alike[one] for one in node_classes]
+        self._leaves: list[LeafKey] = [
+            (leaf.domain, kind, leaf.free, ())
+            for leaf, kind in zip(topology.leaves, self._classes, strict=True)
+        ]
+        """Each node as reports show it."""
         self._on: list[dict[BindingId, int]] = [{} for _ in topology.leaves]
         self._dirty: set[int] = set()
         self._report: Topology | None = None
@@ -57,7 +74,7 @@ class Member:
             }
         )
         self.gpu_of_node = [
-            0 if self._gpu is None else leaf.free[self._gpu] for leaf in self._leaves
+            0 if self._gpu is None else leaf.free[self._gpu] for leaf in topology.leaves
         ]
         self.gpus = sum(self.gpu_of_node)
         self.free_of_node = list(self.gpu_of_node)
@@ -114,7 +131,7 @@ class Member:
     ) -> bool:
         """Bind so many pods (None: all), more of a gang that runs; False where there is no room."""
         bound = self._bound.get(key)
-        if bound is None and pods is None:
+        if bound is None and pods in (None, gang.pods()):
             placed = self._space.place(gang, prefer=domain) if domain else self._space.place(gang)
         else:
             placed = self._space.place(
@@ -151,7 +168,8 @@ class Member:
         self._refused.clear()
 
     def _domains(self, bound: _Bound) -> tuple[DomainId | None, ...]:
-        found = {self._leaves[take.leaf].domain for one in bound.placed for take in one.takes}
+        leaves = self._empty.leaves
+        found = {leaves[take.leaf].domain for one in bound.placed for take in one.takes}
         return tuple(sorted(found, key=lambda domain: domain or ""))
 
     def _take(self, key: BindingId, bound: _Bound, placed: Placed) -> None:
@@ -197,10 +215,11 @@ class Member:
             for node in self._dirty:
                 self._leaves[node] = self._leaf_now(node)
             self._dirty.clear()
-            self._report = histogram(replace(self._empty, leaves=tuple(self._leaves)), ())
+            leaves = counted_leaves(Counter(self._leaves))
+            self._report = replace(self._empty_report, leaves=leaves)
         return self._report
 
-    def _leaf_now(self, node: int) -> Leaf:
+    def _leaf_now(self, node: int) -> LeafKey:
         empty = self._empty.leaves[node]
         used = dict.fromkeys(self._empty.axis, 0)
         occupants = []
@@ -215,7 +234,7 @@ class Member:
         )
         if any(amount < 0 for amount in free):
             raise InvariantError(f"node {empty.node} of {self.name} holds more than it has")
-        return replace(empty, free=free, occupants=tuple(occupants))
+        return empty.domain, self._classes[node], free, tuple(occupants)
 
 
 def _turns(bound: _Bound, node: int) -> tuple[int, ...]:

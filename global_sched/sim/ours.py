@@ -110,6 +110,7 @@ class Ours:
         if not self._index.pending() and not self._index.unsettled():
             return None  # a cycle would have nothing to say
         for turn in range(_CYCLES):
+            self._read_reports()
             plan = run_cycle(self.snapshot(), self._policy, Instant(BEGIN + now + turn))
             self.cycles += 1
             if not self._execute(plan, Instant(BEGIN + now + turn)):
@@ -121,13 +122,19 @@ class Ours:
 
     # --- the snapshot -------------------------------------------------------------------------
 
-    def snapshot(self) -> Snapshot:
-        """What the next cycle decides on; parts that did not change are the same objects."""
+    def _read_reports(self) -> None:
+        """What the agents say; a cycle needs it, and the time of the next one does not."""
         for at, member in enumerate(self._stage.members):
             report, known = member.report(), self._clusters[at]
             capacity = known.capacity
             if capacity is not None and capacity.topology is not report:
                 self._clusters[at] = replace(known, capacity=replace(capacity, topology=report))
+
+    def snapshot(self) -> Snapshot:
+        """What is known, with the room as of the last reports that were read.
+
+        Parts that did not change are the same objects.
+        """
         usage = self._index.usage()
         return Snapshot(
             clusters=tuple(self._clusters[at] for at in self._order),

@@ -18,7 +18,7 @@ from global_sched.sim.baselines import BASELINES, SILOS
 from global_sched.sim.engine import Arm, Stage
 from global_sched.sim.errors import SimulationError
 from global_sched.sim.experiment import ArmSpec, Experiment, policy_of
-from global_sched.sim.jobs import Dropped, Gangs, Job, loaded, window
+from global_sched.sim.jobs import Dropped, Gangs, Job, arriving
 from global_sched.sim.member import Member
 from global_sched.sim.metrics import Figures, figures
 from global_sched.sim.ours import Ours, Sharing
@@ -167,15 +167,12 @@ def _shown(tell: Tell, case: Case, whole: int, events: int, now: int) -> None:
 
 def jobs_of(prepared: Prepared, case: Case) -> list[Job]:
     """The jobs of a case, numbered anew in the order in which they come."""
-    found = list(prepared.jobs)
-    if case.window is not None:
-        found = window(found, *case.window)
+    found = arriving(prepared.jobs, case.window, case.load)
     if not found:
         raise SimulationError(f"window {case.window}: no job comes in it; choose other days")
-    found = loaded(found, case.load)
     if case.seed:
         found = _jittered(found, case.seed, prepared.experiment.jitter_seconds)
-    return [replace(job, number=number) for number, job in enumerate(found)]
+    return found
 
 
 def _jittered(jobs: Sequence[Job], seed: int, seconds: int) -> list[Job]:
@@ -184,7 +181,8 @@ def _jittered(jobs: Sequence[Job], seed: int, seconds: int) -> list[Job]:
         replace(job, submit=max(0, job.submit + rng.randint(-seconds, seconds) * SECOND))
         for job in jobs
     ]
-    return sorted(moved, key=lambda job: (job.submit, job.number))
+    moved.sort(key=lambda job: (job.submit, job.number))
+    return [replace(job, number=number) for number, job in enumerate(moved)]
 
 
 def members_of(prepared: Prepared, arm: ArmSpec) -> dict[str, Topology]:

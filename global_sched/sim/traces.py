@@ -87,9 +87,14 @@ def read_jobs(text: str, kind: str, source: str, per_node: int = 8) -> list[Job]
         raise SimulationError(f"{source}: has no jobs; give one line for each")
     if sort:
         found.sort(key=lambda job: (job.submit, job.duration, job.width, job.tenant))
-    first = found[0].submit
+    first, last = found[0], found[-1]
+    if last.submit - first.submit > _LONGEST * SECOND:
+        raise SimulationError(
+            f"{source}: line {last.line}: timestamp: is more than ten years after that of line "
+            f"{first.line}; correct one of them"
+        )
     return [
-        replace(job, number=number, submit=job.submit - first) for number, job in enumerate(found)
+        replace(job, number=number, submit=job.submit - first.submit) for number, job in enumerate(found)
     ]
 
 

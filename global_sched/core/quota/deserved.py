@@ -91,11 +91,7 @@ class Deserved:
         floors, ceilings = bounds
         keys = [child.queue.name for child in children]
         parts = [
-            Portion(
-                weight=child.queue.weight,
-                floor=floors.get(key, 0),
-                ceiling=ceilings.get(key, 0),
-            )
+            Portion(ceilings.get(key, 0), child.queue.weight, floors.get(key, 0))
             for key, child in zip(keys, children, strict=True)
         ]
         bases = self._bases(whole, keys, parts)
@@ -114,11 +110,7 @@ class Deserved:
         if any(part.floor for part in parts):
             most = whole[0] // whole[1]
             floored = [
-                Portion(
-                    weight=weight,
-                    floor=part.floor,
-                    ceiling=max(most, part.floor) if weight else part.floor,
-                )
+                Portion(max(most, part.floor) if weight else part.floor, weight, part.floor)
                 for weight, part in zip(weights, parts, strict=True)
             ]
             return [(amount, 1) for amount in water_fill(most, floored)]
@@ -151,11 +143,13 @@ class Deserved:
             elif node.queue.deserved:
                 amount = max(dict(node.queue.deserved).get(name, 0), node.guarantee.get(name, 0))
                 said[key] = amount if limit is None else min(amount, limit)
-            below = sum(
-                said.get(child.queue.name, floors.get(child.queue.name, 0))
-                for child in node.children
-            )
-            floor = max(node.guarantee.get(name, 0), below)
+            floor = node.guarantee.get(name, 0)
+            if node.children:
+                below = sum(
+                    said.get(child.queue.name, floors.get(child.queue.name, 0))
+                    for child in node.children
+                )
+                floor = max(floor, below)
             ceiling = max(self._asked(node, name, ceilings), floor)
             if limit is not None:
                 floor, ceiling = min(floor, limit), min(ceiling, limit)

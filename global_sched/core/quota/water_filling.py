@@ -6,20 +6,19 @@ goes by the largest remainder, then by place.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import total_ordering
 from math import inf, lcm
+from typing import NamedTuple
 
 _PLACES = 384
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Portion:
+class Portion(NamedTuple):
     """Who takes part: `floor` is given whatever there is, `ceiling` is where it has enough."""
 
+    ceiling: int
     weight: int = 1
     floor: int = 0
-    ceiling: int
 
 
 @total_ordering

@@ -31,8 +31,11 @@ from global_sched.shared.placement.capacity.from_nodes import (
     usable,
 )
 from global_sched.shared.placement.capacity.histogram import (
+    LeafKey,
     coarsen,
+    counted_leaves,
     histogram,
+    reduce_class,
     round_down,
     without_occupants,
 )
@@ -70,6 +73,7 @@ __all__ = [
     "GangQuestion",
     "Glance",
     "Join",
+    "LeafKey",
     "Limit",
     "LiveTree",
     "Near",
@@ -91,6 +95,7 @@ __all__ = [
     "check_devices",
     "coarsen",
     "constraint_of",
+    "counted_leaves",
     "decode_demand",
     "demand_of",
     "encode_demand",
@@ -106,6 +111,7 @@ __all__ = [
     "node_topology",
     "plain_shape",
     "pod_requests",
+    "reduce_class",
     "round_down",
     "scarcity_key",
     "shape_of",

@@ -119,8 +119,15 @@ class ClusterSet:
         return GangQuestion(
             self,
             gang,
-            {class_set: self.space(at).task(gang) for class_set, at in self._class_sets.items()},
+            {one: self._task(gang, one, at) for one, at in self._class_sets.items()},
         )
+
+    def _task(self, gang: Gang, class_set: NodeClassSet, at: int) -> Task | Verdict:
+        """What it compiles to in clusters of that kind; their first one has to say it once."""
+        known = class_set.tasks.get(id(gang))
+        if known is not None and known[0] is gang:
+            return known[1]
+        return self.space(at).task(gang)
 
 
 class GangQuestion:

@@ -250,7 +250,7 @@ class Space:
     ) -> Task | Verdict:
         """The compiled gang, or a verdict that no change of room can mend."""
         plain = amounts is None and minimum is None and binding is None and not joins
-        kept = self._baseline.tasks
+        kept = self._baseline.class_set.tasks
         known = kept.get(id(gang)) if plain else None
         if known is not None and known[0] is gang:
             return known[1]

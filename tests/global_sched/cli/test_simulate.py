@@ -1,6 +1,7 @@
 """`gsched simulate` as a command: files, arms, exit codes, and what it says of bad input."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -33,6 +34,8 @@ def test_a_table_and_all_files(folder):
 
     assert (first.exit_code, second.exit_code) == (0, 0)
     assert "global-sched" in first.stdout
+    assert "global-sched, whole, load 1: 10 events in " in first.stderr
+    assert re.search(r"^memory: \d+ MB at most$", first.stderr, re.MULTILINE)
     names = sorted(path.name for path in (folder / "one").iterdir())
     assert names[:5] == ["fragmentation.png", "fragmentation.svg", "gains.png", "gains.svg",
                          "result.json"]  # fmt: skip

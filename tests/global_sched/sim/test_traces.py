@@ -5,7 +5,7 @@ import pytest
 from global_sched.shared.model.gang import Mode
 from global_sched.shared.model.instant import SECOND
 from global_sched.sim.errors import SimulationError
-from global_sched.sim.jobs import loaded, pods_of, window
+from global_sched.sim.jobs import arriving, pods_of
 from global_sched.sim.traces import read_jobs
 
 HEAD = "id,submit_s,duration_s,pods,gpus_per_pod"
@@ -123,6 +123,23 @@ def test_public_traces_are_sorted_and_cut_into_pods():
     assert (second.submit, second.pods, second.gpus) == (115 * SECOND, 2, 6)
 
 
+def test_a_public_trace_with_an_absurd_time():
+    """A year that is mistyped would make a simulation of centuries."""
+    text = (
+        "timestamp,duration,num_gpus,cluster\n"
+        "2917-10-09 07:01:55,66.0,12,b\n"
+        "2017-10-09 07:00:00,0,1,a\n"
+    )
+
+    with pytest.raises(SimulationError) as refused:
+        read_jobs(text, "philly", "philly.csv")
+
+    assert str(refused.value) == (
+        "philly.csv: line 2: timestamp: is more than ten years after that of line 3; correct one "
+        "of them"
+    )
+
+
 def test_kalos_and_muri_have_their_own_units():
     """Iterations of half a second; milliseconds."""
     kalos = "job_id,arrival_time,num_iteration,gpu_workers,gpu_per_worker\n7,10.0,208,8,8.0\n"
@@ -148,6 +165,6 @@ def test_windows_and_loads():
     text = f"{HEAD}\n" + "".join(f"j{day},{day * 86400},1,1,1\n" for day in range(4))
     jobs = read_jobs(text, "jobs", "jobs.csv")
 
-    found = loaded(window(jobs, 1, 3), 2)
+    found = arriving(jobs, (1, 3), 2)
 
     assert [(job.name, job.submit) for job in found] == [("j1", 0), ("j2", 43_200 * SECOND)]

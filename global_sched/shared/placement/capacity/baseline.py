@@ -1,8 +1,8 @@
 """A topology, grouped and indexed once: what all Spaces of it start from."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from global_sched.shared.model.verdict import Verdict
     from global_sched.shared.placement.request.compile import Task
     from global_sched.shared.placement.result import Glance, NotPlaced, Placed
+
+T = TypeVar("T", bound=Hashable)
 
 MOST_TABLES = 256
 """Shapes of which a baseline, or a Space, keeps the counts."""
@@ -65,6 +67,10 @@ class NodeClassSet:
 
     grids: BoundedCache[Hashable, object] = field(default_factory=lambda: BoundedCache(_MOST_GRIDS))
     """Tables of numbers that searches over clusters of this kind share."""
+    tasks: BoundedCache[int, tuple[Gang, "Task | Verdict"]] = field(
+        default_factory=lambda: BoundedCache(MOST_GANGS)
+    )
+    """What gangs compile to here, by identity: as long as any cluster of this kind is unchanged."""
     key: "_Key" = field(init=False)
     """Equal for equal ones."""
 
@@ -150,10 +156,6 @@ class Baseline:
         default_factory=lambda: BoundedCache(MOST_TABLES)
     )
     """Per shape (as `FitCounts` keys it) the three counts of each domain at the start."""
-    tasks: BoundedCache[int, tuple[Gang, "Task | Verdict"]] = field(
-        default_factory=lambda: BoundedCache(MOST_GANGS)
-    )
-    """What gangs compile to here, by identity."""
     glances: BoundedCache[int, tuple[Gang, "Glance"]] = field(
         default_factory=lambda: BoundedCache(MOST_GANGS)
     )
@@ -212,14 +214,12 @@ class Baseline:
 def build_baseline(topology: Topology, order_keys: frozenset[str] | None) -> Baseline:
     """Group a topology's leaves into rows, by value."""
     index = tree_index(topology.domains, topology.problems)
-    classes = tuple(
-        sorted(
-            {leaf.node_class for leaf in topology.leaves}, key=lambda c: class_order(c, order_keys)
-        )
-    )
-    occupants = tuple(sorted({leaf.occupants for leaf in topology.leaves}))
-    class_at = {kind: at for at, kind in enumerate(classes)}
-    occupants_at = {item: at for at, item in enumerate(occupants)}
+    kinds = {id(leaf.node_class): leaf.node_class for leaf in topology.leaves}
+    classes = tuple(sorted(set(kinds.values()), key=lambda c: class_order(c, order_keys)))
+    class_at = _numbers(kinds, classes)
+    held = {id(leaf.occupants): leaf.occupants for leaf in topology.leaves}
+    occupants = tuple(sorted(set(held.values())))
+    occupants_at = _numbers(held, occupants)
     baseline = Baseline(
         topology=replace(topology),
         index=index,
@@ -246,9 +246,9 @@ def build_baseline(topology: Topology, order_keys: frozenset[str] | None) -> Bas
             continue
         key = (
             index.at(leaf.domain),
-            class_at[leaf.node_class],
+            class_at[id(leaf.node_class)],
             leaf.free,
-            occupants_at[leaf.occupants],
+            occupants_at[id(leaf.occupants)],
         )
         row = rows.get(key)
         if row is None:
@@ -261,6 +261,15 @@ def build_baseline(topology: Topology, order_keys: frozenset[str] | None) -> Bas
         own.sort()
     baseline.freeze()
     return baseline
+
+
+def _numbers(by_id: Mapping[int, T], ordered: Sequence[T]) -> dict[int, int]:
+    """By identity the place of each in the order of its equals: hashing them takes long."""
+    numbers = {id(one): at for at, one in enumerate(ordered)}
+    if len(numbers) < len(by_id):
+        places = {one: at for at, one in enumerate(ordered)}
+        numbers |= {key: places[one] for key, one in by_id.items()}
+    return numbers
 
 
 def _leaf_order(topology: Topology) -> list[int]:

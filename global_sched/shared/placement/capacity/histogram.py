@@ -122,6 +122,6 @@ def counted_leaves(counts: Mapping[LeafKey, int]) -> tuple[Leaf, ...]:
         return domain or "", class_order(kind, None), free, occupants
 
     return tuple(
-        Leaf(domain=key[0], node_class=key[1], free=key[2], occupants=key[3], count=counts[key])
-        for key in sorted(counts, key=order)
+        Leaf(domain=key[0], node_class=key[1], free=key[2], occupants=key[3], count=count)
+        for key, count in sorted(counts.items(), key=lambda one: order(one[0]))
     )

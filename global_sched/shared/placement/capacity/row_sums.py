@@ -51,24 +51,26 @@ def row_layout(
 ) -> RowLayout:
     """The layout of all rows, with node classes numbered and axes joined as the caller says."""
     firsts = _firsts(baselines)
-    free = np.concatenate(
-        [_joined(g.matrix, columns) for g, columns in zip(baselines, onto, strict=True)]
-    )
-    kind = np.concatenate(
-        [
-            np.array(own, dtype=np.int64)[g.kinds] if len(g.kinds) else g.kinds
-            for g, own in zip(baselines, kinds, strict=True)
-        ]
-    )
-    place = np.concatenate([g.places + first for g, first in zip(baselines, firsts, strict=True)])
-    sizes = np.concatenate([g.sizes for g in baselines])
-    order = np.argsort(place, kind="stable")
-    places, starts = np.unique(place[order], return_index=True)
+    parts = [
+        (
+            _joined(g.matrix, columns),
+            np.array(own, dtype=np.int64)[g.kinds] if len(g.kinds) else g.kinds,
+            g.places + first,
+            g.sizes,
+        )
+        for g, own, columns, first in zip(baselines, kinds, onto, firsts, strict=True)
+    ]
+    if len(parts) == 1:
+        free, kind, place, sizes = parts[0]
+    else:
+        free, kind, place, sizes = (np.concatenate(one) for one in zip(*parts, strict=True))
+    if (place[1:] < place[:-1]).any():
+        order = np.argsort(place, kind="stable")
+        free, kind, place, sizes = free[order], kind[order], place[order], sizes[order]
+    starts = np.flatnonzero(np.diff(place, prepend=-1))
     domains = firsts[-1] + baselines[-1].index.root + 1
-    return RowLayout(
-        free[order], kind[order], sizes[order], starts, places, tuple(_folds(baselines, firsts)),
-        domains,
-    )  # fmt: skip
+    folds = tuple(_folds(baselines, firsts))
+    return RowLayout(free, kind, sizes, starts, place[starts], folds, domains)
 
 
 def _firsts(baselines: Sequence[Baseline]) -> list[int]:
