@@ -94,7 +94,8 @@ def read_jobs(text: str, kind: str, source: str, per_node: int = 8) -> list[Job]
             f"{first.line}; correct one of them"
         )
     return [
-        replace(job, number=number, submit=job.submit - first.submit) for number, job in enumerate(found)
+        replace(job, number=number, submit=job.submit - first.submit)
+        for number, job in enumerate(found)
     ]
 
 

@@ -50,6 +50,8 @@ class Claims:
         self._lowest: dict[QueueName, int] | None = None
         self._seen: set[WorkloadKey] = set()
         self._patience = Patience(statement, self._held, self._whole)
+        self._told: dict[tuple[int, str], tuple[Refusal, Refusal]] = {}
+        """By a refusal's identity, which it keeps, and one more reason: the refusal with that."""
         self._chances: dict[tuple[int, QueueName, Resources], bool] = {}
 
     def open(self, pending: Iterable[Workload]) -> None:
@@ -221,7 +223,7 @@ class Claims:
         shape = alike(workload)
         known = self._searched.get(shape)
         if isinstance(known, Nothing):
-            return with_why(refusal, known.why)
+            return self._with_why(refusal, known.why)
         turn = Turn.LATER if known is not None else self.turns.take(workload)
         if turn != Turn.SEARCH:
             policy = self._statement.policy
@@ -229,8 +231,16 @@ class Claims:
         found = self.search(workload)
         self._searched[shape] = found
         if isinstance(found, Nothing):
-            return None if found.none else with_why(refusal, found.why)
+            return None if found.none else self._with_why(refusal, found.why)
         return self._claim(workload, found, refusal)
+
+    def _with_why(self, refusal: Refusal, why: str) -> Refusal:
+        """The refusal with one more reason; equal workloads share it."""
+        key = (id(refusal), why)
+        known = self._told.get(key)
+        if known is None:
+            known = self._told[key] = (refusal, with_why(refusal, why))
+        return known[1]
 
     def _may_search(self, workload: Workload, refusal: Refusal) -> bool:
         """Whether a search could help at all; asked of every refusal, so it has to be cheap."""

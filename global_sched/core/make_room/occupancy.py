@@ -138,9 +138,8 @@ def occupancy(cluster: ClusterName, capacity: Capacity, running: Running) -> Occ
     leaves, ranges = _in_tree_order(topology.leaves, index)
     kinds = tuple(sorted({leaf.node_class for leaf in leaves}))
     kind_at = {kind: at for at, kind in enumerate(kinds)}
-    free = np.zeros((len(leaves), len(topology.axis)), dtype=np.int64)
-    for row, leaf in enumerate(leaves):
-        free[row] = [min(amount, LARGEST) for amount in leaf.free]
+    amounts = [[min(amount, LARGEST) for amount in leaf.free] for leaf in leaves]
+    free = np.array(amounts, dtype=np.int64).reshape(len(leaves), len(topology.axis))
     holders, entries = _holders(cluster, leaves, running.workloads)
     position = {name: at for at, name in enumerate(topology.axis)}
     freed = np.zeros((len(entries), len(topology.axis)), dtype=np.int64)
@@ -164,17 +163,21 @@ def occupancy(cluster: ClusterName, capacity: Capacity, running: Running) -> Occ
         range_of=ranges,
         entries_of=_by_holder(entries, len(holders)),
         amounts=_amounts(holders, topology.axis),
-        facts=np.array([_facts(one) for one in holders], dtype=np.int64).reshape(-1, FACTS),
+        facts=np.array([_kept_facts(one) for one in holders], dtype=np.int64).reshape(-1, FACTS),
         queues=[one.workload.queue for one in holders],
     )
 
 
 def _amounts(holders: list[Holder], axis: tuple[str, ...]) -> Ints:
     """What each holder has in all."""
-    found = np.zeros((len(holders), len(axis)), dtype=np.int64)
-    for at, holder in enumerate(holders):
-        found[at] = [min(holder.amount.get(name), LARGEST) for name in axis]
-    return found
+    amounts = [dict(one.amount.entries) for one in holders]
+    found = [[min(has.get(name, 0), LARGEST) for name in axis] for has in amounts]
+    return np.array(found, dtype=np.int64).reshape(len(holders), len(axis))
+
+
+def _kept_facts(holder: Holder) -> tuple[int, ...]:
+    """The workload owns them: most of a cluster's are the same from one cycle to the next."""
+    return holder.workload.kept((_facts, holder.grant.cluster), lambda: _facts(holder))
 
 
 def _facts(holder: Holder) -> tuple[int, ...]:
@@ -253,13 +256,13 @@ def _holders(
     for workload in workloads:
         found = sitting.get(workload.binding_id)
         holder = None if found is None else _holder(workload, cluster, leaves, found)
-        if holder is None or found is None or workload.demand.gang is None:
+        gang = workload.demand.gang
+        if holder is None or found is None or gang is None:
             continue
         per_row: dict[int, list[Resources]] = {}
-        shapes = {p.name: p.shape for p in workload.demand.gang.pod_sets}
         for row, occupant in found:
-            requests = shapes[occupant.pod_set].requests.times(occupant.pods)
-            per_row.setdefault(row, []).append(requests)
+            pods = Amounts(((occupant.pod_set, occupant.pods),))
+            per_row.setdefault(row, []).append(gang.requests(pods))
         entries += [
             (row, len(holders), parts[0] if len(parts) == 1 else Resources.total(parts))
             for row, parts in per_row.items()
@@ -311,6 +314,8 @@ def _surplus(
 
     Nothing of a pod set whose turns are not all known.
     """
+    if not any(occupant.surplus for _, occupant in found):
+        return ()
     minimum = gang.minimum_amounts()
     turns: dict[PodSetName, dict[int, int]] = {}
     for row, occupant in found:

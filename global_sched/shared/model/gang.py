@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from global_sched.shared.model.ids import PodSetName
+from global_sched.shared.model.lifetime import KeepsAnswers
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
 
@@ -62,7 +63,7 @@ class PodSet:
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class Gang:
+class Gang(KeepsAnswers):
     """What a workload needs in one cluster: its pod sets, in the template's order.
 
     `minimum` is the whole gang's (a Volcano Job's minAvailable). When it is below the sum of the
@@ -82,6 +83,9 @@ class Gang:
 
     def minimum_amounts(self) -> "Amounts":
         """How many pods of each pod set the minimum is, in template order."""
+        return self.kept("minimum", self._minimum_amounts)
+
+    def _minimum_amounts(self) -> "Amounts":
         floor = sum(pod_set.minimum for pod_set in self.pod_sets)
         binds = self.minimum >= floor
         amounts = {p.name: p.minimum if binds else p.least_in_groups() for p in self.pod_sets}
@@ -129,10 +133,7 @@ class Gang:
 
     def all_amounts(self) -> "Amounts":
         """Every pod of each pod set."""
-        if len(self.pod_sets) == 1:  # asked for every workload in every cycle
-            only = self.pod_sets[0]
-            return Amounts(((only.name, only.count),)) if only.count > 0 else Amounts()
-        return Amounts.of({p.name: p.count for p in self.pod_sets})
+        return self.kept("all", lambda: Amounts.of({p.name: p.count for p in self.pod_sets}))
 
     def only(self, amounts: "Amounts") -> "Gang":
         """A gang of exactly these pods, under the same constraint."""
@@ -148,6 +149,9 @@ class Gang:
 
     def requests(self, amounts: "Amounts") -> Resources:
         """The resources of that many pods."""
+        return self.kept(amounts.entries, lambda: self._requests(amounts))
+
+    def _requests(self, amounts: "Amounts") -> Resources:
         return Resources.total(p.shape.requests.times(amounts.get(p.name)) for p in self.pod_sets)
 
 

@@ -16,6 +16,7 @@ from global_sched.shared.model.ids import (
     WorkloadKey,
 )
 from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.lifetime import KeepsAnswers
 from global_sched.shared.model.placement_rule import PlacementRule
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.recovery_spec import BelowMinimum
@@ -121,7 +122,7 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class Workload(KeepsAnswers):
     """One binding that is ours, at one resourceVersion.
 
     `problem` is a verdict that already stands: the spec was refused, or its template has not
