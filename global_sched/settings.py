@@ -168,6 +168,7 @@ MAY_BE_ZERO: Final = frozenset(
         "min_runtime_before_reclaim_seconds",
         "min_runtime_limit_seconds",
         "patience_seconds",
+        "reclaim_loss_limit_gpu_hours",
         "recovery_heal_seconds",
         "recovery_hold_limit_seconds",
         "moves_per_cycle",

@@ -32,7 +32,7 @@ class _AllRights(Rights):
     def holders(self, field: AllRows, gone: Mask) -> Mask:
         """All gangs that have not left in this cycle, but for the workload itself."""
         found: Mask = field.ends & ~gone
-        self.too_early = np.zeros(len(found), dtype=np.bool_)
+        self.stays_whole = np.zeros(len(found), dtype=np.bool_)
         for at in field.holders_of(self.claimant.key):
             found[at] = False
         return found

@@ -18,7 +18,7 @@ from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Running, Snapshot
-from global_sched.shared.placement import node_class_admits
+from global_sched.shared.placement import is_device, node_class_admits
 
 Mask = NDArray[np.bool_]
 _MOST_PODS = 2**20
@@ -123,8 +123,13 @@ class AllRows:
                 np.maximum(size, scaled // min(total, _FAR), out=size)
         self.size: Ints = np.minimum(size, _WHOLE) + 1
         """The dominant part of the federation that it has."""
-        self.lost: Ints = self.size * (np.maximum(0, now - since) // SECOND) * ~self.broken
+        worked = (np.maximum(0, now - since) // SECOND) * ~self.broken
+        self.lost: Ints = self.size * worked
         """Seconds since the start or the last checkpoint, times the part of the federation."""
+        devices = [amounts[at] for name, at in self.column.items() if is_device(name)]
+        most = np.maximum.reduce([np.zeros_like(worked), *devices])
+        self.device_seconds: Ints = np.minimum(most, _WHOLE) * worked
+        """The same times its devices, of those it has most of."""
         surplus = np.array([bool(one.surplus) for one in self.holders], dtype=np.bool_)
         keys = (-order, -began, surplus, self.size, self.lost, self.priority, ~self.broken)
         ranked = np.lexsort(keys)

@@ -65,7 +65,7 @@ class Candidates:
             yield from self._surplus(at, field.holders[at])
         ranked.sort(key=lambda at: not field.broken[at])
         for at in ranked:
-            if rights.too_early[at]:
+            if rights.stays_whole[at]:
                 continue
             holder = field.holders[at]
             yield EvictionUnit(at, holder, holder.amount, rights.reclaims(holder))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Final
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from global_sched.shared.model.pods import PodShape
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Workload
 
+_HOUR: Final = 3600
+
 
 class Rights:
     """One claimant's rights. `amount` is what its minimum asks for."""
@@ -36,10 +39,13 @@ class Rights:
         self._bounds = statement.ledger.bounds(claimant.queue, claimant.tenant)
         self._capped = statement.ledger.capped_clusters(claimant.queue)
         self._distances: dict[QueueName, int] = {}
-        self.too_early: Mask = np.zeros(0, dtype=np.bool_)
-        """Holders of which only surplus may leave yet: hold or minimum run time protects them."""
+        self.stays_whole: Mask = np.zeros(0, dtype=np.bool_)
+        """Holders of which only surplus may leave: hold, minimum run time, or what they would lose
+        protects them."""
         self.runs_shortly: Mask = np.zeros(0, dtype=np.bool_)
         """Those of them that their queue's minimum run time protects."""
+        self.loses_much: Mask = np.zeros(0, dtype=np.bool_)
+        """Those of which reclaim would undo more work than it may."""
         self.overtaken_by: Mask = np.zeros(0, dtype=np.bool_)
         """Holders of lower priority that came before the claimant by ageing."""
 
@@ -57,17 +63,17 @@ class Rights:
         if self._entitlement.may_reclaim(self.claimant.queue, self.amount):
             others = self._giving(field, lower)
         found: Mask = (lower | others[field.queue]) & field.may_leave & ~gone
-        self.too_early = found & self._protected(field, own)
+        self.stays_whole = found & self._protected(field, own)
         surplus = [bool(one.surplus) and self.takes_surplus for one in field.holders]
-        found &= ~self.too_early | np.array(surplus, dtype=np.bool_)
+        found &= ~self.stays_whole | np.array(surplus, dtype=np.bool_)
         for at in field.holders_of(self.claimant.key):  # one that grows does not leave for itself
             found[at] = False
         return found
 
-    def protected_by_time(self, field: AllRows) -> list[int]:
-        """Those of `too_early` that it could take from, were that not so: each asked alone."""
+    def spared(self, field: AllRows) -> list[int]:
+        """Those of `stays_whole` that it could take from, were that not so: each asked alone."""
         found = []
-        for at in self.too_early.nonzero()[0].tolist():
+        for at in self.stays_whole.nonzero()[0].tolist():
             one = field.holders[at]
             unit = EvictionUnit(at=at, holder=one, amount=one.amount, reclaim=self.reclaims(one))
             if self.permits(unit):
@@ -85,17 +91,21 @@ class Rights:
         """Those that time protects: their hold from reclaim, their minimum run time from both.
 
         Else a gang would leave for a second that leaves for a third before it has done anything.
-        A claim that a guarantee covers is not bound.
+        And those of which reclaim would undo more than it may. A claim that a guarantee covers is
+        not bound.
         """
         statement = self._statement
         none = np.zeros(len(field.holders), dtype=np.bool_)
         if within_guarantee(self.claimant.queue, self.amount, statement):
-            self.runs_shortly = none
+            self.runs_shortly = self.loses_much = none
             return none
         hold = statement.policy.hold_seconds * SECOND
         held: Mask = (field.claimed > statement.now - (hold << field.evictions)) & ~own[field.queue]
         self.runs_shortly = field.began > statement.now - self.min_runtimes(field)
-        return held | self.runs_shortly
+        self.loses_much = none
+        if (hours := statement.policy.reclaim_loss_limit_gpu_hours) > 0:
+            self.loses_much = (field.device_seconds > hours * _HOUR) & ~own[field.queue]
+        return held | self.runs_shortly | self.loses_much
 
     def min_runtimes(self, field: AllRows) -> Ints:
         """The minimum run time of each holder against this claimant, in microseconds."""

@@ -96,14 +96,14 @@ class Search:
     def run(self) -> RoomFound | Nothing:
         """The cheapest proved victims, or why there are none."""
         if not self.may.any():
-            if early := self.rights.protected_by_time(self.field):
-                return Nothing(self._too_early(early))
+            if spared := self.rights.spared(self.field):
+                return Nothing(self._why_spared(spared))
             if self.rights.overtaken_by.any():
                 return Nothing(
                     "no victims: ageing had raised the jobs of lower priority in its queue above "
                     "it when they were admitted"
                 )
-            return Nothing(no_victims(), none=not self.rights.too_early.any())
+            return Nothing(no_victims(), none=not self.rights.stays_whole.any())
         spots, total = self._spots()
         if not spots:
             may = counted(int(self.may.sum()), "gang")
@@ -130,12 +130,21 @@ class Search:
             "it"
         )
 
-    def _too_early(self, early: list[int]) -> str:
-        """Why these stay, of which it could take room but for the time."""
+    def _why_spared(self, spared: list[int]) -> str:
+        """Why these stay, of which it could take room but for the time or what they would lose."""
         field, rights = self.field, self.rights
+        dear = [at for at in spared if rights.loses_much[at]]
+        early = [at for at in spared if not rights.loses_much[at]]
         short = [at for at in early if rights.runs_shortly[at]]
         held = [at for at in early if not rights.runs_shortly[at]]
         parts = []
+        if dear:
+            hours = self._statement.policy.reclaim_loss_limit_gpu_hours
+            queues = sorted({field.holders[at].workload.queue for at in dear})
+            parts.append(
+                f"{counted(len(dear), 'gang')} of queue {', '.join(shortened(queues))} would lose "
+                f"more than {counted(hours, 'GPU hour')} of work"
+            )
         if short:
             run = "has run" if len(short) == 1 else "have run"
             seconds = int(rights.min_runtimes(field)[short].max()) // SECOND
@@ -150,10 +159,10 @@ class Search:
                 f"{counted(len(held), 'gang')} started by an eviction, or came back after one, "
                 f"less than {seconds} s ago"
             )
-        stay = "stays" if len(early) == 1 else "stay"
+        stay = "stays" if len(spared) == 1 else "stay"
         return (
             f"no victims: of the jobs that could be evicted for it, {' and '.join(parts)}, and "
-            f"{stay} so long"
+            f"{stay}{'' if dear else ' so long'}"
         )
 
     # --- candidates -----------------------------------------------------------------------

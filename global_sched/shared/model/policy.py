@@ -64,6 +64,11 @@ class Policy:
     covers are not bound."""
     min_runtime_before_preemption_seconds: int = 0
     """The same, before a higher priority of its queue may take its place."""
+    reclaim_loss_limit_gpu_hours: int = 0
+    """The most work of a gang that reclaim may undo: its GPUs (of the device that it has most of)
+    times the time since its start or its last checkpoint. One with more to lose is no victim of
+    other queues; 0: any may be. Surplus, gangs below their minimum and claims that a guarantee
+    covers are not bound."""
     min_runtime_limit_seconds: int = 604_800
     """The longest minimum run time that a queue may ask for; more counts as this."""
     patience_seconds: int = 7200
