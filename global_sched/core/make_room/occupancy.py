@@ -138,8 +138,8 @@ def occupancy(cluster: ClusterName, capacity: Capacity, running: Running) -> Occ
     leaves, ranges = _in_tree_order(topology.leaves, index)
     kinds = tuple(sorted({leaf.node_class for leaf in leaves}))
     kind_at = {kind: at for at, kind in enumerate(kinds)}
-    amounts = [[min(amount, LARGEST) for amount in leaf.free] for leaf in leaves]
-    free = np.array(amounts, dtype=np.int64).reshape(len(leaves), len(topology.axis))
+    bounded = [[min(amount, LARGEST) for amount in leaf.free] for leaf in leaves]
+    free = np.array(bounded, dtype=np.int64).reshape(len(leaves), len(topology.axis))
     holders, entries = _holders(cluster, leaves, running.workloads)
     position = {name: at for at, name in enumerate(topology.axis)}
     freed = np.zeros((len(entries), len(topology.axis)), dtype=np.int64)
