@@ -22,6 +22,7 @@ from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.objects import ObjectKey
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, DecisionId
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.recovery_spec import Scope
@@ -51,7 +52,7 @@ from member_agent.recovery.signals import parse_conditions
 from member_agent.recovery.store import TroubleStore
 from member_agent.recovery.trouble import TroubleState
 from member_agent.report.build import Limits, Observation, ReportHeader
-from member_agent.report.observe import Facts, Placing, below_of, label_keys, observe
+from member_agent.report.observe import Facts, Placing, below_of, label_keys, observe, short_of
 from member_agent.report.publish import OwnReports, Publisher
 from member_agent.scheduler.loop import Scheduler, Tuning
 from member_agent.scheduler.write.binder import Binder
@@ -88,6 +89,7 @@ class Agent:
         self.publisher: Publisher | None = None
         self.refusals: dict[BindingId, str] = {}
         self._below: dict[BindingId, Instant] = {}
+        self._short: dict[BindingId, Instant] = {}
         """Why pods of Volcano Jobs that run here were not made."""
         self.waiting: dict[BindingId, Scope] = {}
         """The step of the leader at which ladders of recovery wait."""
@@ -196,7 +198,7 @@ class Agent:
             (BindingId(w.binding), DecisionId(w.decision)) for w in reported if w.minimum_reached
         )
         self.scheduler, self.publisher = scheduler, publisher
-        self._below = below_of(reported)
+        self._below, self._short = below_of(reported), short_of(reported)
         keeper.resume(reported)
         await keeper.load()
         async with asyncio.TaskGroup() as tasks:
@@ -222,6 +224,7 @@ class Agent:
                     troubled=keeper.causes,
                     measured=self._measured,
                     waits_at=self._waits_at,
+                    admitted=self._admitted,
                 )
                 tasks.create_task(self.jobs.run(), name="jobs")
 
@@ -368,6 +371,7 @@ class Agent:
                 losses={} if self._keeper is None else self._keeper.losses,
                 waiting=self.waiting,
                 below=self._below,
+                short=self._short,
             ),
             placing=Placing(
                 reached=scheduler.reached, reasons={**scheduler.last.reasons, **self.refusals}
@@ -375,7 +379,7 @@ class Agent:
             generation=generation,
             now=now,
         )
-        self._below = below_of(seen.workloads)
+        self._below, self._short = below_of(seen.workloads), short_of(seen.workloads)
         return seen
 
     async def _look_for_volcano(self) -> None:
@@ -409,6 +413,11 @@ class Agent:
             )
         if outcome.disturbed:
             self.metrics.inc(PODS_DISTURBED, outcome.disturbed)
+
+    def _admitted(self, binding: BindingId) -> Amounts | None:
+        """The pods of a workload that the Directive lets in; None for what it does not name."""
+        entry = self.cache.entries().get(binding)
+        return None if entry is None else entry.admitted
 
     def _waits_at(self, binding: BindingId, scope: Scope | None) -> None:
         """The ladder of a workload has come to a step of the leader, or (None) has left it."""

@@ -197,7 +197,12 @@ class SnapshotBuilder:
             problem = Verdict(
                 code=Code.NEVER, reason=Reason.INVALID_SPEC, detail=entry.malformed, missing=1
             )
-        demand = self.demands.make(facts, reading, self._scheduler_names(entry, template, reading))
+        demand = self.demands.make(
+            facts,
+            reading,
+            self._scheduler_names(entry, template, reading),
+            None if template is None else template.elastic,
+        )
         parts = WorkloadParts(
             demand=demand,
             reading=reading,

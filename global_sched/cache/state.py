@@ -17,10 +17,11 @@ from global_sched.cache.readers.clusters import read_cluster
 from global_sched.cache.readers.queues import Priorities, read_queue
 from global_sched.cache.readers.reports import MemberReport
 from global_sched.cache.snapshot_builder import SnapshotBuilder
+from global_sched.cache.stores.demands import why_not_elastic
 from global_sched.cache.stores.notices import Notices, Topic
 from global_sched.cache.stores.overrides import SchedulerOverrides
 from global_sched.cache.stores.report_store import ReportChange, ReportStore
-from global_sched.cache.stores.templates import Templates
+from global_sched.cache.stores.templates import TemplateFacts, Templates
 from global_sched.cache.stores.tenants import Tenants
 from global_sched.shared.api.base import Condition
 from global_sched.shared.api.core import PriorityClass
@@ -28,7 +29,7 @@ from global_sched.shared.api.federation import CapacityReport, DirectiveSpec
 from global_sched.shared.api.federation import Tenant as WireTenant
 from global_sched.shared.api.karmada import Cluster as WireCluster
 from global_sched.shared.api.karmada import OverridePolicy, ResourceBinding
-from global_sched.shared.api.names import PAST_USAGE
+from global_sched.shared.api.names import ELASTIC, PAST_USAGE
 from global_sched.shared.api.volcano import Queue as WireQueue
 from global_sched.shared.kinds import WorkloadKind
 from global_sched.shared.kinds.parts.kind import RuntimeRef
@@ -378,6 +379,8 @@ class State:
             self.notices.tell_binding(entry.facts, Topic.RECOVERY_REFUSED, refused)
             nowhere = _nowhere_to_move(workload)
             self.notices.tell_binding(entry.facts, Topic.NOWHERE_TO_MOVE, nowhere)
+            why = _elastic_refused(template)
+            self.notices.tell_template(entry.facts, Topic.ELASTIC_REFUSED, why)
 
     def _note_term(self, entry: Entry) -> None:
         key, decision = entry.facts.key, entry.facts.decision
@@ -463,3 +466,13 @@ def _nowhere_to_move(workload: Workload) -> str:
         f"its recovery annotation has the scope cluster, and its policy selects no cluster but "
         f"{only} (spec.placement): it never moves; select others, too, or leave the scope out"
     )
+
+
+def _elastic_refused(template: TemplateFacts | None) -> str:
+    """Why the elastic annotation of a template is refused; empty where it is not."""
+    if template is None:
+        return ""
+    why = template.elastic_refused
+    if template.elastic is not None:
+        why = why_not_elastic(template.reading, template.elastic)
+    return f"{ELASTIC}: {why}; until then it may have any size" if why else ""

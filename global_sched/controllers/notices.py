@@ -90,7 +90,7 @@ class NoticeTeller:
             return
         reason, detail = outcome.verdict.reason, outcome.verdict.detail
         claims = isinstance(action, Claiming) and reason == Reason.ROOM_BEING_MADE
-        if claims or reason == Reason.GAVE_UP_SURPLUS:
+        if claims or reason in (Reason.GAVE_UP_SURPLUS, Reason.GOES_ON_WITH_FEWER):
             self._record(action, str(reason), detail, "MakeRoom", EventKind.NORMAL)
 
     def _refused(self, write: ReasonWrite) -> None:

@@ -6,6 +6,7 @@ from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.growing import consider_growing, end_claim
 from global_sched.core.make_room.moves import move_or_stay
 from global_sched.core.make_room.reservation import is_patient
+from global_sched.core.make_room.shrinking import go_on_with_fewer
 from global_sched.core.offer import Refusal
 from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.place.admission import consider, refuse
@@ -61,7 +62,7 @@ class Cycle:
 
     def __init__(self, snapshot: Snapshot, policy: Policy, now: Instant) -> None:
         self.statement = Statement(snapshot, policy, now)
-        kept = look_after(self.statement)
+        kept = go_on_with_fewer(look_after(self.statement), self.statement)
         pending = _pending(snapshot)
         self.copies = sorted(
             (one for one in pending if one.demand.division == Division.COPIED),

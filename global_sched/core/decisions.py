@@ -35,6 +35,7 @@ def new_decision(
         started=_started(workload, grants),
         moved=None if workload.decision is None else workload.decision.moved,
         moves=0 if workload.decision is None else workload.decision.moves,
+        recovering=_recovering(workload, grants, pending),
         left=workload.left,
     )
     return sealed(made, workload.binding_id)
@@ -56,6 +57,16 @@ def reduced(workload: Workload, grants: tuple[Grant, ...], epoch: int) -> Decisi
         left=workload.left,
     )
     return sealed(less, workload.binding_id)
+
+
+def smaller(workload: Workload, less: Grant, leaves: Amounts, now: Instant, epoch: int) -> Decision:
+    """The decision after surplus left: `less` is what it keeps, `leaves` are bound pods to evict.
+
+    Its cooldown begins now.
+    """
+    made = reduced(workload, (less,), epoch)
+    give_up = ((less.cluster, leaves),) if leaves.entries else ()
+    return sealed(replace(made, give_up=give_up, cut=now), workload.binding_id)
 
 
 def evicted(victim: Workload, made: Decision, now: Instant, hold_seconds: int) -> Decision:
@@ -87,3 +98,11 @@ def _claimed(workload: Workload, at: Instant) -> Instant | None:
     if by_claim or old.evicted is not None:
         return at
     return old.claimed if old.grants else None
+
+
+def _recovering(workload: Workload, grants: tuple[Grant, ...], pending: Amounts) -> Instant | None:
+    """Since when it goes on with fewer pods, where it stays and lacks some of them still."""
+    old = workload.decision
+    if old is None or not pending.entries or _started(workload, grants) is None:
+        return None
+    return old.recovering

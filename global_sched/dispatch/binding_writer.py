@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from global_sched.dispatch.carried import carried
+from global_sched.dispatch.fewer_pods import shrunk_text
 from global_sched.dispatch.patches import (
     Body,
     admission_patch,
@@ -237,6 +238,7 @@ class BindingWriter:
                 affinity=affinity if affinity or known else None,
                 unheld=not_held_back(binding, self._source.workload(key), self._source),
                 disbelieved=disbelieved,
+                shrunk=shrunk_text(self._source.workload(key)),
             )
             try:
                 await self._patch(key, body, status=True)

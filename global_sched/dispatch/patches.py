@@ -4,7 +4,7 @@ Merge patches: `spec.clusters`, `gracefulEvictionTasks` and `status.conditions` 
 each is sent whole. Every body carries the resourceVersion that it was decided on.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -161,18 +161,20 @@ def _targets(targets: Iterable[Target]) -> list[Body] | None:
 
 def success_status(
     version: str,
-    conditions: Iterable[Condition],
+    conditions: Sequence[Condition],
     *,
     generation: int,
     now: Instant,
     affinity: str | None,
     unheld: str = "",
     disbelieved: str = "",
+    shrunk: str = "",
 ) -> Body:
     """Step two: Scheduled=True, the generation that step one returned, and when.
 
     `affinity` None leaves the observed group as it is. `unheld` says what runs though it is not
-    admitted, `disbelieved` why the decision before this one was not believed.
+    admitted, `disbelieved` why the decision before this one was not believed, `shrunk` with how
+    many pods it goes on because its member has no seat for more.
     """
     scheduled = Condition(
         type=ConditionType.SCHEDULED, status="True", reason=KarmadaReason.SUCCESS, message=SUCCESS
@@ -189,9 +191,22 @@ def success_status(
         reason="DecidedAnew",
         message=disbelieved[:_MESSAGE_LIMIT] or "the decision is the leader's",
     )
-    more = (growth, doubt)
-    listed = _back_in_place(conditions, now)
-    rest = [one for one in listed if one.type not in (growth.type, doubt.type)]
+    more = [growth, doubt]
+    if shrunk:
+        more.append(
+            Condition(
+                type=ConditionType.RECOVERING,
+                status="True",
+                reason=Reason.GOES_ON_WITH_FEWER,
+                message=f"scope shrink: {shrunk}"[:_MESSAGE_LIMIT],
+            )
+        )
+    ours = {one.type for one in more}
+    listed = [
+        one if one.type in ours else back
+        for one, back in zip(conditions, _back_in_place(conditions, now), strict=True)
+    ]
+    rest = [one for one in listed if one.type not in ours]
     found = with_scheduled(rest, scheduled, now)
     for new in more:
         said = [one for one in listed if one.type == new.type]

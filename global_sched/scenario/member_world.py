@@ -71,6 +71,7 @@ class MemberWorld:
         self._reached: dict[BindingId, DecisionId] = {}
         """Under which decision the minimum was bound, now or before."""
         self._below: dict[BindingId, Instant] = {}
+        self._short: dict[BindingId, Instant] = {}
         """Since when a gang that had its minimum lacks it."""
         self.unproven: set[WorkloadKey] = set()
         """Jobs whose place here, or that there is none, is not certain."""
@@ -181,6 +182,9 @@ class MemberWorld:
         self._below = {
             binding: one.below for binding, one in found.items() if one.below is not None
         }
+        self._short = {
+            binding: one.short for binding, one in found.items() if one.short is not None
+        }
         return found
 
     def _bind(self, space: Space, topology: Topology, workload: Workload, now: Instant) -> Progress:
@@ -226,6 +230,9 @@ class MemberWorld:
             self._reached[workload.binding_id] = decision.id
         reached = self._reached.get(workload.binding_id) == decision.id
         below = None if whole or not reached else self._below.get(workload.binding_id, now)
+        short: Instant | None = None
+        if reached and not have.covers(grant.amounts):
+            short = self._short.get(workload.binding_id, now)
         return Progress(
             cluster=self.name,
             bound=have,
@@ -233,6 +240,7 @@ class MemberWorld:
             decision=decision.id,
             reason=reason,
             below=below,
+            short=short,
         )
 
     # --- what there is ------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.objects import ObjectKey
 from global_sched.shared.kube.retry import retry
 from global_sched.shared.kube.workqueue import QueueStatistics, WorkQueue
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.recovery import Cause
@@ -66,7 +67,8 @@ class JobController:
     `refused` is called with what the API server refuses of the Job of a binding, and without a
     reason once it refuses nothing any more. `recovery` gives the defaults and bounds in force,
     `troubled` the nodes in trouble with their causes, `measured` takes what a ladder did, and
-    `waits_at` the step of the leader to which one has come (None: none any more). Other feeds put
+    `waits_at` the step of the leader to which one has come (None: none any more). `admitted` gives
+    the pods that a binding's Directive lets in (None: there is none). Other feeds put
     pods and PodGroups into `store`, all of them before `run`; without one they are
     watched here.
     """
@@ -87,6 +89,7 @@ class JobController:
         troubled: Callable[[], Mapping[str, Cause]] = dict,
         measured: Callable[[JobOutcome], None] = lambda _outcome: None,
         waits_at: Callable[[BindingId, Scope | None], None] = lambda _binding, _scope: None,
+        admitted: Callable[[BindingId], Amounts | None] = lambda _binding: None,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -99,6 +102,7 @@ class JobController:
         self._troubled = troubled
         self._measured = measured
         self._waits_at = waits_at
+        self._admitted = admitted
         self._bindings: dict[ObjectKey, BindingId] = {}
         """Of Jobs that were refused something."""
         self._waiting: dict[ObjectKey, BindingId] = {}
@@ -226,6 +230,7 @@ class JobController:
             memory=memory,
             recovery=self._recovery(),
             troubled=self._troubled(),
+            admitted=self._admitted(BindingId(job.metadata.label(BINDING_ID))),
         )
         return view, step(view, self._clock.now(), default_scheduler=self._default_scheduler)
 

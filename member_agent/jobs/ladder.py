@@ -4,8 +4,9 @@ A *loss* is a pod that ran and is gone or has failed. It opens a *fault* at its 
 when a pod is Ready there again. What Kubernetes or a node took is made again at once, and if it is
 Ready within `heal` nothing else happens; a pod that failed by itself is restarted by the first
 scope after its back-off. When a step has not made the place whole within `step`, the next wider
-scope follows. At the end of the ladder, and at scopes that are steps of the leader, the job waits
-and says so.
+scope follows. At the end of the ladder, and at `cluster`, which is a step of the leader, the job
+waits and says so. `shrink` is a step of the leader, too, and not the end: where it does not make
+the rest whole within `step`, the next wider scope follows.
 
 Failures of the job's own programs count in the budget; what others took does not. The state holds
 all times, so that it does not matter when and how often `climb` is called, or by which agent.
@@ -236,6 +237,12 @@ def _due(
     faults: list[PlaceFault] = []
     for fault in state.faults:
         step = step_of(spec, policy, fault)
+        if step is not None and step[0] is Scope.SHRINK and step[1] <= now:
+            fault = replace(fault, level=step[2], acted=now)
+            step = step_of(spec, policy, fault)
+        if fault.level >= 0 and spec.scopes[fault.level] is Scope.SHRINK:
+            waits = waits or _of_leader(fault, Scope.SHRINK)
+            waits_at = waits_at or Scope.SHRINK
         if step is None:
             ended = Instant(fault.acted + policy.step_seconds * SECOND)
             if ended <= now:
@@ -247,7 +254,7 @@ def _due(
         scope, at, level = step
         if scope in NOT_HERE:
             if at <= now:
-                waits = waits or f"{fault.about}: scope {scope} is a step of the leader"
+                waits = waits or _of_leader(fault, scope)
                 waits_at = max(filter(None, (waits_at, scope)), key=list(Scope).index)
             else:
                 wakes.append(at)
@@ -271,6 +278,10 @@ def _due(
     )
 
 
+def _of_leader(fault: PlaceFault, scope: Scope) -> str:
+    return f"{fault.about}: scope {scope} is a step of the leader"
+
+
 def step_of(
     spec: RecoverySpec, policy: RecoveryPolicy, fault: PlaceFault
 ) -> tuple[Scope, Instant, int] | None:
@@ -282,7 +293,9 @@ def step_of(
         return spec.scopes[0], at, 0
     if fault.again and (wider >= len(spec.scopes) or fault.again < at):
         # It failed once more before its place was whole: the same step again.
-        return spec.scopes[fault.level], fault.again, fault.level
+        scope = spec.scopes[fault.level]
+        narrower = spec.scopes[fault.level - 1] if scope is Scope.SHRINK else scope
+        return narrower, fault.again, fault.level
     if wider >= len(spec.scopes):
         return None
     return spec.scopes[wider], at, wider

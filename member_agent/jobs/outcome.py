@@ -6,6 +6,7 @@ from typing import Any
 
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import PodGroup, VolcanoJobStatus
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.recovery import Cause
 from global_sched.shared.model.recovery_spec import RecoveryPolicy
@@ -26,6 +27,8 @@ class JobView:
     recovery: RecoveryPolicy = RecoveryPolicy()
     troubled: Mapping[str, Cause] = field(default_factory=dict)
     """Nodes in trouble now, with the cause."""
+    admitted: Amounts | None = None
+    """Its admitted pods; None where nothing says how many: all are to be there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from global_sched.shared.api.base import condition
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.names import RECOVERY
+from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.model.instant import Instant, format_instant
 from global_sched.shared.model.recovery import Cause
 from global_sched.shared.model.recovery_spec import (
@@ -75,11 +76,22 @@ def _stands_failed(pod: Pod, world: CurrentJob) -> bool:
 
 
 def _whole(world: CurrentJob, current: Sequence[Pod]) -> dict[Place, bool]:
-    """Every place of the Job, and whether a pod is Ready there or has succeeded."""
+    """Every place of the Job, and whether a pod is Ready there or has succeeded.
+
+    A task of which all admitted pods are has no place that lacks one: the others are surplus that
+    it was not given, or gave back.
+    """
     found = {(task.name, at): False for task in world.spec.tasks for at in range(task.replicas)}
     ready = {place_of(pod) for pod in current if _ready(pod)}
     ready |= {place for place, end in world.ends().items() if end == "Succeeded"}
-    return {place: place in ready for place in found}
+    admitted = world.view.admitted
+    enough = {
+        task.name
+        for task in world.spec.tasks
+        if admitted is not None
+        and admitted.get(PodSetName(task.name)) <= sum(place[0] == task.name for place in ready)
+    }
+    return {place: place in ready or place[0] in enough for place in found}
 
 
 def _ready(pod: Pod) -> bool:

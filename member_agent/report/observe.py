@@ -54,6 +54,8 @@ class Facts:
     """The step of the leader at which ladders of recovery wait."""
     below: Mapping[BindingId, Instant] = field(default_factory=dict)
     """Since when gangs are below their minimum, as the last report said."""
+    short: Mapping[BindingId, Instant] = field(default_factory=dict)
+    """Since when gangs have fewer pods than were admitted, as the last report said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,7 @@ def _workloads(
             continue
         reached = bool(decision) and placing.reached.get(binding) == decision
         below = reached and _below(own)
+        short = reached and _gangs(own) and entry is not None and not bound.covers(entry.admitted)
         yield ReportWorkload(
             binding=binding,
             bound=dict(bound.entries) or None,
@@ -178,6 +181,7 @@ def _workloads(
             minimum_reached=reached,
             reason=reason,
             below_since=format_micro(min(facts.below.get(binding, now), now)) if below else "",
+            short_since=format_micro(min(facts.short.get(binding, now), now)) if short else "",
             losses=to_wire(facts.losses.get(binding, ())),
             waits_at=at.value if (at := facts.waiting.get(binding)) else "",
         )
@@ -185,16 +189,29 @@ def _workloads(
 
 def _below(units: Sequence[PodUnit]) -> bool:
     """Whether a gang that had its minimum lacks it: pods of it have no node, or are not made."""
-    gangs = [unit for unit in units if unit.root_kind not in ONE_BY_ONE]
-    return len(gangs) == len(units) and not (gangs and all(minimum_is_bound(one) for one in gangs))
+    return _gangs(units) and not (units and all(minimum_is_bound(one) for one in units))
+
+
+def _gangs(units: Sequence[PodUnit]) -> bool:
+    """Whether none of these is a service, whose pods come and go one by one."""
+    return all(unit.root_kind not in ONE_BY_ONE for unit in units)
 
 
 def below_of(workloads: Iterable[ReportWorkload]) -> dict[BindingId, Instant]:
     """Since when gangs are below their minimum, as a report says; what cannot be read is new."""
+    return _instants((one.binding, one.below_since) for one in workloads)
+
+
+def short_of(workloads: Iterable[ReportWorkload]) -> dict[BindingId, Instant]:
+    """The same of gangs that have fewer pods than were admitted."""
+    return _instants((one.binding, one.short_since) for one in workloads)
+
+
+def _instants(texts: Iterable[tuple[str, str]]) -> dict[BindingId, Instant]:
     found = {}
-    for one in workloads:
+    for binding, text in texts:
         with suppress(InstantError):
-            found[BindingId(one.binding)] = parse_instant(one.below_since)
+            found[BindingId(binding)] = parse_instant(text)
     return found
 
 

@@ -298,19 +298,20 @@ def _progress(
                 minimum_reached=one.minimum_reached,
                 decision=DecisionId(one.decision),
                 reason=printable(one.reason[:1024]),
-                below=_below(one, observed),
+                below=_since(one.below_since, observed),
+                short=_since(one.short_since, observed),
                 losses=_losses(one),
                 waits_at=_waits_at(one),
             )
     return found
 
 
-def _below(workload: ReportWorkload, observed: Instant) -> Instant | None:
-    """Since when it is below its minimum: never later than the report; unreadable says nothing."""
-    if not workload.below_since:
+def _since(text: str, observed: Instant) -> Instant | None:
+    """An instant of a report: never later than the report; what cannot be read says nothing."""
+    if not text:
         return None
     try:
-        return min(parse_instant(workload.below_since), observed)
+        return min(parse_instant(text), observed)
     except InstantError:
         return None
 
@@ -337,7 +338,8 @@ def _waits_at(workload: ReportWorkload) -> str:
 def _unchanged(old: Progress, new: ReportWorkload, observed: Instant) -> bool:
     return (
         old.decision == new.decision
-        and old.below == _below(new, observed)
+        and old.below == _since(new.below_since, observed)
+        and old.short == _since(new.short_since, observed)
         and old.minimum_reached == new.minimum_reached
         and old.reason == new.reason
         and old.losses == _losses(new)

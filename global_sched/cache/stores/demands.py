@@ -6,13 +6,14 @@ from global_sched.cache.readers.bindings import BindingFacts
 from global_sched.cache.readers.placements import ParsedPlacement
 from global_sched.cache.stores.overrides import Overrides
 from global_sched.shared.kinds.parts.reading import Reading
-from global_sched.shared.model.gang import Amounts, Gang, PodSet
+from global_sched.shared.model.elastic_spec import ElasticRefusedError, with_elastic
+from global_sched.shared.model.gang import Amounts, Elastic, Gang, PodSet
 from global_sched.shared.model.placement_rule import PlacementRule
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.workload import Demand, Division
 
 _MEMO_LIMIT = 65536
-_MemoKey = tuple[int, int, bool, Overrides]
+_MemoKey = tuple[int, int, bool, Overrides, Elastic | None]
 
 
 class Demands:
@@ -29,15 +30,21 @@ class Demands:
         self._keys: Counter[str] = Counter()
         self._requests: dict[tuple[int, Amounts], tuple[Demand, Resources]] = {}
 
-    def make(self, facts: BindingFacts, reading: Reading | None, overrides: Overrides) -> Demand:
+    def make(
+        self,
+        facts: BindingFacts,
+        reading: Reading | None,
+        overrides: Overrides,
+        elastic: Elastic | None = None,
+    ) -> Demand:
         """The shared demand of a binding with this reading of its template."""
-        key = (id(reading), id(facts.placement), facts.has_replicas, overrides)
+        key = (id(reading), id(facts.placement), facts.has_replicas, overrides, elastic)
         if reading is None:
-            key = (hash(facts.template[:2]), *key[1:2], facts.has_reader, overrides)
+            key = (hash(facts.template[:2]), *key[1:2], facts.has_reader, overrides, elastic)
         found = self._memo.get(key)
         if found is not None:
             return found[2]
-        demand = demand_of(facts, reading, overrides)
+        demand = demand_of(facts, reading, overrides, elastic)
         demand = self._shared.setdefault(demand, demand)
         if len(self._memo) > _MEMO_LIMIT:
             self._memo.clear()
@@ -90,8 +97,16 @@ def _label_keys(demand: Demand) -> set[str]:
     return {key for pod_set in demand.gang.pod_sets for key in pod_set.shape.label_keys()}
 
 
-def demand_of(facts: BindingFacts, reading: Reading | None, overrides: Overrides) -> Demand:
-    """What a binding asks for, given its template's reading (None: none, or not seen)."""
+def demand_of(
+    facts: BindingFacts,
+    reading: Reading | None,
+    overrides: Overrides,
+    elastic: Elastic | None = None,
+) -> Demand:
+    """What a binding asks for, given its template's reading (None: none, or not seen).
+
+    Sizes that do not go with the gang count for nothing (`why_not_elastic` says why).
+    """
     api_version, kind = facts.template[:2]
     rule = facts.placement.rule if facts.placement is not None else PlacementRule()
     if reading is None or reading.problem is not None:
@@ -110,7 +125,7 @@ def demand_of(facts: BindingFacts, reading: Reading | None, overrides: Overrides
     return Demand(
         api_version=api_version,
         kind=kind,
-        gang=_gang(reading, division),
+        gang=_elastic_gang(_gang(reading, division), division, elastic)[0],
         division=division,
         rule=rule,
         scheduler_name=reading.scheduler_name() or "",
@@ -140,3 +155,23 @@ def _gang(reading: Reading, division: Division) -> Gang:
         minimum=min(1, sum(one.count for one in pod_sets)),
         constraint=reading.constraint,
     )
+
+
+def why_not_elastic(reading: Reading, elastic: Elastic) -> str:
+    """Why these sizes do not go with the gang of a template; empty where they do."""
+    if reading.problem is not None or not reading.pod_sets:
+        return ""
+    division = Division.DUPLICATED if reading.divisible else Division.WHOLE
+    return _elastic_gang(_gang(reading, division), division, elastic)[1]
+
+
+def _elastic_gang(gang: Gang, division: Division, elastic: Elastic | None) -> tuple[Gang, str]:
+    """The gang with these sizes, or as it is with the reason why not."""
+    if elastic is None:
+        return gang, ""
+    if division != Division.WHOLE:
+        return gang, str(ElasticRefusedError("", "its kind is no gang", "leave it out"))
+    try:
+        return with_elastic(gang, elastic), ""
+    except ElasticRefusedError as error:
+        return gang, str(error)

@@ -26,6 +26,8 @@ class Topic(StrEnum):
     """The recovery annotation of the template cannot be used; the job has none."""
     NOWHERE_TO_MOVE = "NowhereToMove"
     """The recovery annotation asks for moves, and nothing of that kind, or no policy, lets it."""
+    ELASTIC_REFUSED = "ElasticRefused"
+    """The elastic annotation of a template counts for nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,24 @@ class Notices:
                 namespace=namespace,
                 name=name,
                 uid=facts.uid,
+                text=text,
+            )
+        )
+
+    def tell_template(self, facts: BindingFacts, topic: Topic, text: str) -> None:
+        """The same about the template of a binding."""
+        api_version, kind, namespace, name = facts.template
+        if not text:
+            self.clear(topic, kind, namespace, name)
+            return
+        self.tell(
+            Notice(
+                topic=topic,
+                api_version=api_version,
+                kind=kind,
+                namespace=namespace,
+                name=name,
+                uid=facts.template_uid,
                 text=text,
             )
         )

@@ -6,10 +6,12 @@ from sys import intern
 from typing import Any, Final
 
 from global_sched.cache.readers.bindings import TemplateKey
-from global_sched.shared.api.names import RECOVERY
+from global_sched.shared.api.names import ELASTIC, RECOVERY
 from global_sched.shared.kinds import WorkloadKind, namesakes
 from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.kinds.parts.reading import Reading, refused
+from global_sched.shared.model.elastic_spec import ElasticRefusedError, parse_elastic
+from global_sched.shared.model.gang import Elastic
 from global_sched.shared.model.recovery_spec import BelowMinimum, below_minimum
 
 _READINGS_LIMIT: Final = 32_768
@@ -29,6 +31,10 @@ class TemplateFacts:
     """What becomes of it when its member cannot hold it; None: it stays."""
     recovery_refused: str = ""
     """Why its recovery annotation cannot be used."""
+    elastic: Elastic | None = None
+    """The sizes that it asks for, whatever its gang is."""
+    elastic_refused: str = ""
+    """Why its annotation cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ class Templates:
         self._readings: dict[tuple[int, bytes], Reading] = {}
         self._labels: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
         self._recoveries: dict[str, tuple[BelowMinimum | None, str]] = {}
+        self._elastics: dict[str, tuple[Elastic | None, str]] = {}
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -72,6 +79,7 @@ class Templates:
             self._reading(reader, obj),
             self._labels.setdefault(labels, labels) if labels else (),
             *self._below_minimum(meta.annotation(RECOVERY)),
+            *self._elastic(meta.annotation(ELASTIC)),
         )
         self._refer(reader, key, obj)
         return key
@@ -85,6 +93,19 @@ class Templates:
                 self._recoveries.clear()
             self._recoveries[text] = below_minimum(text)
         return self._recoveries[text]
+
+    def _elastic(self, text: str) -> tuple[Elastic | None, str]:
+        """What the annotation says, and why it is refused; once for each text."""
+        if not text:
+            return None, ""
+        if text not in self._elastics:
+            if len(self._elastics) >= _RECOVERIES_LIMIT:
+                self._elastics.clear()
+            try:
+                self._elastics[text] = parse_elastic(text), ""
+            except ElasticRefusedError as error:
+                self._elastics[text] = None, str(error)
+        return self._elastics[text]
 
     def _reading(self, reader: WorkloadKind, obj: Any) -> Reading:
         """The reading; the same object as for another template with the same content."""

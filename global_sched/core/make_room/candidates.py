@@ -9,6 +9,7 @@ from global_sched.core.make_room.leaving import Blocked, EvictionUnit
 from global_sched.core.make_room.occupancy import Holder
 from global_sched.core.make_room.rights import Rights
 from global_sched.shared.model.gang import Gang
+from global_sched.shared.model.ids import PodSetName
 
 UnitCost = tuple[bool, bool, tuple[bool, int], int]
 """Whether a gang leaves whole, and one that works; whose it is; its priority."""
@@ -62,7 +63,8 @@ class Candidates:
             holders, key=lambda at: (rights.order(field.holders[at]), int(field.rank[at]))
         )
         for at in ranked if rights.takes_surplus else ():
-            yield from self._surplus(at, field.holders[at])
+            if not rights.rests[at]:
+                yield from self._surplus(at, field.holders[at])
         ranked.sort(key=lambda at: not field.broken[at])
         for at in ranked:
             if rights.stays_whole[at]:
@@ -73,11 +75,26 @@ class Candidates:
     def _surplus(self, at: int, holder: Holder) -> Iterator[EvictionUnit]:
         gang = holder.workload.demand.gang
         assert gang is not None
+        reclaim = self._rights.reclaims(holder)
         for name, rows in holder.surplus:
-            pod_set = next(p for p in gang.pod_sets if p.name == name)
-            step = max(1, pod_set.partition.size) if pod_set.partition is not None else 1
-            amount = pod_set.shape.requests.times(step)
-            for first in range(0, len(rows) - step + 1, step):
-                yield EvictionUnit(
-                    at, holder, amount, self._rights.reclaims(holder), name, first, step
-                )
+            requests = next(p.shape.requests for p in gang.pod_sets if p.name == name)
+            first = before = 0
+            for pods in _chunks(holder, name):
+                if first + pods > len(rows):
+                    break
+                amount = requests.times(pods)
+                yield EvictionUnit(at, holder, amount, reclaim, name, first, pods, before)
+                first, before = first + pods, first
+
+
+def _chunks(holder: Holder, name: PodSetName) -> Iterator[int]:
+    """How many surplus pods leave together, first ones first: down to the next smaller size."""
+    gang, size = holder.workload.demand.gang, holder.grant.amounts.pods()
+    assert gang is not None
+    partition = next(p.partition for p in gang.pod_sets if p.name == name)
+    step = 1 if partition is None else max(1, partition.size)
+    while gang.elastic is not None and (less := gang.size_within(size - 1)):
+        yield size - less
+        size = less
+    while gang.elastic is None:
+        yield step

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from global_sched.core.decisions import evicted
+from global_sched.core.decisions import evicted, smaller
 from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.occupancy import Holder, may_ever_leave
 from global_sched.core.make_room.search import RoomFound
@@ -178,8 +178,7 @@ def _evict_surplus(units: Sequence[EvictionUnit], claimant: Workload, statement:
     victim, grant = units[0].holder.workload, units[0].holder.grant
     leaves = leaving_of(units)[victim.binding_id] or Amounts()
     less = resized(victim, grant, grant.amounts.minus(leaves))
-    made = statement.redecide(victim, (less,))
-    decision = replace(made, give_up=((grant.cluster, leaves),))
+    decision = smaller(victim, less, leaves, statement.now, statement.snapshot.epoch)
     statement.write(victim, decision, victim.observed_affinity, makes_room_for=claimant.key)
     text = f"in place; {_beyond(leaves.pods())}: {why(units[0], claimant)}"
     verdict = Verdict(code=Code.FIT, reason=Reason.GAVE_UP_SURPLUS, detail=text)

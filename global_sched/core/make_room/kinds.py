@@ -69,7 +69,13 @@ def for_growth(
         return _for_replicas(workload, whole, statement)
     if needs_more(workload).entries:
         return GrownSearch(workload, asked, whole, statement).run()
-    return _or_fewer(asked, lambda pods: _SurplusSearch(workload, pods, whole, statement))
+    gang, has = workload.demand.gang, workload.granted()
+    assert gang is not None
+    return _or_fewer(
+        asked,
+        lambda pods: _SurplusSearch(workload, pods, whole, statement),
+        sized=lambda pods: gang.sized(pods, has),
+    )
 
 
 def claimable(workload: Workload, statement: Statement) -> Amounts:
@@ -84,11 +90,15 @@ def claimable(workload: Workload, statement: Statement) -> Amounts:
         return lacks
     gang = workload.demand.gang
     assert gang is not None
-    return owed_part(workload.queue, gang, workload.lacking(), statement.ledger)
+    owed = owed_part(workload.queue, gang, workload.lacking(), statement.ledger)
+    return gang.sized(owed, workload.granted())
 
 
 def _or_fewer(
-    pods: Amounts, search_for: Callable[[Amounts], Search], least: Amounts | None = None
+    pods: Amounts,
+    search_for: Callable[[Amounts], Search],
+    least: Amounts | None = None,
+    sized: Callable[[Amounts], Amounts] = lambda pods: pods,
 ) -> RoomFound | Nothing:
     """The answer for those pods, or for fewer of them (`least`) where all find no room."""
     found: RoomFound | Nothing = Nothing(no_victims(), none=True)
@@ -99,7 +109,7 @@ def _or_fewer(
         found = search.run()
         if isinstance(found, RoomFound):
             break
-        pods = search.fewer()
+        pods = sized(search.fewer())
     return found
 
 

@@ -26,6 +26,8 @@ class EvictionUnit:
     first: int = 0
     pods: int = 0
     """Surplus: the turns from `first` (counting from 0), so many; else all pods of the gang."""
+    before: int = 0
+    """Where the unit begins that leaves before this one."""
 
     @property
     def name(self) -> "UnitName":

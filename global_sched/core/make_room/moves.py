@@ -98,6 +98,8 @@ def _broken(kept: Sequence[Keeping], statement: Statement) -> Iterator[_Broken]:
         asked = one.below_minimum
         if asked is None or decision is None or len(decision.grants) != 1:
             continue
+        if not (asked.moves or asked.releases):
+            continue
         if one.demand.division != Division.WHOLE or one.group or one.problem is not None:
             continue
         if one.forged or decision.claim is not None or decision != keeping.before.decision:

@@ -40,12 +40,14 @@ class Rights:
         self._capped = statement.ledger.capped_clusters(claimant.queue)
         self._distances: dict[QueueName, int] = {}
         self.stays_whole: Mask = np.zeros(0, dtype=np.bool_)
-        """Holders of which only surplus may leave: hold, minimum run time, or what they would lose
-        protects them."""
+        """Holders of which only surplus may leave: hold, minimum run time, cooldown, or what they
+        would lose protects them."""
         self.runs_shortly: Mask = np.zeros(0, dtype=np.bool_)
         """Those of them that their queue's minimum run time protects."""
         self.loses_much: Mask = np.zeros(0, dtype=np.bool_)
         """Those of which reclaim would undo more work than it may."""
+        self.rests: Mask = np.zeros(0, dtype=np.bool_)
+        """Those that rest after a resize: their surplus does not leave either."""
         self.overtaken_by: Mask = np.zeros(0, dtype=np.bool_)
         """Holders of lower priority that came before the claimant by ageing."""
 
@@ -65,7 +67,7 @@ class Rights:
         found: Mask = (lower | others[field.queue]) & field.may_leave & ~gone
         self.stays_whole = found & self._protected(field, own)
         surplus = [bool(one.surplus) and self.takes_surplus for one in field.holders]
-        found &= ~self.stays_whole | np.array(surplus, dtype=np.bool_)
+        found &= ~self.stays_whole | (np.array(surplus, dtype=np.bool_) & ~self.rests)
         for at in field.holders_of(self.claimant.key):  # one that grows does not leave for itself
             found[at] = False
         return found
@@ -88,7 +90,7 @@ class Rights:
         return found
 
     def _protected(self, field: AllRows, own: Mask) -> Mask:
-        """Those that time protects: their hold from reclaim, their minimum run time from both.
+        """Those that time protects: hold from reclaim, minimum run time and cooldown from both.
 
         Else a gang would leave for a second that leaves for a third before it has done anything.
         And those of which reclaim would undo more than it may. A claim that a guarantee covers is
@@ -97,15 +99,16 @@ class Rights:
         statement = self._statement
         none = np.zeros(len(field.holders), dtype=np.bool_)
         if within_guarantee(self.claimant.queue, self.amount, statement):
-            self.runs_shortly = self.loses_much = none
+            self.runs_shortly = self.loses_much = self.rests = none
             return none
+        self.rests = field.rests_until > statement.now
         hold = statement.policy.hold_seconds * SECOND
         held: Mask = (field.claimed > statement.now - (hold << field.evictions)) & ~own[field.queue]
         self.runs_shortly = field.began > statement.now - self.min_runtimes(field)
         self.loses_much = none
         if (hours := statement.policy.reclaim_loss_limit_gpu_hours) > 0:
             self.loses_much = (field.device_seconds > hours * _HOUR) & ~own[field.queue]
-        return held | self.runs_shortly | self.loses_much
+        return held | self.runs_shortly | self.rests | self.loses_much
 
     def min_runtimes(self, field: AllRows) -> Ints:
         """The minimum run time of each holder against this claimant, in microseconds."""

@@ -7,6 +7,7 @@ from global_sched.core.make_room.by_cluster import ByCluster
 from global_sched.core.make_room.occupancy import may_ever_leave
 from global_sched.core.order.ageing import priority_of
 from global_sched.core.quota.min_runtime import MinRuntimes
+from global_sched.shared.model.growth import rests_until
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
@@ -47,14 +48,25 @@ def _claimed(running: Running) -> tuple[tuple[Instant, int], ...]:
     return tuple(sorted({(one.claimed, one.evictions) for one in held if one.claimed}))
 
 
+def _rests(running: Running) -> tuple[Instant, ...]:
+    """When the cooldowns of elastic gangs end: then their surplus may leave."""
+    found = (rests_until(one) for one in running.workloads)
+    return tuple(sorted({until for until in found if until is not None}))
+
+
 _LOWEST = ByCluster(_lowest)
 _CLAIMED = ByCluster(_claimed)
 _STARTED = ByCluster(_started)
+_RESTS = ByCluster(_rests)
 
 
 def protected_until(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterator[Instant]:
-    """When holds of what runs end, and the next minimum run times of each queue and cluster."""
+    """When holds of what runs end, and the next minimum run times of each queue and cluster.
+
+    And when cooldowns end.
+    """
     for running in snapshot.running:
+        yield from _RESTS.of(running)
         for claimed, doublings in _CLAIMED.of(running):
             yield Instant(claimed + ((policy.hold_seconds * SECOND) << doublings))
     runtimes = MinRuntimes(snapshot.queues, policy)

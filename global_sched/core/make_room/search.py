@@ -136,7 +136,8 @@ class Search:
         dear = [at for at in spared if rights.loses_much[at]]
         early = [at for at in spared if not rights.loses_much[at]]
         short = [at for at in early if rights.runs_shortly[at]]
-        held = [at for at in early if not rights.runs_shortly[at]]
+        rests = [at for at in early if rights.rests[at] and not rights.runs_shortly[at]]
+        held = [at for at in early if not rights.runs_shortly[at] and not rights.rests[at]]
         parts = []
         if dear:
             hours = self._statement.policy.reclaim_loss_limit_gpu_hours
@@ -159,6 +160,8 @@ class Search:
                 f"{counted(len(held), 'gang')} started by an eviction, or came back after one, "
                 f"less than {seconds} s ago"
             )
+        if rests:
+            parts.append(f"{counted(len(rests), 'elastic gang')} within the cooldown of a resize")
         stay = "stays" if len(spared) == 1 else "stay"
         return (
             f"no victims: of the jobs that could be evicted for it, {' and '.join(parts)}, and "

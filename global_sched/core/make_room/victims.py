@@ -200,7 +200,7 @@ class VictimChoice:
 
     def _is_next(self, unit: EvictionUnit) -> bool:
         """Surplus pods leave in their turns."""
-        before = (unit.at, unit.pod_set, unit.first - unit.pods)
+        before = (unit.at, unit.pod_set, unit.before)
         return unit.whole or not unit.first or before in self._chosen
 
     def _add(self, unit: EvictionUnit) -> None:

@@ -11,6 +11,8 @@ from global_sched.core.place.one_cluster import grow_whole, offer_whole
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.growth import needs_more, rests_until
+from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
 from global_sched.shared.model.workload import Demand, Division, Workload
 
@@ -65,7 +67,20 @@ def growth_for(
 
 def refused_growth(workload: Workload, statement: Statement) -> Refusal | None:
     """What stands against more for an admitted workload before its cluster is asked."""
-    return refused_before(workload, statement) or _unbound(workload)
+    return refused_before(workload, statement) or _unbound(workload) or _rests(workload, statement)
+
+
+def _rests(workload: Workload, statement: Statement) -> Refusal | None:
+    """After a resize an elastic gang gets no surplus for its cooldown."""
+    until = rests_until(workload)
+    if until is None or until <= statement.now or needs_more(workload).entries:
+        return None
+    assert workload.decision is not None
+    detail = (
+        f"it was resized at {format_instant(workload.decision.resized)}, and its cooldown lasts "
+        f"until {format_instant(until)}"
+    )
+    return Refusal(_wait(Reason.GROWTH_PENDING, detail))
 
 
 def _unbound(workload: Workload) -> Refusal | None:

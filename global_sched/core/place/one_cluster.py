@@ -5,6 +5,7 @@ from global_sched.core.offer import Offer, OfferPart, Refusal, grant_of
 from global_sched.core.quota.limits import Bounds, cut, over
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
+from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import ClusterName
@@ -57,22 +58,37 @@ def offer_whole(workload: Workload, statement: Statement) -> Offer | Refusal:
 def _within(
     workload: Workload, statement: Statement, cluster: ClusterName, placed: Placed
 ) -> Placed:
-    """The placement without the surplus that a limit in this cluster does not let in."""
+    """The placement without the surplus that a limit in this cluster does not let in.
+
+    Nor what is more than an allowed size: it holds no room.
+    """
     gang, ledger = workload.demand.gang, statement.ledger
     assert gang is not None
-    if cluster not in ledger.capped_clusters(workload.queue):
-        return placed
-    bounds = ledger.bounds(workload.queue, workload.tenant, cluster)
     minimum = statement.standings.of(workload).minimum
+    if cluster not in ledger.capped_clusters(workload.queue):
+        return _asked_again(workload, statement, cluster, placed, gang.sized(placed.amounts))
+    bounds = ledger.bounds(workload.queue, workload.tenant, cluster)
     amounts = cut(bounds, gang, minimum, placed.amounts)
-    if amounts == placed.amounts:
-        return placed
-    return statement.rooms.ask(gang, amounts, minimum).placed(statement.rooms.position[cluster])
+    return _asked_again(workload, statement, cluster, placed, gang.sized(amounts))
 
 
-def _not_one(bounds: Bounds, gang: Gang, wanted: Amounts) -> Verdict:
+def _asked_again(
+    workload: Workload, statement: Statement, cluster: ClusterName, placed: Placed, amounts: Amounts
+) -> Placed:
+    """The placement of fewer pods, until it is one of an allowed size."""
+    gang = workload.demand.gang
+    assert gang is not None
+    minimum = statement.standings.of(workload).minimum
+    while amounts != placed.amounts:
+        ask = statement.rooms.ask(gang, amounts, minimum)
+        placed = ask.placed(statement.rooms.position[cluster])
+        amounts = gang.sized(placed.amounts)
+    return placed
+
+
+def _not_one(bounds: Bounds, gang: Gang, wanted: Amounts, has: Amounts | None = None) -> Verdict:
     """The limits leave no room for any of the wanted pods: why the first, or group, is too much."""
-    refused = over(bounds, gang.requests(gang.first_of(wanted)))
+    refused = over(bounds, gang.requests(gang.first_of(wanted, has)))
     assert refused is not None
     return refused
 
@@ -108,10 +124,12 @@ def grow_whole(
     )
     if least is not None and (refused := over(bounds, gang.requests(least))) is not None:
         return Refusal(refused)
-    wanted = cut(bounds, gang, least or Amounts(), lacking)
-    if not wanted.entries:
-        return Refusal(_not_one(bounds, gang, lacking))
+    wanted, has = cut(bounds, gang, least or Amounts(), lacking), workload.granted()
+    if not gang.sized(wanted, has).entries:
+        return Refusal(_not_one(bounds, gang, lacking, has))
     wanted = statement.ledger.surplus.part_of_growth(workload, least or Amounts(), wanted)
+    if least is not None and not wanted.covers(least):
+        return Refusal(_no_room_beside(gang, lacking, has))
     case = statement.standings.case(workload)
     refusals = []
     for grant in decision.grants:
@@ -122,7 +140,7 @@ def grow_whole(
         if refusal is not None:
             refusals.append(refusal)
             continue
-        placed = statement.rooms.grow(at, gang, wanted, grant, minimum=least)
+        placed = _grown(at, grant, workload, wanted, least, statement)
         if placed is None:
             continue
         part = OfferPart(at, grant.cluster, placed)
@@ -131,11 +149,36 @@ def grow_whole(
         return Offer((*others, grown), (part,), workload.observed_affinity)
     if refusals:
         return Refusal(refusals[0].verdict, refusals[0].cluster, tuple(refusals))
-    return Refusal(
-        Verdict(
-            code=Code.NO_FIT,
-            reason=Reason.GROWTH_PENDING,
-            detail=f"no room for {counted(lacking.pods(), 'more pod')} where it runs",
-            missing=lacking.pods(),
-        )
+    return Refusal(_no_room_beside(gang, lacking, has))
+
+
+def _grown(
+    at: int,
+    grant: Grant,
+    workload: Workload,
+    wanted: Amounts,
+    least: Amounts | None,
+    statement: Statement,
+) -> Placed | None:
+    """Room for more pods beside a grant, as many as fit and make an allowed size; None for none."""
+    gang, has = workload.demand.gang, workload.granted()
+    assert gang is not None
+    while wanted.entries:
+        placed = statement.rooms.grow(at, gang, wanted, grant, minimum=least)
+        if placed is None or placed.amounts == (fits := gang.sized(placed.amounts, has)):
+            return placed
+        wanted = fits
+    return None
+
+
+def _no_room_beside(gang: Gang, lacking: Amounts, has: Amounts) -> Verdict:
+    pods, next_size = lacking.pods(), ""
+    if gang.elastic is not None and (chunk := gang.first_of(lacking, has)).entries:
+        pods = chunk.pods()
+        next_size = f" of its next size, {has.pods() + pods},"
+    return Verdict(
+        code=Code.NO_FIT,
+        reason=Reason.GROWTH_PENDING,
+        detail=f"no room for {counted(pods, 'more pod')}{next_size} where it runs",
+        missing=pods,
     )

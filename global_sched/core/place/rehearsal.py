@@ -76,7 +76,7 @@ def _has_room(workload: Workload, sums: Sums, statement: Statement) -> bool:
         places = [None]
     return any(
         sums.clusters(workload, gang.requests(unit), at)
-        for unit, _ in _units(gang, workload.lacking())
+        for unit, _ in _units(gang, workload.lacking(), workload.granted())
         for at in places
     )
 
@@ -220,8 +220,8 @@ class _Rehearsal:
         """Its next part of surplus; whether it asks again."""
         gang = workload.demand.gang
         assert gang is not None
-        lacking = gang.all_amounts().minus(self._given[workload.key])
-        for unit, most in _units(gang, lacking):
+        given = self._given[workload.key]
+        for unit, most in _units(gang, gang.all_amounts().minus(given), given):
             request = gang.requests(unit)
             clusters = self._sums.clusters(workload, request, self._where.get(workload.key))
             part = min(most, self._part(workload, sum(room for _, room in clusters)))
@@ -254,11 +254,16 @@ class _Rehearsal:
         return max(1, tenant.weight) * max(1, queue.weight)
 
 
-def _units(gang: Gang, lacking: Amounts) -> Iterator[tuple[Amounts, int]]:
+def _units(gang: Gang, lacking: Amounts, has: Amounts) -> Iterator[tuple[Amounts, int]]:
     """What grows together, in the template's order, and how often it is lacking.
 
-    A pod alone, or a group of a partition with those that share its groups.
+    A pod alone, a group of a partition with those that share its groups, or what makes the next
+    size of an elastic gang that `has` so many pods.
     """
+    if gang.elastic is not None:
+        if (chunk := gang.first_of(lacking, has)).entries:
+            yield chunk, 1
+        return
     for unit in gang.units():
         times = min(lacking.get(name) // size for name, size in unit.entries)
         if times:

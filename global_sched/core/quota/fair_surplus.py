@@ -9,6 +9,7 @@ held back (`left_over`): nothing stays idle, and a second cycle finds nothing to
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
 from global_sched.core.quota.entitlement import Entitlements
 from global_sched.core.quota.limits import Bounds, QuotaLimit, cut
@@ -18,6 +19,7 @@ from global_sched.shared.model.growth import needs_more
 from global_sched.shared.model.ids import QueueName, WorkloadKey
 from global_sched.shared.model.workload import Workload
 
+NONE: Final = Amounts()
 Shares = Mapping[WorkloadKey, Amounts]
 """All pods that workloads may have, those that they have included."""
 
@@ -52,11 +54,12 @@ class FairSurplus:
         else:
             share = self.shares.get(workload.key, wanted)
             fair = self._fair(workload, minimum, share, wanted)
-        return self._one_at_least(workload, fair, wanted)
+        return self._one_at_least(workload, fair, wanted, NONE)
 
     def part_of_growth(self, workload: Workload, least: Amounts, wanted: Amounts) -> Amounts:
         """The same of more pods for one that was admitted: `least`, and a pod or group at least."""
-        return self._one_at_least(workload, self._fair_growth(workload, least, wanted), wanted)
+        fair = self._fair_growth(workload, least, wanted)
+        return self._one_at_least(workload, fair, wanted, workload.granted())
 
     def leaves_nothing(self, workload: Workload) -> bool:
         """Whether one that was admitted is to let others go first: for now it gets no more.
@@ -68,24 +71,32 @@ class FairSurplus:
 
     def _fair_growth(self, workload: Workload, least: Amounts, wanted: Amounts) -> Amounts:
         """The same beside the pods that it has."""
-        share = self.shares.get(workload.key)
-        grants = () if workload.decision is None else workload.decision.grants
-        for grant in grants:
-            share = None if share is None else share.minus(grant.amounts)
-        more = wanted if share is None else share
-        return self._fair(workload, least, more, wanted)
+        share, has = self.shares.get(workload.key), workload.granted()
+        more = wanted if share is None else share.minus(has)
+        return self._fair(workload, least, more, wanted, has)
 
-    def _fair(self, workload: Workload, least: Amounts, share: Amounts, wanted: Amounts) -> Amounts:
+    def _fair(
+        self,
+        workload: Workload,
+        least: Amounts,
+        share: Amounts,
+        wanted: Amounts,
+        has: Amounts = NONE,
+    ) -> Amounts:
         """As much of `wanted` as its share is, and as its queue deserves; `least` in any case."""
         gang, part = workload.demand.gang, _larger(least, share).within(wanted)
-        if self.all_had_turns or gang is None:
+        if gang is None:
             return part
-        return cut(self._of_queue(workload.queue), gang, least.within(part), part)
+        if not self.all_had_turns:
+            part = cut(self._of_queue(workload.queue), gang, least.within(part), part)
+        return gang.sized(part, has)
 
-    def _one_at_least(self, workload: Workload, found: Amounts, wanted: Amounts) -> Amounts:
+    def _one_at_least(
+        self, workload: Workload, found: Amounts, wanted: Amounts, has: Amounts
+    ) -> Amounts:
         gang = workload.demand.gang
         if not found.entries and wanted.entries and gang is not None:
-            found = gang.first_of(wanted)
+            found = gang.first_of(wanted, has)
         if found != wanted:
             self.held_back[workload.key] = workload
         elif self.held_back:

@@ -123,6 +123,9 @@ class ReportWorkload(Wire, frozen=True):
     below_since: str = ""
     """Since when fewer pods than its minimum have a node, after all had one under that decision;
     empty while the minimum has."""
+    short_since: str = ""
+    """Since when fewer pods than admitted have a node, after its minimum had one under that
+    decision; empty while all have, and for services."""
     losses: list[ReportLoss] | None = None
     """Its last losses within a day, at most ten, the latest one last."""
     waits_at: str = ""
@@ -440,3 +443,5 @@ class DecisionRecord(Wire, frozen=True):
     started: str = ""
     moved: str = ""
     moves: Count = 0
+    cut: str = ""
+    recovering: str = ""

@@ -31,6 +31,8 @@ MIN_RUNTIME_PREEMPTION: Final = "federation.global-sched.io/min-runtime-before-p
 """On a Queue: the same, before a higher priority of the same queue may take its place."""
 RECOVERY: Final = "federation.global-sched.io/recovery"
 """On a template: JSON, its rules of recovery (docs/recovery.md)."""
+ELASTIC: Final = "federation.global-sched.io/elastic"
+"""On a template: JSON, the sizes a gang can use and its rest between two (docs/recovery.md)."""
 LAST_CHECKPOINT: Final = "federation.global-sched.io/last-checkpoint"
 """On a template: when it last saved its work (RFC 3339); what came after is lost by leaving."""
 DECISION: Final = "decision.global-sched.io/decision"

@@ -107,6 +107,8 @@ class Reason(StrEnum):
     """It had to leave for a queue that has less than it deserves."""
     GAVE_UP_SURPLUS = "GaveUpSurplus"
     """It runs; pods beyond its minimum left to make room for another workload."""
+    GOES_ON_WITH_FEWER = "GoesOnWithFewer"
+    """It runs; its member found no seat for lost pods, and it asked to go on without them."""
     PLACEMENT_TIMEOUT = "PlacementTimeout"
     """The member did not place the minimum in time; it was withdrawn."""
     CANNOT_BE_WHOLE = "CannotBeWhole"
@@ -144,8 +146,9 @@ class ConditionType(StrEnum):
     """On a binding: it had to leave for another workload; the message says for which queue and
     priority, and why. False once it is admitted again."""
     RECOVERING = "Recovering"
-    """On a binding: its member could not hold it, and it left; the message says from where to
-    where, since when and why. False once it is admitted again."""
+    """On a binding: its member could not hold it, and it left (scope cluster) or goes on with fewer
+    pods (scope shrink); the message says from where to where, since when and why. False once it is
+    admitted again, or lacks nothing."""
     GROWTH_NOT_HELD_BACK = "GrowthNotHeldBack"
     """On a binding: pods that are not admitted are bound all the same, since a scheduler other than
     the agent binds them; the message says which and where. False once that is over."""

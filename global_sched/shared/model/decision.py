@@ -159,6 +159,11 @@ class Decision:
     """When it last left a member that could not hold it, for another one."""
     moves: int = 0
     """How many times in a row it moved, each within a day of the one before, up to `MOST_MOVES`."""
+    cut: Instant | None = None
+    """When surplus of it left last, since `at`; None: none did."""
+    recovering: Instant | None = None
+    """Since when it goes on with fewer pods than it asks for, because its member had no seat for
+    lost ones; it ends when it lacks nothing."""
     left: tuple[Left, ...] = ()
     """Clusters that it was withdrawn from and that have not shown yet that nothing is left."""
 
@@ -170,6 +175,11 @@ class Decision:
     def runs_since(self) -> Instant:
         """Since when it has its place: growth begins nothing anew."""
         return self.at if self.started is None else self.started
+
+    @property
+    def resized(self) -> Instant:
+        """When its amounts changed last."""
+        return self.at if self.cut is None else max(self.at, self.cut)
 
     def hold(self, seconds: int) -> int:
         """Its hold as a span of time: `seconds`, doubled with each eviction."""
@@ -197,7 +207,16 @@ def content_id(decision: Decision, binding: BindingId) -> DecisionId:
     parts: list[object] = [binding, decision.grants, decision.at, decision.order]
     if decision.claim is not None and not decision.grants:
         parts += _signed(decision.claim)
-    for name in ("priority", "claimed", "evictions", "started", "moved", "moves"):
+    for name in (
+        "priority",
+        "claimed",
+        "evictions",
+        "started",
+        "moved",
+        "moves",
+        "cut",
+        "recovering",
+    ):
         value = getattr(decision, name)
         if value is not None and not (name in ("evictions", "moves") and value == 0):
             parts.append({name: value})

@@ -77,6 +77,8 @@ def render_decision(decision: Decision) -> str:
         started="" if decision.started is None else format_micro(decision.started),
         moved="" if decision.moved is None else format_micro(decision.moved),
         moves=decision.moves,
+        cut="" if decision.cut is None else format_micro(decision.cut),
+        recovering="" if decision.recovering is None else format_micro(decision.recovering),
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -145,6 +147,8 @@ def parse_decision(text: str) -> Decision:
         claimed = parse_instant(record.claimed) if record.claimed else None
         started = parse_instant(record.started) if record.started else None
         moved = parse_instant(record.moved) if record.moved else None
+        cut = parse_instant(record.cut) if record.cut else None
+        recovering = parse_instant(record.recovering) if record.recovering else None
     except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
         raise DecisionError(f"it cannot be read: {error}") from error
     if not record.id:
@@ -168,6 +172,8 @@ def parse_decision(text: str) -> Decision:
         started=started,
         moved=moved,
         moves=min(record.moves, MOST_MOVES),
+        cut=cut,
+        recovering=recovering,
         left=left,
     )
 

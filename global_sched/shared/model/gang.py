@@ -1,5 +1,6 @@
 """A gang: pod sets that start together or not at all, and where they may lie."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -63,6 +64,20 @@ class PodSet:
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Elastic:
+    """Which sizes a gang can use, and how long it rests between two. Sizes count all its pods.
+
+    `sizes` are ascending, from its minimum to all of its pods; empty: the minimum and `step` pods
+    more, again and again. For `cooldown` seconds after a resize it gets and gives no surplus, and
+    does not leave for another workload.
+    """
+
+    sizes: tuple[int, ...] = ()
+    step: int = 1
+    cooldown: int = 0
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class Gang(KeepsAnswers):
     """What a workload needs in one cluster: its pod sets, in the template's order.
 
@@ -76,6 +91,9 @@ class Gang(KeepsAnswers):
     pod_sets: tuple[PodSet, ...]
     minimum: int
     constraint: TopologyConstraint | None = None
+    elastic: Elastic | None = None
+    """None: any size from the minimum on. With one, a single pod set has surplus and none has a
+    partition."""
 
     def pods(self) -> int:
         """All pods."""
@@ -126,10 +144,51 @@ class Gang(KeepsAnswers):
             sizes = {p.name: p.partition.size if p.partition else 1 for p in mates}
             yield Amounts.of({name: max(1, size) for name, size in sizes.items()})
 
-    def first_of(self, wanted: "Amounts") -> "Amounts":
-        """The first unit of these pods: the least of them that is of use. Nothing of nothing."""
+    def first_of(self, wanted: "Amounts", has: "Amounts | None" = None) -> "Amounts":
+        """The first unit of these pods: the least of them that is of use. Nothing of nothing.
+
+        Of an elastic gang that `has` pods it is what makes its next larger size of them.
+        """
+        if self.elastic is not None and has is not None and wanted.entries:
+            chunk = self._larger(has.pods()) - has.pods()
+            surplus = self._surplus_of()
+            return Amounts.of({surplus: chunk}) if wanted.get(surplus) >= chunk > 0 else Amounts()
         found = (unit.within(wanted) for unit in self.units())
         return next((one for one in found if one.entries), Amounts())
+
+    def sized(self, more: "Amounts", has: "Amounts | None" = None) -> "Amounts":
+        """The most of `more` that makes an allowed size of the pods that it `has`."""
+        if self.elastic is None or not more.entries:
+            return more
+        total = more.pods() + (0 if has is None else has.pods())
+        over, surplus = total - self.size_within(total), self._surplus_of()
+        if over > more.get(surplus):
+            return Amounts()
+        return more.minus(Amounts.of({surplus: over}))
+
+    def size_within(self, pods: int) -> int:
+        """The largest allowed size of at most so many pods; 0 where the minimum is more."""
+        elastic, least = self.elastic, self.minimum
+        if elastic is None or pods < least:
+            return pods if elastic is None else 0
+        if elastic.sizes:
+            return elastic.sizes[bisect_right(elastic.sizes, pods) - 1]
+        return pods - (pods - least) % elastic.step
+
+    def _larger(self, pods: int) -> int:
+        """The next allowed size above so many pods; as many where there is none."""
+        elastic, least = self.elastic, self.minimum
+        assert elastic is not None
+        if pods < least:
+            return least
+        if elastic.sizes:
+            return next((size for size in elastic.sizes if size > pods), pods)
+        return self.size_within(pods) + elastic.step
+
+    def _surplus_of(self) -> PodSetName:
+        """The pod set of an elastic gang that may have more pods than the minimum takes of it."""
+        least = self.minimum_amounts()
+        return next(p.name for p in self.pod_sets if p.count > least.get(p.name))
 
     def all_amounts(self) -> "Amounts":
         """Every pod of each pod set."""
@@ -145,6 +204,7 @@ class Gang(KeepsAnswers):
                 if (pods := amounts.get(p.name))
             ),
             minimum=amounts.pods(),
+            elastic=None,
         )
 
     def requests(self, amounts: "Amounts") -> Resources:

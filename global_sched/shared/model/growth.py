@@ -4,6 +4,7 @@ from typing import Final
 
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.workload import Division, Workload
 
 SUFFIX: Final = "/growth"
@@ -42,3 +43,11 @@ def growth_gang(workload: Workload, amounts: Amounts | None = None) -> Gang:
 def growth_of(binding: BindingId) -> BindingId:
     """The name of the room for the growth of a binding's gang."""
     return BindingId(f"{binding}{SUFFIX}")
+
+
+def rests_until(workload: Workload) -> Instant | None:
+    """Until when it gets and gives no surplus: its cooldown after its last resize."""
+    gang, decision = workload.demand.gang, workload.decision
+    if gang is None or gang.elastic is None or decision is None:
+        return None
+    return Instant(decision.resized + gang.elastic.cooldown * SECOND)

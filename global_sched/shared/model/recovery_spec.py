@@ -135,7 +135,10 @@ class RecoverySpec:
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class BelowMinimum:
-    """What becomes of a gang that is below its minimum in its member for `hold` seconds."""
+    """What becomes of a gang that its member cannot hold.
+
+    Below its minimum for `hold` seconds it moves or gives its place back, as it asked.
+    """
 
     hold: int = HOLD
     moves: bool = False
@@ -144,6 +147,8 @@ class BelowMinimum:
     """Else it gives its place back, and waits in its queue."""
     carry: tuple[Carry, ...] = ()
     """Labels that travel with it."""
+    shrinks: bool = False
+    """It goes on with fewer pods, its minimum at least, when it gets no seat for lost ones."""
 
 
 def below_minimum(text: str) -> tuple[BelowMinimum | None, str]:
@@ -152,11 +157,17 @@ def below_minimum(text: str) -> tuple[BelowMinimum | None, str]:
     The Policy's bound on `hold` is the cycle's to apply.
     """
     spec, refused = rules_in(text, RecoveryPolicy(hold_limit_seconds=LONGEST))
-    moves = Scope.CLUSTER in spec.scopes
-    if refused or not (moves or spec.releases):
+    moves, shrinks = Scope.CLUSTER in spec.scopes, Scope.SHRINK in spec.scopes
+    if refused or not (moves or shrinks or spec.releases):
         return None, refused
-    carry = spec.carry if moves else ()
-    return BelowMinimum(hold=spec.hold, moves=moves, releases=spec.releases, carry=carry), ""
+    asked = BelowMinimum(
+        hold=spec.hold,
+        moves=moves,
+        releases=spec.releases,
+        carry=spec.carry if moves else (),
+        shrinks=shrinks,
+    )
+    return asked, ""
 
 
 def parse_recovery(text: str, policy: RecoveryPolicy) -> RecoverySpec:
@@ -331,13 +342,19 @@ def _number(value: object, where: str, *, least: int, most: int) -> int:
 
 
 def _duration(value: object, where: str) -> int:
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    seconds = int(found[1]) * _UNITS[found[2]] if found is not None else -1
-    if not 0 <= seconds <= LONGEST:
+    seconds = seconds_of(value)
+    if seconds is None:
         raise RecoveryRefusedError(
             where, f"is {_shown(value)}", "use a time from 0s to 7d such as 90s, 10m, 24h or 7d"
         )
     return seconds
+
+
+def seconds_of(value: object) -> int | None:
+    """The seconds of a duration such as `10m`; None where it is none, or longer than 7 days."""
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    seconds = int(found[1]) * _UNITS[found[2]] if found is not None else -1
+    return seconds if 0 <= seconds <= LONGEST else None
 
 
 def _shown(value: object) -> str:

@@ -105,6 +105,8 @@ class Progress:
     """Why the agent has not placed it, in its words."""
     below: Instant | None = None
     """Since when it is below its minimum there, after it had it under that decision."""
+    short: Instant | None = None
+    """Since when fewer pods than admitted are bound there, after its minimum was."""
     losses: tuple[PodLoss, ...] = ()
     """Its last losses within a day, the latest one last."""
     waits_at: str = ""
@@ -265,6 +267,13 @@ class Workload(KeepsAnswers):
         """
         return Amounts() if self.decision is None else lacking(self.demand, self.decision.grants)
 
+    def granted(self) -> Amounts:
+        """The pods that it was admitted with, in all clusters."""
+        found = Amounts()
+        for grant in () if self.decision is None else self.decision.grants:
+            found = found.plus(grant.amounts)
+        return found
+
     def surplus(self) -> bool:
         """Whether it was granted more than its template asks for now."""
         if self.demand.gang is None or self.decision is None:
@@ -286,6 +295,14 @@ class Workload(KeepsAnswers):
         """
         asked, last = self.reschedule_at, self.last_scheduled
         return asked is not None and last is not None and asked >= last
+
+    def _waits_for_us(self, progress: Progress) -> bool:
+        """Whether its member cannot hold it there, and it asked for what we do then."""
+        asked = self.below_minimum
+        if asked is None:
+            return False
+        short = asked.shrinks and progress.short is not None
+        return short or ((asked.moves or asked.releases) and progress.below is not None)
 
     def settled(self) -> bool:
         """Whether a cycle has nothing to do for this admitted workload.
@@ -309,7 +326,7 @@ class Workload(KeepsAnswers):
             return False
         if decision.claim is not None:
             return False
-        if self.below_minimum is not None and any(p.below is not None for p in self.progress):
+        if any(self._waits_for_us(one) for one in self.progress):
             return False
         return all(self.minimum_reached(grant) for grant in decision.grants)
 

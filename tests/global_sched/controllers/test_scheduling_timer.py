@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from global_sched.controllers.scheduling_timer import next_due
+from global_sched.shared.model.gang import Amounts, Elastic
 from global_sched.shared.model.ids import ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.recovery_spec import BelowMinimum
@@ -39,6 +40,23 @@ def below_its_minimum(seconds, **hold):
     one = workload("a", on="m1", pods=2, bound=1, below_minimum=asked)
     seen = replace(one.progress[0], below=Instant(NOW - seconds * SECOND))
     return replace(one, progress=(seen,))
+
+
+def short(seconds):
+    """A gang in m1 that has had no seat for a pod for so long, and asked to go on with fewer."""
+    asked = BelowMinimum(shrinks=True)
+    one = workload("a", on="m1", pods=3, minimum=1, bound=2, below_minimum=asked)
+    seen = replace(one.progress[0], short=Instant(NOW - seconds * SECOND))
+    return replace(one, progress=(seen,))
+
+
+def resting(ago):
+    """An elastic gang in m1 with a cooldown of ten minutes, resized so long ago."""
+    one = workload("a", on="m1", pods=3, minimum=1)
+    gang = replace(one.demand.gang, elastic=Elastic(cooldown=600))
+    at = Instant(NOW - ago * SECOND)
+    made = replace(one.decision, at=at, pending=Amounts())
+    return replace(one, demand=replace(one.demand, gang=gang), decision=made)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +115,19 @@ def below_its_minimum(seconds, **hold):
             ),
             20 * SECOND,
             id="and at the Policy's limit where it asked for a longer hold",
+        ),
+        pytest.param(
+            snapshot(running=[short(50)], clusters=[cluster("m1", report_age=0)]),
+            10 * SECOND,
+            id="a gang without a seat for a pod goes on with fewer",
+        ),
+        pytest.param(
+            replace(
+                snapshot(pending=[workload("w", created=9)]),
+                running=(Running(cluster=ClusterName("m1"), workloads=(resting(580),)),),
+            ),
+            20 * SECOND,
+            id="a cooldown ends, and what waits may take surplus",
         ),
     ],
 )

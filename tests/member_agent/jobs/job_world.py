@@ -12,6 +12,7 @@ from global_sched.shared.api import names
 from global_sched.shared.api.core import Pod
 from global_sched.shared.api.volcano import PodGroup
 from global_sched.shared.json_values import merge_patch
+from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import SECOND, Instant, format_instant, parse_instant
 from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import Healed, JobOutcome, JobView, Note
@@ -75,6 +76,7 @@ class Town:
         self.wake: Instant | None = None
         self.healed: list[Healed] = []
         self.disturbed = 0
+        self.admitted: Amounts | None = None
         self._serial = 0
 
     def view(self) -> JobView:
@@ -82,7 +84,9 @@ class Town:
         group = None if self.group is None else msgspec.convert(self.group, PodGroup)
         pods = tuple(msgspec.convert(self.pods[name], Pod) for name in sorted(self.pods))
         whole = msgspec.convert(self.job, RunJob)
-        return JobView(job=whole, pods=pods, group=group, memory=self.memory)
+        return JobView(
+            job=whole, pods=pods, group=group, memory=self.memory, admitted=self.admitted
+        )
 
     def settle(self) -> "Town":
         """Step until nothing changes; deleted pods go at once."""

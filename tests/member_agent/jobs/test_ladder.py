@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from global_sched.shared.api.names import RECOVERY
+from global_sched.shared.model.gang import Amounts
+from global_sched.shared.model.ids import PodSetName
 from global_sched.shared.model.instant import SECOND
 from global_sched.shared.model.recovery import Cause
+from global_sched.shared.model.recovery_spec import Scope
 from member_agent.jobs.memory import Memory
 from member_agent.jobs.outcome import Healed, JobOutcome
 from tests.member_agent.jobs.job_world import Town, policy, task
@@ -371,3 +374,43 @@ def test_an_agent_killed_at_every_write_ends_alike():
     for fatal in range(1, writes + 1):
         *other, _ = crash_and_recover(fatal)
         assert other == end, f"killed before write {fatal} of {writes}"
+
+
+def test_what_a_job_goes_on_without_is_no_loss():
+    """The leader admits one pod fewer: the ladder is at its end, and the others are left alone."""
+    one = town(rules={"scopes": ["pod", "shrink", "job"]}, minAvailable=2)
+    one.admitted = Amounts.of({PodSetName("worker"): 3})
+    one.evict("train-worker-1")
+    one.wait(30)
+    assert recovering(one)["status"] == "True"
+
+    one.admitted = Amounts.of({PodSetName("worker"): 2})
+    one.wait(30)
+    assert recovering(one)["status"] == "False"
+    one.wait(3600)
+    assert one.status.get("version", 0) == 0
+
+
+def test_shrink_is_not_the_end_of_a_ladder():
+    """Where it does not make the rest whole within its time, the whole job is restarted."""
+    one = town(rules={"scopes": ["pod", "shrink", "job"]}, minAvailable=3)
+    one.evict("train-worker-1")
+    one.wait(600)
+    assert (one.memory.waits_at, one.status.get("version", 0)) == (Scope.SHRINK, 0)
+
+    one.wait(600)
+    assert one.status["version"] == 1
+
+
+def test_a_pod_that_fails_at_shrink_is_restarted_as_before_it():
+    """By the scope below, after its back-off."""
+    one = town(rules={"scopes": ["pod", "shrink", "job"]}, minAvailable=3)
+    one.evict("train-worker-1")
+    one.wait(600)
+    fresh(one)
+    one.run("train-worker-1")
+    one.end("train-worker-1", code=3)
+    one.wait(60)
+
+    assert fresh(one) == ["worker-1"]
+    assert one.status.get("version", 0) == 0

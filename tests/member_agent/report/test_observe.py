@@ -7,7 +7,7 @@ from global_sched.shared.model.instant import SECOND, Instant, parse_instant
 from global_sched.shared.model.last_resort import is_last_resort
 from member_agent.cache import Kind, units_of
 from member_agent.recovery.health import NodeHealth
-from member_agent.report.observe import Facts, Placing, below_of, observe
+from member_agent.report.observe import Facts, Placing, below_of, observe, short_of
 from tests.member_agent.directives import directive, entry
 from tests.member_agent.member import AGENT, gang_objects, member, node, owner, pod, racks
 from tests.wire import GPU
@@ -123,6 +123,32 @@ def test_since_when_a_gang_is_below_its_minimum(decision, running, before, want)
 
     assert [one.below_since for one in found.workloads] == [want]
     assert below_of(found.workloads) == ({} if not want else {"b": parse_instant(want)})
+
+
+@pytest.mark.parametrize(
+    ("running", "before", "want"),
+    [
+        pytest.param(2, {}, "1970-01-01T00:01:40.000000Z", id="from now on"),
+        pytest.param(2, {"b": 7}, "1970-01-01T00:00:07.000000Z", id="as before"),
+        pytest.param(3, {"b": 7}, "", id="no more once all admitted pods are bound"),
+    ],
+)
+def test_since_when_a_gang_is_short(running, before, want):
+    """It has its minimum, and fewer pods than were admitted."""
+    gang = gang_objects("train", pods=3, minimum=2, binding="b", nodes=["n"] * running)
+    cache = member(node("n"), directive(entry("b", {"worker": 3})), gang)
+
+    found = observe(
+        cache,
+        units_of(cache, frozenset({AGENT})),
+        facts=Facts(short={BindingId(name): Instant(at * SECOND) for name, at in before.items()}),
+        placing=Placing(reached={BindingId("b"): DecisionId("decision-b")}),
+        generation=1,
+        now=Instant(100 * SECOND),
+    )
+
+    assert [(one.short_since, one.below_since) for one in found.workloads] == [(want, "")]
+    assert short_of(found.workloads) == ({} if not want else {"b": parse_instant(want)})
 
 
 def test_occupants_are_managed_gangs_only():

@@ -222,7 +222,8 @@ def test_assumed_until_counted():
         pytest.param("yesterday", None, id="what is no time says nothing"),
     ],
 )
-def test_since_when_a_gang_is_below_its_minimum(text, want):
+@pytest.mark.parametrize(("key", "name"), [("belowSince", "below"), ("shortSince", "short")])
+def test_since_when_a_gang_is_not_whole(text, want, key, name):
     """As the report says it, which is followed when it alone changes."""
     job = vcjob("train", replicas=4, gpus=8)
     state = state_of(
@@ -230,13 +231,13 @@ def test_since_when_a_gang_is_below_its_minimum(text, want):
     )
     one = counted("id-train-job", worker=1)
     feed(state, report("m1", nodes=4, workloads=[one], generation=2))
-    assert workload_in(state, "team-a/train-job").progress[0].below is None
+    assert getattr(workload_in(state, "team-a/train-job").progress[0], name) is None
 
-    feed(state, report("m1", nodes=4, workloads=[one | {"belowSince": text}], generation=3))
+    feed(state, report("m1", nodes=4, workloads=[one | {key: text}], generation=3))
 
     capacity = capacity_of(state).capacity
     assert capacity is not None
-    found = workload_in(state, "team-a/train-job").progress[0].below
+    found = getattr(workload_in(state, "team-a/train-job").progress[0], name)
     assert found == (capacity.observed if want == "observed" else want)
 
 

@@ -9,7 +9,7 @@ from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.verdict import Code, Verdict
 from tests.builders import workload
 
-WITHOUT = {Reason.ADMITTED, Reason.FITS, Reason.GAVE_UP_SURPLUS}
+WITHOUT = {Reason.ADMITTED, Reason.FITS, Reason.GAVE_UP_SURPLUS, Reason.GOES_ON_WITH_FEWER}
 """What no waiting job has as its reason."""
 
 
