@@ -190,6 +190,7 @@ def _entry(workload: Workload, decision: Decision, grant: Grant, gangs: Gangs) -
         admitted=amounts_map(grant.amounts),
         gang=gang,
         give_up=_gives_up(decision, grant),
+        checkpoint_call="" if decision.called is None else format_micro(decision.called),
     )
 
 

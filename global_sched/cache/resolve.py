@@ -44,6 +44,7 @@ class WorkloadParts:
     late: bool = False
     """Whether it is of an earlier term and appeared in the present one."""
     below_minimum: BelowMinimum | None = None
+    checkpoint_grace: int = 0
 
 
 def as_running(
@@ -161,6 +162,7 @@ def workload_of(facts: BindingFacts, parts: WorkloadParts) -> Workload:
         run_limit=None if reading is None else reading.run_limit,
         checkpoint=None if reading is None else reading.checkpoint,
         below_minimum=parts.below_minimum,
+        checkpoint_grace=parts.checkpoint_grace,
         decision=counted,
         shrunk=counted is not decision,
         late=parts.late and overlay is None and bool(targets),

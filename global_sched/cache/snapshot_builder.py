@@ -214,6 +214,7 @@ class SnapshotBuilder:
             beyond=entry.beyond is not None and entry.beyond == facts.decision,
             late=entry.late,
             below_minimum=None if template is None else template.below_minimum,
+            checkpoint_grace=0 if template is None else template.checkpoint_grace,
         )
         return workload_of(facts, parts)
 

@@ -156,8 +156,7 @@ class State:
                 found is None
                 or entry.reading is not found.reading
                 or entry.waits_for_template
-                or found.recovery_refused
-                or (entry.workload and entry.workload.below_minimum != found.below_minimum)
+                or _asks_anew(entry.workload, found)
                 or self.builder.overrides
             ):
                 self._bindings.touch(entry.facts.key)
@@ -377,6 +376,8 @@ class State:
             template = self.templates.get(entry.facts.template)
             refused = "" if template is None else template.recovery_refused
             self.notices.tell_binding(entry.facts, Topic.RECOVERY_REFUSED, refused)
+            refused = "" if template is None else template.grace_refused
+            self.notices.tell_binding(entry.facts, Topic.CHECKPOINT_GRACE_REFUSED, refused)
             nowhere = _nowhere_to_move(workload)
             self.notices.tell_binding(entry.facts, Topic.NOWHERE_TO_MOVE, nowhere)
             why = _elastic_refused(template)
@@ -476,3 +477,12 @@ def _elastic_refused(template: TemplateFacts | None) -> str:
     if template.elastic is not None:
         why = why_not_elastic(template.reading, template.elastic)
     return f"{ELASTIC}: {why}; until then it may have any size" if why else ""
+
+
+def _asks_anew(workload: Workload | None, template: TemplateFacts) -> bool:
+    """Whether annotations that are no part of the reading say something else than before."""
+    return bool(template.recovery_refused or template.grace_refused) or (
+        workload is not None
+        and (workload.below_minimum, workload.checkpoint_grace)
+        != (template.below_minimum, template.checkpoint_grace)
+    )

@@ -23,7 +23,14 @@ from global_sched.shared.telemetry.registry import Metrics
 WAITS_BEHIND: Final = 200
 """Events to be written beyond which none is made of a job that waits."""
 
-_FOR_THE_JOB: Final = {Topic.FAILOVER_BESIDE, Topic.RECOVERY_REFUSED, Topic.NOWHERE_TO_MOVE}
+_SAID: Final = {Reason.CHECKPOINT_CALLED, Reason.GAVE_UP_SURPLUS, Reason.GOES_ON_WITH_FEWER}
+"""Reasons of what runs that are Events, too."""
+_FOR_THE_JOB: Final = {
+    Topic.CHECKPOINT_GRACE_REFUSED,
+    Topic.FAILOVER_BESIDE,
+    Topic.NOWHERE_TO_MOVE,
+    Topic.RECOVERY_REFUSED,
+}
 """Notices about what a job's own annotation asks for: said on its template, too."""
 
 log = get_logger(__name__)
@@ -90,7 +97,7 @@ class NoticeTeller:
             return
         reason, detail = outcome.verdict.reason, outcome.verdict.detail
         claims = isinstance(action, Claiming) and reason == Reason.ROOM_BEING_MADE
-        if claims or reason in (Reason.GAVE_UP_SURPLUS, Reason.GOES_ON_WITH_FEWER):
+        if claims or reason in _SAID:
             self._record(action, str(reason), detail, "MakeRoom", EventKind.NORMAL)
 
     def _refused(self, write: ReasonWrite) -> None:

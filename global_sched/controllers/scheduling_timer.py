@@ -74,7 +74,8 @@ def next_due(snapshot: Snapshot, policy: Policy, now: Instant) -> Instant | None
     """The next moment at which time alone matters.
 
     A report goes stale, a back-off or a claim ends, a placement times out, a victim may search,
-    a hold or a minimum run time of what runs ends, a gang below its minimum may move.
+    a hold or a minimum run time of what runs ends, a gang below its minimum may move, a gang that
+    was asked for a checkpoint leaves.
     """
     return min((due for due in _dues(snapshot, policy, now) if due > now), default=None)
 
@@ -97,6 +98,9 @@ def _dues(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterator[Instant]
             yield decision.claim.until
         if (rests := rests_until(workload)) is not None:
             yield rests
+        if decision.called is not None:
+            grace = min(workload.checkpoint_grace, policy.checkpoint_grace_limit_seconds)
+            yield Instant(decision.called + grace * SECOND)
         if (asked := workload.below_minimum) is not None:
             short = (one.short for one in workload.progress if one.short is not None)
             heal = policy.recovery_heal_seconds

@@ -2,6 +2,7 @@
 
 from math import inf
 
+from global_sched.core.make_room.checkpoint_calls import take_back
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.growing import consider_growing, end_claim
 from global_sched.core.make_room.moves import move_or_stay
@@ -77,6 +78,8 @@ class Cycle:
         self.claims = Claims(self.statement)
         self.claims.open([*waiting, *growing])
         kept = move_or_stay(kept, self.claims, self.statement)
+        for one in kept:
+            take_back(one, self.statement)
         self.keeping = {one.now.key: one for one in kept}
         shares = rehearse(waiting, growing, self.statement)
         self.statement.ledger.surplus.shares = shares

@@ -90,6 +90,8 @@ def read_pod(pod: Pod, shapes: dict[PodShape, PodShape]) -> PodRecord:
         exit_codes=exit_codes(pod),
         ended_at=_ended_at(pod) if status.phase == "Failed" else Instant(0),
         tolerates_loss=bool(spec.node_name) and _tolerates_loss(spec),
+        call=meta.annotation(names.CHECKPOINT_CALL),
+        answered=meta.annotation(names.CHECKPOINT_WRITTEN),
     )
 
 
@@ -230,6 +232,7 @@ def read_entry(entry: DirectiveEntry) -> ManagedWorkload:
         held_domain=DomainId(entry.held_domain) if entry.held_domain else None,
         held_until=until,
         leaving=tuple(sorted({BindingId(one) for one in entry.leaving or ()})),
+        call=entry.checkpoint_call,
     )
 
 

@@ -88,6 +88,10 @@ class PodRecord:
     """Of a pod that failed the exit codes of its containers that are not 0, ascending."""
     tolerates_loss: bool = False
     """Whether it stays on a node that is unreachable for ever."""
+    call: str = ""
+    """The call for a checkpoint that stands on it."""
+    answered: str = ""
+    """The call that its program says to have answered."""
 
     @property
     def key(self) -> Key:
@@ -200,6 +204,8 @@ class ManagedWorkload:
     held_until: Instant = Instant(0)
     leaving: tuple[BindingId, ...] = ()
     """Whose pods leave for it; none with `held`: the domain drains by itself."""
+    call: str = ""
+    """The call for a checkpoint that is to stand on its pods; empty for none."""
 
     @property
     def turn(self) -> tuple[Instant, int, BindingId]:

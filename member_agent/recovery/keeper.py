@@ -28,6 +28,7 @@ from global_sched.shared.telemetry.metrics import (
 )
 from global_sched.shared.telemetry.registry import Metrics
 from member_agent.cache import ClusterCache, OwnerRecord, PodRecord, PodUnit, find_root
+from member_agent.recovery.call_writer import write_calls
 from member_agent.recovery.freeing import Fencing, LeaseSeen, names_to_free, nodes_off
 from member_agent.recovery.health import NodeHealth, health_of
 from member_agent.recovery.losses import (
@@ -166,8 +167,12 @@ class RecoveryKeeper:
         await self._look_at_leases(now)
         await self._free_names()
         await self._save(now)
-        due = await self._restarts.look(self._units())
-        return self._next(signals, now, due)
+        units = self._units()
+        unwritten = self._may_write() and await write_calls(
+            self._client, self._cache.entries(), units
+        )
+        pause = self._next(signals, now, await self._restarts.look(units))
+        return min(PAUSE, pause or PAUSE) if unwritten else pause
 
     def _next(self, signals: Sequence[Signal], now: float, gang: Instant | None) -> float | None:
         instant = self._clock.now()

@@ -26,6 +26,7 @@ from global_sched.shared.model.recovery_spec import Scope
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import demand_of, histogram
 from member_agent.cache import ClusterCache, ManagedWorkload, PodUnit, gone, room_of
+from member_agent.recovery.checkpoints import answered
 from member_agent.recovery.health import NodeHealth
 from member_agent.recovery.losses import Book, to_wire
 from member_agent.recovery.trouble import TroubleState
@@ -184,6 +185,7 @@ def _workloads(
             short_since=format_micro(min(facts.short.get(binding, now), now)) if short else "",
             losses=to_wire(facts.losses.get(binding, ())),
             waits_at=at.value if (at := facts.waiting.get(binding)) else "",
+            checkpoint_answered=answered(entry, own),
         )
 
 

@@ -23,7 +23,7 @@ from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.storage.store import Record
 from global_sched.embedded.federation import Federation
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.names import RECOVERY, execution_namespace
+from global_sched.shared.api.names import CHECKPOINT_GRACE, RECOVERY, execution_namespace
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.kube.transport import Transport
@@ -150,11 +150,15 @@ class Chaos(Whole):
         match act.word:
             case "submit":
                 fields = {
-                    key: value for key, value in more.items() if key not in ("where", "recovery")
+                    key: value
+                    for key, value in more.items()
+                    if key not in ("where", "recovery", "grace")
                 }
                 job = gang(act.of, **fields)
                 if "recovery" in more:
                     job["metadata"].setdefault("annotations", {})[RECOVERY] = more["recovery"]
+                if "grace" in more:
+                    job["metadata"].setdefault("annotations", {})[CHECKPOINT_GRACE] = more["grace"]
                 await self.submit(job, where=more.get("where"))
             case "apply":
                 await self.apply(*more["objects"])

@@ -51,6 +51,9 @@ IDLE = {
     ("member-agent", MEMBER, "update", "jobs.batch.volcano.sh/finalizers"): (
         "asked for by the admission plugin OwnerReferencesPermissionEnforcement, not by a request"
     ),
+    ("member-agent", MEMBER, "patch", "pods"): (
+        "a gang that has to leave is called for a checkpoint, where it asks for that"
+    ),
     ("member-agent", MEMBER, "patch", "replicasets.apps"): (
         "the plan is written on a ReplicaSet without a Deployment"
     ),

@@ -52,6 +52,7 @@ def within_time(decision: Decision, now: Instant) -> Decision:
         decision.evicted,
         decision.started,
         decision.moved,
+        decision.called,
         None if claim is None else claim.since,
     )
     if all(one is None or one <= now for one in instants) and all(
@@ -65,6 +66,7 @@ def within_time(decision: Decision, now: Instant) -> Decision:
         evicted=None if decision.evicted is None else min(decision.evicted, now),
         started=None if decision.started is None else min(decision.started, now),
         moved=None if decision.moved is None else min(decision.moved, now),
+        called=None if decision.called is None else min(decision.called, now),
         claim=None if claim is None else replace(claim, since=min(claim.since, now)),
         backoffs=tuple(
             replace(one, until=Instant(min(one.until, ends))) for one in decision.backoffs

@@ -302,6 +302,7 @@ def _progress(
                 short=_since(one.short_since, observed),
                 losses=_losses(one),
                 waits_at=_waits_at(one),
+                answered=_answered(one),
             )
     return found
 
@@ -312,6 +313,16 @@ def _since(text: str, observed: Instant) -> Instant | None:
         return None
     try:
         return min(parse_instant(text), observed)
+    except InstantError:
+        return None
+
+
+def _answered(workload: ReportWorkload) -> Instant | None:
+    """The call for a checkpoint that it has answered; unreadable says nothing."""
+    if not workload.checkpoint_answered:
+        return None
+    try:
+        return parse_instant(workload.checkpoint_answered)
     except InstantError:
         return None
 
@@ -344,5 +355,6 @@ def _unchanged(old: Progress, new: ReportWorkload, observed: Instant) -> bool:
         and old.reason == new.reason
         and old.losses == _losses(new)
         and old.waits_at == _waits_at(new)
+        and old.answered == _answered(new)
         and dict[str, int](old.bound.entries) == (new.bound or {})
     )

@@ -24,6 +24,8 @@ class Topic(StrEnum):
     """Karmada's own failover may take a gang out of its cluster beside our moves."""
     RECOVERY_REFUSED = "RecoveryRefused"
     """The recovery annotation of the template cannot be used; the job has none."""
+    CHECKPOINT_GRACE_REFUSED = "CheckpointGraceRefused"
+    """The annotation for a checkpoint before leaving cannot be used; the job leaves at once."""
     NOWHERE_TO_MOVE = "NowhereToMove"
     """The recovery annotation asks for moves, and nothing of that kind, or no policy, lets it."""
     ELASTIC_REFUSED = "ElasticRefused"

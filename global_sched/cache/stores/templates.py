@@ -6,10 +6,11 @@ from sys import intern
 from typing import Any, Final
 
 from global_sched.cache.readers.bindings import TemplateKey
-from global_sched.shared.api.names import ELASTIC, RECOVERY
+from global_sched.shared.api.names import CHECKPOINT_GRACE, ELASTIC, RECOVERY
 from global_sched.shared.kinds import WorkloadKind, namesakes
 from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.kinds.parts.reading import Reading, refused
+from global_sched.shared.model.checkpoint_grace import checkpoint_grace
 from global_sched.shared.model.elastic_spec import ElasticRefusedError, parse_elastic
 from global_sched.shared.model.gang import Elastic
 from global_sched.shared.model.recovery_spec import BelowMinimum, below_minimum
@@ -35,6 +36,10 @@ class TemplateFacts:
     """The sizes that it asks for, whatever its gang is."""
     elastic_refused: str = ""
     """Why its annotation cannot be read."""
+    checkpoint_grace: int = 0
+    """For so many seconds it is waited for before it has to leave."""
+    grace_refused: str = ""
+    """Why its annotation for that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,7 @@ class Templates:
             self._labels.setdefault(labels, labels) if labels else (),
             *self._below_minimum(meta.annotation(RECOVERY)),
             *self._elastic(meta.annotation(ELASTIC)),
+            *checkpoint_grace(meta.annotation(CHECKPOINT_GRACE)),
         )
         self._refer(reader, key, obj)
         return key

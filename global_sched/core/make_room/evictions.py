@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from global_sched.core.decisions import evicted, smaller
+from global_sched.core.make_room.annotations import write_annotation
+from global_sched.core.make_room.checkpoint_calls import CALLED, called, grace_of, waited_for
 from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.occupancy import Holder, may_ever_leave
 from global_sched.core.make_room.search import RoomFound
@@ -18,7 +20,6 @@ from global_sched.shared.model.decision import (
     Backoff,
     Claim,
     ClaimPart,
-    Decision,
     Grant,
     Leaver,
     sealed,
@@ -26,7 +27,6 @@ from global_sched.shared.model.decision import (
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import BindingId, ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
-from global_sched.shared.model.plan import Claiming
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
@@ -34,12 +34,17 @@ from global_sched.shared.model.workload import Division, Workload
 
 
 def claim_of(found: RoomFound, statement: Statement) -> Claim:
-    """The claim for what a search found. Victims in other clusters free a quota, not its room."""
+    """The claim for what a search found. Victims in other clusters free a quota, not its room.
+
+    It lasts longer by the time for which victims are waited for.
+    """
+    whole = (unit.holder.workload for unit in found.units if unit.whole)
+    grace = max((grace_of(one, statement) for one in whole), default=0)
     return Claim(
         parts=parts_of(found.offer, found.amounts),
         victims=leavers_of(found.units, found.offer.parts[0].cluster),
         since=statement.now,
-        until=Instant(statement.now + statement.policy.hold_seconds * SECOND),
+        until=Instant(statement.now + (statement.policy.hold_seconds + grace) * SECOND),
     )
 
 
@@ -101,7 +106,9 @@ def let_leave(
         grant = decision.grant(claim.claim.leaves(leaver))
         if grant is not None:
             units += _units(victim, grant, leaver, reclaim=reclaim)
-    evict(units, claimant, statement)
+    # Of a claim's time its hold is for pods to end, however long their program was waited for.
+    at_latest = Instant(claim.claim.until - statement.policy.hold_seconds * SECOND)
+    evict(units, claimant, statement, at_latest)
     return bool(units)
 
 
@@ -134,13 +141,23 @@ def _units(victim: Workload, grant: Grant, leaver: Leaver, *, reclaim: bool) -> 
     ]
 
 
-def evict(units: Sequence[EvictionUnit], claimant: Workload, statement: Statement) -> None:
-    """Plan the leaving of every victim. Limits count what it holds until its pods have ended."""
+def evict(
+    units: Sequence[EvictionUnit],
+    claimant: Workload,
+    statement: Statement,
+    at_latest: Instant | None = None,
+) -> None:
+    """Plan the leaving of every victim. Limits count what it holds until its pods have ended.
+
+    A gang that asks for it is called for a checkpoint first, and waited for until `at_latest`.
+    """
     by_binding: dict[BindingId, list[EvictionUnit]] = {}
     for unit in units:
         by_binding.setdefault(unit.holder.workload.binding_id, []).append(unit)
     for parts in by_binding.values():
         whole = parts[0].whole
+        if whole and _is_waited_for(parts[0], claimant, statement, at_latest):
+            continue
         leave = statement.release if whole else statement.shrink
         for unit in parts:
             leave(unit.holder.workload, unit.cluster, unit.amount)
@@ -148,6 +165,19 @@ def evict(units: Sequence[EvictionUnit], claimant: Workload, statement: Statemen
             _evict_whole(parts, claimant, statement)
         else:
             _evict_surplus(parts, claimant, statement)
+
+
+def _is_waited_for(
+    unit: EvictionUnit, claimant: Workload, statement: Statement, at_latest: Instant | None
+) -> bool:
+    """Whether the gang stays until it has written a checkpoint; its outcome says so."""
+    victim, grant = unit.holder.workload, unit.holder.grant
+    until = waited_for(victim, statement, at_latest=at_latest)
+    if until is None:
+        return False
+    text = f"in place; {called(until)}; then it leaves {grant.cluster}: {why(unit, claimant)}"
+    _end(victim, Verdict(code=Code.FIT, reason=CALLED, detail=text), grant, statement)
+    return True
 
 
 def _evict_whole(units: Sequence[EvictionUnit], claimant: Workload, statement: Statement) -> None:
@@ -232,18 +262,3 @@ def drop_claim(
 
 def _evicted(workload: Workload) -> Instant | None:
     return None if workload.decision is None else workload.decision.evicted
-
-
-def write_annotation(workload: Workload, decision: Decision, statement: Statement) -> Workload:
-    """Plan to write the decision's annotation only: clusters stay as they are."""
-    decision = statement.of_term(decision)
-    statement.claims.append(
-        Claiming(
-            workload=workload.key,
-            uid=workload.uid,
-            resource_version=workload.resource_version,
-            decision=decision,
-        )
-    )
-    statement.decided.add(workload.key)
-    return replace(workload, decision=decision)

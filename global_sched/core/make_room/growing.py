@@ -7,9 +7,10 @@ grants in the decision annotation.
 
 from dataclasses import replace
 
+from global_sched.core.make_room.annotations import write_annotation
 from global_sched.core.make_room.claim_text import told
 from global_sched.core.make_room.claims import Claims
-from global_sched.core.make_room.evictions import claim_of, evict, write_annotation
+from global_sched.core.make_room.evictions import claim_of, evict
 from global_sched.core.make_room.holds import Held, give_back
 from global_sched.core.make_room.kinds import claimable, claims_replicas, for_growth, grew_lately
 from global_sched.core.make_room.patience import HEALED

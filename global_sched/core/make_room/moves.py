@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from global_sched.core.fit.filters import trust_micros
+from global_sched.core.make_room.checkpoint_calls import CALLED, called, waited_for
 from global_sched.core.make_room.claim_text import claim_place
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.evictions import parts_of
 from global_sched.core.offer import Offer, Refusal
+from global_sched.core.outcomes import outcome_of
 from global_sched.core.place.admission import offer_for
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep.running import Keeping, backed_off, waits
@@ -30,6 +32,7 @@ from global_sched.shared.model.ids import ClusterName, WorkloadKey
 from global_sched.shared.model.instant import SECOND, Instant, format_instant
 from global_sched.shared.model.plan import Stays
 from global_sched.shared.model.quantity import counted
+from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Progress, Workload
 
 PERIOD: Final = 3600 * SECOND
@@ -86,7 +89,12 @@ def move_or_stay(kept: Sequence[Keeping], claims: Claims, statement: Statement) 
         if key in stay:
             brake, text = stay[key]
             statement.stays.append((key, brake))
-            found.append(replace(keeping, stays=f"{broken[key].said()}; {text}"))
+            stays = f"{broken[key].said()}; {text}"
+            if brake == Stays.CHECKPOINT:
+                verdict = Verdict(code=Code.FIT, reason=CALLED, detail=f"in place; {stays}")
+                statement.outcomes.append(outcome_of(keeping.now, verdict))
+            else:
+                found.append(replace(keeping, stays=stays))
         elif key not in broken:
             found.append(keeping)
     return found
@@ -100,6 +108,8 @@ def _broken(kept: Sequence[Keeping], statement: Statement) -> Iterator[_Broken]:
             continue
         if not (asked.moves or asked.releases):
             continue
+        if one.key in statement.decided:
+            continue  # it leaves for another one
         if one.demand.division != Division.WHOLE or one.group or one.problem is not None:
             continue
         if one.forged or decision.claim is not None or decision != keeping.before.decision:
@@ -140,11 +150,15 @@ class _Moves:
                 return why
             found = self._elsewhere(one)
             if isinstance(found, Offer):
+                if (until := waited_for(one.workload, statement)) is not None:
+                    return Stays.CHECKPOINT, f"{called(until)}; then it moves"
                 self._move(one, found)
                 return None
             refused = (Stays.NO_ROOM, _no_room(found, one.grant.cluster))
         if not asked.releases:
             return refused
+        if (until := waited_for(one.workload, statement)) is not None:
+            return Stays.CHECKPOINT, f"{called(until)}; then it gives its place back"
         text = f"{one.said()}; {refused[1]}; it gives its place back, as it asked"
         self._leave(one, statement.decide(one.workload, (), self._backoffs(one)), text)
         return None

@@ -21,7 +21,9 @@ def live(workload: Workload, statement: Statement) -> Claim | None:
     gang = workload.demand.gang
     if claim is None or gang is None or claim.until <= statement.now:
         return None
-    if claim.victims and claim.until > statement.now + statement.policy.hold_seconds * SECOND:
+    policy = statement.policy
+    longest = policy.hold_seconds + policy.checkpoint_grace_limit_seconds
+    if claim.victims and claim.until > statement.now + longest * SECOND:
         return None  # no wave lasts longer: the Policy has changed, or another writer made it
     if not set(claim.clusters) <= set(statement.rooms.position):
         return None

@@ -131,6 +131,8 @@ class ReportWorkload(Wire, frozen=True):
     waits_at: str = ""
     """The step of the leader (`shrink`, `cluster`) to which its recovery ladder has come here: the
     member can do no more for it. Empty before, and for jobs without a ladder."""
+    checkpoint_answered: str = ""
+    """The call for a checkpoint (`checkpoint_call` of the Directive) that its program answered."""
 
 
 class WantedShape(Wire, frozen=True):
@@ -271,6 +273,9 @@ class DirectiveEntry(Wire, frozen=True):
     give_up: dict[str, Count] | None = None
     """Pods by pod set to delete, highest index first, as long as more than `admitted` are bound: at
     most so many, and never below `admitted`."""
+    checkpoint_call: str = ""
+    """It has to leave soon, and is asked for a checkpoint: the name of the call (a time), which the
+    agent writes on its pods. Empty: it is not asked, and pods have no such annotation."""
     held: dict[str, Count] | None = None
     """Pods by pod set of a workload that is not admitted yet (`admitted` is empty then), for which
     room is kept in `held_domain` (empty: anywhere in the cluster), from `at` to `held_until`."""
@@ -445,3 +450,4 @@ class DecisionRecord(Wire, frozen=True):
     moves: Count = 0
     cut: str = ""
     recovering: str = ""
+    called: str = ""

@@ -105,6 +105,8 @@ class Reason(StrEnum):
     """It had to leave for a workload of higher priority in its queue."""
     RECLAIMED = "Reclaimed"
     """It had to leave for a queue that has less than it deserves."""
+    CHECKPOINT_CALLED = "CheckpointCalled"
+    """It has to leave, and is waited for while it writes a checkpoint, as it asked."""
     GAVE_UP_SURPLUS = "GaveUpSurplus"
     """It runs; pods beyond its minimum left to make room for another workload."""
     GOES_ON_WITH_FEWER = "GoesOnWithFewer"

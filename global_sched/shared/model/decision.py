@@ -164,6 +164,9 @@ class Decision:
     recovering: Instant | None = None
     """Since when it goes on with fewer pods than it asks for, because its member had no seat for
     lost ones; it ends when it lacks nothing."""
+    called: Instant | None = None
+    """When it was asked for a checkpoint, since it has to leave; not a part of the id, as what was
+    admitted is the same. None: it may stay."""
     left: tuple[Left, ...] = ()
     """Clusters that it was withdrawn from and that have not shown yet that nothing is left."""
 

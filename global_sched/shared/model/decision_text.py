@@ -79,6 +79,7 @@ def render_decision(decision: Decision) -> str:
         moves=decision.moves,
         cut="" if decision.cut is None else format_micro(decision.cut),
         recovering="" if decision.recovering is None else format_micro(decision.recovering),
+        called="" if decision.called is None else format_micro(decision.called),
     )
     return msgspec.json.encode(record, order="deterministic").decode()
 
@@ -149,6 +150,7 @@ def parse_decision(text: str) -> Decision:
         moved = parse_instant(record.moved) if record.moved else None
         cut = parse_instant(record.cut) if record.cut else None
         recovering = parse_instant(record.recovering) if record.recovering else None
+        called = parse_instant(record.called) if record.called else None
     except (msgspec.MsgspecError, RecursionError, UnicodeError, InstantError) as error:
         raise DecisionError(f"it cannot be read: {error}") from error
     if not record.id:
@@ -174,6 +176,7 @@ def parse_decision(text: str) -> Decision:
         moves=min(record.moves, MOST_MOVES),
         cut=cut,
         recovering=recovering,
+        called=called,
         left=left,
     )
 

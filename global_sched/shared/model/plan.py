@@ -24,6 +24,8 @@ class Stays(StrEnum):
     MOVES_PER_HOUR = "MovesPerHour"
     NO_ROOM = "NoRoom"
     """No other cluster takes it now."""
+    CHECKPOINT = "Checkpoint"
+    """It is called for a checkpoint, and leaves then."""
     NOT_ASKED = "NotAsked"
     """It asked for no move."""
 

@@ -107,6 +107,9 @@ class Policy:
     """At most so many gangs leave members that cannot hold them in one cycle; 0: none moves."""
     moves_per_hour: int = 20
     """At most so many within an hour, in the federation; each at most once."""
+    checkpoint_grace_limit_seconds: int = 300
+    """The longest time for which a gang that has to leave is waited for, so that it writes a
+    checkpoint; more counts as this, and 0 lets all leave at once (docs/recovery.md)."""
     copied_kinds: tuple[str, ...] = ()
     """Kinds (`DaemonSet.apps`) that make pods and are copied to every cluster that a policy selects
     all the same, without queue and quota: kinds without a reader for which Karmada's interpreter

@@ -109,6 +109,8 @@ class Progress:
     """Since when fewer pods than admitted are bound there, after its minimum was."""
     losses: tuple[PodLoss, ...] = ()
     """Its last losses within a day, the latest one last."""
+    answered: Instant | None = None
+    """The call for a checkpoint that its program has answered."""
     waits_at: str = ""
     """The step of ours to which its recovery ladder has come: `shrink`, `cluster`, or none."""
 
@@ -157,6 +159,8 @@ class Workload(KeepsAnswers):
     """When it last saved its work; what came after is lost when it has to leave."""
     below_minimum: BelowMinimum | None = None
     """What it asks for when its member cannot hold it; None: it stays there."""
+    checkpoint_grace: int = 0
+    """For so many seconds it is waited for before it has to leave; 0: it leaves at once."""
 
     decision: Decision | None = None
     forged: str = ""
@@ -324,7 +328,7 @@ class Workload(KeepsAnswers):
             return False
         if self.surplus() or self.lacking().entries or decision.pending.entries:
             return False
-        if decision.claim is not None:
+        if decision.claim is not None or decision.called is not None:
             return False
         if any(self._waits_for_us(one) for one in self.progress):
             return False

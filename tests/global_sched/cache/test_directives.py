@@ -17,7 +17,7 @@ from global_sched.shared.model.gang import (
 from global_sched.shared.model.pods import Effect, Operator, PodShape, Requirement, Toleration
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.placement import decode_demand
-from tests.builders import workload
+from tests.builders import NOW, workload
 from tests.global_sched.cache.worlds import feed, state_of
 from tests.wire import binding as wire_binding
 from tests.wire import cluster_object, pod_template, report, task, vcjob
@@ -41,6 +41,16 @@ def test_an_entry_carries_the_decision():
     assert msgspec.convert(first.gang, type(waiting.demand.gang)) == waiting.demand.gang
     assert second.gang is None
     assert first.at == second.at == "2026-01-31T11:50:00.000000Z"
+    assert first.checkpoint_call == ""
+
+
+def test_an_entry_carries_the_call_for_a_checkpoint():
+    """By which the agent asks the gang's pods."""
+    one = workload("a", pods=4, on="m1")
+    called = replace(one, decision=replace(one.decision, called=NOW))
+    [spec] = directive_specs("m1", [called], label_keys=(), epoch=1)
+    [entry] = spec.entries or ()
+    assert entry.checkpoint_call == "2026-01-31T12:00:00.000000Z"
 
 
 def test_a_gang_is_told_without_what_everybody_assumes():

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from global_sched.shared.api.names import RECOVERY
-from tests.global_sched.cache.worlds import feed, state_of
+from global_sched.shared.api.names import CHECKPOINT_GRACE, RECOVERY
+from tests.global_sched.cache.worlds import feed, state_of, workload_in
 from tests.wire import binding, placement, vcjob
 
 MOVES = {"scopes": ["job", "cluster"]}
@@ -79,3 +79,43 @@ def test_it_ends_with_its_cause():
     feed(state, asking(MOVES))
     state.settle()
     assert [one.topic for one in state.notices.standing()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        pytest.param("90s", 90, id="seconds"),
+        pytest.param("5m", 300, id="minutes"),
+        pytest.param("24h", 86_400, id="a day, which the Policy cuts"),
+        pytest.param("25h", 0, id="more than a day"),
+        pytest.param("0s", 0, id="nothing"),
+        pytest.param("soon", 0, id="no duration"),
+    ],
+)
+def test_the_time_for_a_checkpoint(text, seconds):
+    """Of a refused annotation nothing counts, and a notice says the field and what to write."""
+    job = vcjob("train", gpus=8)
+    job["metadata"].setdefault("annotations", {})[CHECKPOINT_GRACE] = text
+    state = state_of(job, binding(job))
+    assert workload_in(state, "team-a/train-job").checkpoint_grace == seconds
+    state.settle()
+    why = {one.topic: one.text for one in state.notices.take()}
+    assert why == (
+        {}
+        if seconds
+        else {
+            "CheckpointGraceRefused": "metadata.annotations[federation.global-sched.io/"
+            f"checkpoint-grace]: is {text!r}; use a duration from 1s to 24h such as 90s or 5m: "
+            "until then it leaves at once when it has to"
+        }
+    )
+
+
+def test_another_time_counts_at_once():
+    """Though the rest of the template is the same, and its binding as well."""
+    job = vcjob("train", gpus=8)
+    state = state_of(job, binding(job))
+    state.settle()
+    job["metadata"].setdefault("annotations", {})[CHECKPOINT_GRACE] = "60s"
+    feed(state, job)
+    assert workload_in(state, "team-a/train-job").checkpoint_grace == 60

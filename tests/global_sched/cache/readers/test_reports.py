@@ -269,3 +269,23 @@ def test_the_step_of_the_leader_at_which_a_ladder_waits(told, want):
 
     assert workload_in(state, "team-a/train-job").progress[0].waits_at == want
     assert bool(news) is bool(want)
+
+
+@pytest.mark.parametrize(
+    ("told", "want"),
+    [
+        pytest.param("2026-01-31T12:00:00.000001Z", NOW + 1, id="a call"),
+        pytest.param("soon", None, id="what cannot be read"),
+        pytest.param("", None, id="none"),
+    ],
+)
+def test_the_call_for_a_checkpoint_that_is_answered(told, want):
+    """It is news when it changes: the leader waits for it."""
+    job = vcjob("train", replicas=4, gpus=8)
+    plain = counted("id-train-job", worker=1)
+    state = state_of(cluster_object("m1"), job, binding(job, clusters=["m1"]))
+    feed(state, report("m1", workloads=[plain]))
+
+    again = report("m1", generation=2, workloads=[plain | {"checkpointAnswered": told}])
+    assert bool(feed(state, again)) is (want is not None)
+    assert workload_in(state, "team-a/train-job").progress[0].answered == want

@@ -9,7 +9,13 @@ from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.verdict import Code, Verdict
 from tests.builders import workload
 
-WITHOUT = {Reason.ADMITTED, Reason.FITS, Reason.GAVE_UP_SURPLUS, Reason.GOES_ON_WITH_FEWER}
+WITHOUT = {
+    Reason.ADMITTED,
+    Reason.CHECKPOINT_CALLED,
+    Reason.FITS,
+    Reason.GAVE_UP_SURPLUS,
+    Reason.GOES_ON_WITH_FEWER,
+}
 """What no waiting job has as its reason."""
 
 
