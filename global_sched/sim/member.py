@@ -1,7 +1,7 @@
 """One member cluster: what is bound on its nodes, by the placement engine of the agents."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from global_sched.shared.model.gang import Amounts, Gang
@@ -31,6 +31,8 @@ class _Bound:
     gang: Gang
     placed: list[Placed]
     pods: int = 0
+    turns: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """By node, see `_turns`."""
 
 
 class Member:
@@ -147,6 +149,7 @@ class Member:
         if bound is None:
             bound = self._bound[key] = _Bound(gang, [])
         self._take(key, bound, placed)
+        self._turn(bound)
         return True
 
     def release(self, key: BindingId) -> None:
@@ -165,7 +168,14 @@ class Member:
             bound.pods -= last.amounts.pods()
             if bound.pods < pods:
                 self._take(key, bound, _first(last, pods - bound.pods))
+        self._turn(bound)
         self._refused.clear()
+
+    def _turn(self, bound: _Bound) -> None:
+        """Its pods leave in other turns now, on nodes where nothing else changed, too."""
+        self._dirty.update(bound.turns)
+        bound.turns = _turns(bound)
+        self._dirty.update(bound.turns)
 
     def _domains(self, bound: _Bound) -> tuple[DomainId | None, ...]:
         leaves = self._empty.leaves
@@ -227,7 +237,7 @@ class Member:
             bound = self._bound[key]
             for name, amount in bound.gang.pod_sets[0].shape.requests:
                 used[name] += amount * pods
-            turns = _turns(bound, node)
+            turns = bound.turns.get(node, ())
             occupants.append(Occupant(binding=key, pod_set=MAIN, pods=pods, surplus=turns))
         free = tuple(
             has - used[name] for name, has in zip(self._empty.axis, empty.free, strict=True)
@@ -237,20 +247,19 @@ class Member:
         return empty.domain, self._classes[node], free, tuple(occupants)
 
 
-def _turns(bound: _Bound, node: int) -> tuple[int, ...]:
-    """The turns in which pods beyond the minimum may leave this node: the last bound goes first."""
-    surplus = bound.pods - bound.gang.minimum
-    if surplus <= 0:
-        return ()
-    found = []
-    turn = 0
+def _turns(bound: _Bound) -> dict[int, tuple[int, ...]]:
+    """By node the turns in which its pods beyond the minimum may leave: the last bound goes first.
+
+    One bound more or less changes the turns of all.
+    """
+    surplus, turn = bound.pods - bound.gang.minimum, 0
+    found: dict[int, list[int]] = {}
     for placed in reversed(bound.placed):
         for take in reversed(placed.takes):
-            for _ in range(take.nodes * take.pods_per_node):
+            for _ in range(min(take.nodes * take.pods_per_node, surplus - turn)):
                 turn += 1
-                if turn <= surplus and take.leaf == node:
-                    found.append(turn)
-    return tuple(found)
+                found.setdefault(take.leaf, []).append(turn)
+    return {node: tuple(turns) for node, turns in found.items()}
 
 
 def _first(placed: Placed, pods: int) -> Placed:

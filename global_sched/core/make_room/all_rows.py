@@ -130,8 +130,9 @@ class AllRows:
         most = np.maximum.reduce([np.zeros_like(worked), *devices])
         self.device_seconds: Ints = np.minimum(most, _WHOLE) * worked
         """The same times its devices, of those it has most of."""
-        surplus = np.array([bool(one.surplus) for one in self.holders], dtype=np.bool_)
-        keys = (-order, -began, surplus, self.size, self.lost, self.priority, ~self.broken)
+        surplus = [bool(one.surplus) for one in self.holders]
+        self.has_surplus: Mask = np.array(surplus, dtype=np.bool_)
+        keys = (-order, -began, self.has_surplus, self.size, self.lost, self.priority, ~self.broken)
         ranked = np.lexsort(keys)
         self.rank = np.empty(len(self.holders), dtype=np.int64)
         self.rank[ranked] = np.arange(len(self.holders))

@@ -5,6 +5,7 @@ Made once for a report and the gangs that run there, and kept while both are the
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -281,7 +282,33 @@ def _holder(
     leaves: tuple[Leaf, ...],
     found: list[tuple[int, Occupant]],
 ) -> Holder | None:
-    """Its pods here as a possible victim; None when they are not counted yet.
+    """Its pods here as a possible victim; None when they are not counted yet."""
+    seen: dict[PodSetName, int] = {}
+    for row, occupant in found:
+        pods = occupant.pods * leaves[row].count
+        seen[occupant.pod_set] = seen.get(occupant.pod_set, 0) + pods
+    counted = Amounts.of(seen)
+    known = workload.kept(
+        (_held, cluster, counted.entries), lambda: _held(workload, cluster, counted)
+    )
+    gang = workload.demand.gang
+    if known is None or gang is None:
+        return None
+    rows = tuple(sorted({row for row, _ in found}))
+    surplus = _surplus(gang, known.grant, leaves, found) if known.elastic else ()
+    return Holder(workload, known.grant, known.amount, rows, surplus)
+
+
+class _Held(NamedTuple):
+    """What a possible victim has in a cluster; `elastic`: its surplus may leave without it."""
+
+    grant: Grant
+    amount: Resources
+    elastic: bool
+
+
+def _held(workload: Workload, cluster: ClusterName, counted: Amounts) -> _Held | None:
+    """What of these pods may leave together; None where they are not what was decided.
 
     A gang is never split: one that is in several clusters is about to move.
     """
@@ -293,21 +320,13 @@ def _holder(
     progress = workload.progress_in(cluster)
     if grant is None or progress is None or (together and len(decision.grants) != 1):
         return None
-    seen: dict[PodSetName, int] = {}
-    for row, occupant in found:
-        pods = occupant.pods * leaves[row].count
-        seen[occupant.pod_set] = seen.get(occupant.pod_set, 0) + pods
-    counted = Amounts.of(seen)
     if not progress.bound.covers(counted):
         return None
     if decision.give_up and not grant.amounts.covers(counted):
         return None  # pods of it are being evicted: their room is not to be given twice
-    if not set(seen) <= {pod_set.name for pod_set in gang.pod_sets}:
+    if not {name for name, _ in counted.entries} <= {pod_set.name for pod_set in gang.pod_sets}:
         return None
-    rows = tuple(sorted({row for row, _ in found}))
-    elastic = together and counted == grant.amounts
-    surplus = _surplus(gang, grant, leaves, found) if elastic else ()
-    return Holder(workload, grant, gang.requests(grant.amounts), rows, surplus)
+    return _Held(grant, gang.requests(grant.amounts), together and counted == grant.amounts)
 
 
 def _surplus(

@@ -26,6 +26,15 @@ from global_sched.shared.model.workload import Workload
 _HOUR: Final = 3600
 
 
+def _each_alone(gang: Gang) -> tuple[Gang, ...]:
+    """A gang of the pods of each shape, without partition: the same ones whenever that is asked."""
+    sets = {one.shape: one for one in reversed(gang.pod_sets)}
+    return tuple(
+        Gang(pod_sets=(replace(one, partition=None, minimum=one.count),), minimum=one.count)
+        for one in sets.values()
+    )
+
+
 class Rights:
     """One claimant's rights. `amount` is what its minimum asks for."""
 
@@ -66,8 +75,8 @@ class Rights:
             others = self._giving(field, lower)
         found: Mask = (lower | others[field.queue]) & field.may_leave & ~gone
         self.stays_whole = found & self._protected(field, own)
-        surplus = [bool(one.surplus) and self.takes_surplus for one in field.holders]
-        found &= ~self.stays_whole | (np.array(surplus, dtype=np.bool_) & ~self.rests)
+        surplus = field.has_surplus & self.takes_surplus & ~self.rests
+        found &= ~self.stays_whole | surplus
         for at in field.holders_of(self.claimant.key):  # one that grows does not leave for itself
             found[at] = False
         return found
@@ -158,13 +167,8 @@ class Rights:
         """How many pods of each shape the domain holds as this cycle has left it."""
         rooms = self._statement.rooms
         space = rooms.rooms[rooms.position[place.occupancy.cluster]].space
-        found: dict[PodShape, int] = {}
-        for pod_set in gang.pod_sets:
-            if pod_set.shape not in found:
-                alone = replace(pod_set, partition=None, minimum=pod_set.count)
-                one = Gang(pod_sets=(alone,), minimum=pod_set.count)
-                found[pod_set.shape] = space.holds(one, place.domain)
-        return found
+        alone = gang.kept(_each_alone, lambda: _each_alone(gang))
+        return {one.pod_sets[0].shape: space.holds(one, place.domain) for one in alone}
 
     def order(self, holder: Holder) -> tuple[bool, int]:
         """Reclaim before preemption, and the queue's nearest relatives first."""

@@ -71,6 +71,17 @@ def test_the_last_pods_of_an_elastic_gang_leave_first():
     assert member.free_of_node == [0, 0, 8]
 
 
+def test_growth_changes_the_turns_of_pods_that_run():
+    """The last bound goes first, wherever it is."""
+    member = Member("east", nodes(3, 8))
+    member.bind(ONE, gang(3, 8, minimum=1), pods=2)
+    assert [turns for _, _, [(_, _, turns)] in leaves(member)[:2]] == [(), (1,)]
+
+    member.bind(ONE, gang(3, 8, minimum=1), pods=1)
+
+    assert [turns for _, _, [(_, _, turns)] in leaves(member)] == [(), (1,), (2,)]
+
+
 def test_an_elastic_gang_grows_by_more_pods():
     """They go where room is, beside those that run."""
     member = Member("east", nodes(2, 8))

@@ -67,7 +67,8 @@ def row_layout(
     if (place[1:] < place[:-1]).any():
         order = np.argsort(place, kind="stable")
         free, kind, place, sizes = free[order], kind[order], place[order], sizes[order]
-    starts = np.flatnonzero(np.diff(place, prepend=-1))
+    starts = np.flatnonzero(place[1:] != place[:-1]) + 1
+    starts = np.concatenate((np.zeros(min(1, len(place)), dtype=np.int64), starts))
     domains = firsts[-1] + baselines[-1].index.root + 1
     folds = tuple(_folds(baselines, firsts))
     return RowLayout(free, kind, sizes, starts, place[starts], folds, domains)
