@@ -19,6 +19,7 @@ GROUPS = {
     "packing": "micro.packing",
     "kueue": "micro.kueue",
     "growth": "micro.growth",
+    "elastic": "micro.elastic",
     "memory": "flow.memory",
     "moves": "flow.moves",
     "recovery": "flow.recovery",

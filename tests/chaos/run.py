@@ -23,7 +23,12 @@ from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.storage.store import Record
 from global_sched.embedded.federation import Federation
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.names import CHECKPOINT_GRACE, RECOVERY, execution_namespace
+from global_sched.shared.api.names import (
+    CHECKPOINT_GRACE,
+    ELASTIC,
+    RECOVERY,
+    execution_namespace,
+)
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.kube.transport import Transport
@@ -38,6 +43,8 @@ from tests.wire import GPU, Object, queue, stripped
 
 T = TypeVar("T")
 
+ANNOTATIONS: Final = {"recovery": RECOVERY, "elastic": ELASTIC, "grace": CHECKPOINT_GRACE}
+"""What a story may say of a job beside its fields."""
 REST: Final = 600.0
 """Virtual seconds in which the healed federation has to come to rest."""
 KARMADA: Final = "karmada-controller-manager"
@@ -149,16 +156,11 @@ class Chaos(Whole):
         more = act.more
         match act.word:
             case "submit":
-                fields = {
-                    key: value
-                    for key, value in more.items()
-                    if key not in ("where", "recovery", "grace")
-                }
+                notes = {key: more[key] for key in ANNOTATIONS if key in more}
+                fields = {key: more[key] for key in more if key != "where" and key not in notes}
                 job = gang(act.of, **fields)
-                if "recovery" in more:
-                    job["metadata"].setdefault("annotations", {})[RECOVERY] = more["recovery"]
-                if "grace" in more:
-                    job["metadata"].setdefault("annotations", {})[CHECKPOINT_GRACE] = more["grace"]
+                named = {ANNOTATIONS[key]: text for key, text in notes.items()}
+                job["metadata"].setdefault("annotations", {}).update(named)
                 await self.submit(job, where=more.get("where"))
             case "apply":
                 await self.apply(*more["objects"])

@@ -87,9 +87,9 @@ def _text(grant: Grant, keeps: Amounts, leaves: Amounts, since: Instant, progres
     lost = grant.amounts.minus(keeps).minus(leaves)
     why = "".join(f"; {one.pod} was lost: {one.cause}" for one in progress.losses[-1:])
     why += f"; {progress.reason}" if progress.reason else ""
-    beyond = f", for which {leaves.pods()} more leave" if leaves.entries else ""
+    size = ", its next smaller size," if leaves.entries else ""
     return (
         f"{grant.cluster} has had no seat for {counted(lost.pods(), 'pod')} since "
         f"{format_instant(since)}{why}; it goes on with {keeps.pods()} of "
-        f"{counted(grant.amounts.pods(), 'pod')}{beyond}, and grows back when there is room"
+        f"{counted(grant.amounts.pods(), 'pod')}{size} and grows back when there is room"
     )
