@@ -24,7 +24,7 @@ from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import Clock, SystemClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
-from global_sched.shared.kube.errors import ApiError, ConfigError
+from global_sched.shared.kube.errors import ApiError, ConfigError, gone_back
 from global_sched.shared.kube.events import EventRecorder
 from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.observe import export_events, export_informers, request_observer
@@ -125,7 +125,18 @@ class GlobalSched:
         return f"cannot be elected: {self.election.blocked}" if self.election.blocked else None
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Watch and, whenever elected, lead; until `stop` is set."""
+        """Watch and, whenever elected, lead; until `stop` is set.
+
+        Raises:  WentBack when the control plane was restored to an older state.
+        """
+        try:
+            await self._run(stop)
+        except BaseExceptionGroup as group:
+            if (back := gone_back(group)) is not None:
+                raise back from None
+            raise
+
+    async def _run(self, stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(informer.run()) for informer in self.watches.all()]
             tasks.append(group.create_task(self.recorder.run()))

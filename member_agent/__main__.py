@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
-from global_sched.shared.kube.errors import ApiError, ConfigError
+from global_sched.shared.kube.errors import ApiError, ConfigError, WentBack
 from global_sched.shared.telemetry.logs import LogFormat, configure
 from member_agent.app import Agent
 from member_agent.settings import Settings, load_settings
@@ -74,7 +74,7 @@ def run(config: Path | None, **flags: Any) -> None:
     gc.set_threshold(50_000, 20, 100)
     try:
         asyncio.run(_serve(settings))
-    except (ConfigError, ApiError) as error:
+    except (ConfigError, ApiError, WentBack) as error:
         _refuse(str(error), code=1)
     except OSError as error:
         _refuse(f"{error}: choose another --metrics-port", code=1)

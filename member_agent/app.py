@@ -17,7 +17,7 @@ from global_sched.shared.api.resource import (
 )
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.client import Client
-from global_sched.shared.kube.errors import ApiError
+from global_sched.shared.kube.errors import ApiError, gone_back
 from global_sched.shared.kube.events import EventKind, EventRecorder, Regarding
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
@@ -126,7 +126,8 @@ class Agent:
         """Work until cancelled.
 
         Raises:  ConfigError when a server does not answer or lacks our kinds, or Volcano Jobs
-                 are to be run where Volcano's own controller does.
+                 are to be run where Volcano's own controller does; WentBack when a server was
+                 restored to an older state.
         """
         await check_servers(self._member, self._control, self.settings, self.clock)
         async with AsyncExitStack() as stack:
@@ -140,9 +141,14 @@ class Agent:
                         clock=self.clock,
                     )
                 )
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self.feeds.run(), name="feeds")
-                tasks.create_task(self._campaign(), name="lease")
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(self.feeds.run(), name="feeds")
+                    tasks.create_task(self._campaign(), name="lease")
+            except BaseExceptionGroup as group:
+                if (back := gone_back(group)) is not None:
+                    raise back from None
+                raise
 
     async def _campaign(self) -> None:
         """Lead whenever the Lease can be had; a lost Lease ends the term, not the process."""

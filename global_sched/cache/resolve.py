@@ -16,7 +16,7 @@ from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.recovery_spec import BelowMinimum
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.verdict import Code, Verdict
-from global_sched.shared.model.workload import Demand, Progress, Target, Workload
+from global_sched.shared.model.workload import Demand, Division, Progress, Target, Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,8 @@ class WorkloadParts:
     """Whether it is of an earlier term and appeared in the present one."""
     below_minimum: BelowMinimum | None = None
     checkpoint_grace: int = 0
+    found: Progress | None = None
+    """Where it runs, by that cluster's report, though it was never placed by what is stored."""
 
 
 def as_running(
@@ -136,6 +138,11 @@ def workload_of(facts: BindingFacts, parts: WorkloadParts) -> Workload:
     overlay = parts.overlay
     targets = facts.targets if overlay is None else overlay.targets
     decision, forged = _believed(facts, parts) if overlay is None else (overlay.decision, "")
+    found = _found(facts, parts)
+    progress = parts.progress
+    if found is not None:
+        targets, progress = (Target(cluster=found.cluster),), (found,)
+        decision, forged = _implied(facts, parts, found)
     counted = decision
     if decision is not None:
         counted = within_template(decision, parts.demand.division, parts.demand.gang)
@@ -178,9 +185,33 @@ def workload_of(facts: BindingFacts, parts: WorkloadParts) -> Workload:
         reschedule_at=facts.reschedule_at,
         scheduled=placed or facts.scheduled,
         reported=facts.reported,
-        progress=parts.progress,
+        progress=progress,
         finished=facts.finished and not (reading is not None and reading.stays),
     )
+
+
+def _found(facts: BindingFacts, parts: WorkloadParts) -> Progress | None:
+    """Where a whole gang with its minimum runs that nothing stored ever placed."""
+    found, gang = parts.found, parts.demand.gang
+    if found is None or gang is None or parts.demand.division != Division.WHOLE:
+        return None
+    if facts.finished or found.bound.pods() < gang.minimum:
+        return None
+    return found
+
+
+def _implied(facts: BindingFacts, parts: WorkloadParts, found: Progress) -> tuple[Decision, str]:
+    """The decision that what runs implies, and why it is none that was made."""
+    made = recomputed(
+        binding=facts.binding_id,
+        targets=(Target(cluster=found.cluster),),
+        gang=parts.demand.gang,
+        division=parts.demand.division,
+        at=facts.created,
+    )
+    grants = tuple(replace(one, amounts=one.amounts.within(found.bound)) for one in made.grants)
+    text = f"{found.cluster} reports that it runs there, and no decision has placed it: it stays"
+    return replace(made, grants=grants), text
 
 
 def _left(facts: BindingFacts, decision: Decision | None, demand: Demand) -> tuple[Left, ...]:

@@ -210,6 +210,7 @@ class SnapshotBuilder:
             priority=priority,
             tenant=self._tenants.of(facts.namespace),
             progress=self._progress(entry),
+            found=self._found(entry),
             overlay=entry.overlay,
             beyond=entry.beyond is not None and entry.beyond == facts.decision,
             late=entry.late,
@@ -247,6 +248,19 @@ class SnapshotBuilder:
                     progress = replace(progress, reason=f"the member refuses it: {why}")
                 found.append(progress)
         return tuple(found)
+
+    def _found(self, entry: Entry) -> Progress | None:
+        """Where it runs though no decision says so, after its binding was restored to before one.
+
+        A decision that says anything at all is not from before it was ever placed.
+        """
+        facts = entry.facts
+        if facts.targets or facts.leaving or facts.decision_problem or entry.overlay is not None:
+            return None
+        if facts.decision is not None and not facts.decision.never_placed():
+            return None
+        found = self._reports.bound_in(facts.binding_id)
+        return found[0] if len(found) == 1 else None
 
     def _needs_a_look(self, workload: Workload) -> bool:
         if not workload.admitted():

@@ -14,6 +14,7 @@ from global_sched.shared.api.federation import CapacityReport, CapacityReportSpe
 from global_sched.shared.api.names import EXECUTION_PREFIX
 from global_sched.shared.model.ids import BindingId, ClusterName
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.workload import Progress
 
 SKEW: Final = 5 * SECOND
 """A clock that is off by less than this is on time."""
@@ -63,12 +64,37 @@ class ReportStore:
 
     def __init__(self) -> None:
         self._members: dict[ClusterName, _Member] = {}
+        self._bound: dict[BindingId, tuple[ClusterName, ...]] = {}
         self.acceptances: dict[ReportRef, Acceptance] = {}
 
     def get(self, cluster: ClusterName) -> MemberReport | None:
         """The newest whole report that is believed."""
         member = self._members.get(cluster)
         return member.report if member else None
+
+    def bound_in(self, binding: BindingId) -> tuple[Progress, ...]:
+        """What the reports of all clusters say of it where pods of it are bound."""
+        found = []
+        for cluster in self._bound.get(binding, ()):
+            report = self.get(cluster)
+            progress = report.progress.get(binding) if report is not None else None
+            if progress is not None:
+                found.append(progress)
+        return tuple(found)
+
+    def _index(
+        self, cluster: ClusterName, old: MemberReport | None, new: MemberReport | None
+    ) -> None:
+        """Keep in which clusters each binding has pods."""
+        before, after = _bound(old), _bound(new)
+        for binding in before - after:
+            left = tuple(one for one in self._bound[binding] if one != cluster)
+            if left:
+                self._bound[binding] = left
+            else:
+                del self._bound[binding]
+        for binding in after - before:
+            self._bound[binding] = tuple(sorted((*self._bound.get(binding, ()), cluster)))
 
     def problem(self, cluster: ClusterName) -> str:
         """Why there is no report."""
@@ -99,6 +125,7 @@ class ReportStore:
         """Take in a report that was made in this process: nothing of it has to be checked."""
         member = self._members.setdefault(cluster, _Member())
         old, member.report, member.problem = member.report, report, ""
+        self._index(cluster, old, report)
         known = old.progress if old is not None else {}
         return ReportChange(cluster, room=True, workloads=frozenset(known) | set(report.progress))
 
@@ -122,6 +149,7 @@ class ReportStore:
         if member.parts:
             return ReportChange(cluster)
         del self._members[cluster]
+        self._index(cluster, member.report, None)
         workloads = frozenset(member.report.progress) if member.report else frozenset()
         return ReportChange(cluster, room=True, workloads=workloads)
 
@@ -132,9 +160,8 @@ class ReportStore:
         member.problem = problem
         return ReportChange(cluster, room=changed)
 
-    @staticmethod
     def _join(
-        cluster: ClusterName, member: _Member, spec: CapacityReportSpec, now: Instant
+        self, cluster: ClusterName, member: _Member, spec: CapacityReportSpec, now: Instant
     ) -> ReportChange:
         parts = {
             part.slice: part
@@ -152,6 +179,7 @@ class ReportStore:
             capacity = replace(old.capacity, observed=observed, generation=spec.generation)
             new = replace(new, capacity=capacity)
         member.report, member.problem = new, ""
+        self._index(cluster, old, new)
         for name, part in member.parts.items():
             if part is not None and part.generation == spec.generation:
                 member.parts[name] = None
@@ -168,6 +196,13 @@ class ReportStore:
             room=bool(changed) or new.capacity.topology is not old.capacity.topology,
             workloads=frozenset(changed),
         )
+
+
+def _bound(report: MemberReport | None) -> set[BindingId]:
+    """The bindings of which a report says that pods are bound."""
+    if report is None:
+        return set()
+    return {binding for binding, one in report.progress.items() if one.bound.entries}
 
 
 def _observed(member: _Member, spec: CapacityReportSpec, now: Instant) -> Instant:

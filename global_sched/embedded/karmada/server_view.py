@@ -59,6 +59,7 @@ class ServerView:
             handler=mirror,
             clock=self._clock,
             label_selector=label_selector,
+            may_go_back=True,
         )
         self._synced.append(informer.synced)
         self._spawn(informer.run())

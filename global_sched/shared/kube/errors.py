@@ -3,6 +3,7 @@
 KubeError
 ├── ConfigError             no usable kubeconfig or in-cluster credentials; says the way out
 ├── LeaseLost               (in `lease`) the term of a leader ended
+├── WentBack                a server was restored to an older state than the one that was seen
 └── ApiError                one request failed; carries what was asked and what was answered
     ├── BadRequest          400: the request itself is wrong
     ├── Unauthorized        401: credentials missing or expired (after one reload)
@@ -39,6 +40,14 @@ class KubeError(Exception):
 
 class ConfigError(KubeError):
     """No usable credentials; the message is one line that ends with the way out."""
+
+
+class WentBack(KubeError):
+    """A server was restored to an older state than the one that was seen.
+
+    What is remembered of it may have never been. The program ends, so that it starts anew with
+    what is there.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,3 +276,12 @@ def error_from_answer(
 def _retry_after(text: str | None) -> float | None:
     """Seconds to wait; a date (which API servers never send) counts as not given."""
     return float(text) if text is not None and text.isascii() and text.isdigit() else None
+
+
+def gone_back(group: BaseExceptionGroup[BaseException]) -> WentBack | None:
+    """The restored server among what ended a group of tasks."""
+    for error in group.exceptions:
+        found = gone_back(error) if isinstance(error, BaseExceptionGroup) else error
+        if isinstance(found, WentBack):
+            return found
+    return None

@@ -9,6 +9,9 @@ The informer owns nothing but the identity of every object (key → uid, resourc
 - a key that comes back with another uid is deleted first, then upserted;
 - the same version of an object is delivered once, whatever the server repeats;
 - an unreadable object is counted as `malformed` once per version, and never hides others.
+
+A list that shows an object at an earlier version than before comes from a server that was restored
+to an older state. It ends the informer (`WentBack`), and with it the program.
 """
 
 import asyncio
@@ -22,7 +25,7 @@ from global_sched.shared.clock import Clock
 from global_sched.shared.kube.backoff import JitteredBackoff
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.decode import EventType, Page, WatchEvent, codec
-from global_sched.shared.kube.errors import ApiError, DecodeError, Gone
+from global_sched.shared.kube.errors import ApiError, DecodeError, Gone, WentBack
 from global_sched.shared.kube.informer_stats import InformerStatistics, ListReason
 from global_sched.shared.kube.objects import Identity, Malformed, ObjectKey
 from global_sched.shared.kube.reading import WATCH
@@ -83,6 +86,7 @@ class Informer(Generic[T]):
         backoff: JitteredBackoff | None = None,
         relist_interval: float = 10.0,
         watch_seconds: float = WATCH,
+        may_go_back: bool = False,
     ) -> None:
         self.resource = resource
         self.synced = asyncio.Event()
@@ -101,6 +105,8 @@ class Informer(Generic[T]):
         self._backoff = backoff or JitteredBackoff()
         self._relist_interval = relist_interval
         self._watch_seconds = watch_seconds
+        self._may_go_back = may_go_back
+        """The handler keeps nothing that a restored server could contradict."""
         self._identity_of = codec(type_).identity_of
         self._known: dict[ObjectKey, _Known] = {}
         self._unreadable: set[ObjectKey] = set()
@@ -119,7 +125,10 @@ class Informer(Generic[T]):
         )
 
     async def run(self) -> None:
-        """List and watch until cancelled; every failure is waited out."""
+        """List and watch until cancelled; every failure is waited out.
+
+        Raises:  WentBack.
+        """
         reason = ListReason.FIRST
         while True:
             await self._list_until_done(reason)
@@ -172,10 +181,23 @@ class Informer(Generic[T]):
         for item in page.items:
             identity = self._identity_of(item)
             seen.add(identity.key)
+            self._compare(identity)
             self._keep(identity, item)
         for bad in page.malformed:
             seen.add(bad.key)
             self._keep(Identity(bad.key, bad.uid, bad.resource_version), bad)
+
+    def _compare(self, listed: Identity) -> None:
+        """Raises WentBack for an object that is older than it was."""
+        known = self._known.get(listed.key)
+        if known is None or known.uid != listed.uid or self._may_go_back:
+            return
+        old, new = known.version, listed.resource_version
+        if old.isdigit() and new.isdigit() and int(new) < int(old):
+            raise WentBack(
+                f"{self.resource.group_kind} {listed.key} is at version {new} and was at {old}: "
+                "the server was restored to an older state; started anew, the program reads all"
+            )
 
     # --- watch ----------------------------------------------------------------------------
 

@@ -174,6 +174,11 @@ class Decision:
         """What was admitted in that cluster."""
         return next((grant for grant in self.grants if grant.cluster == cluster), None)
 
+    def never_placed(self) -> bool:
+        """Whether nothing in it tells of a place that its workload has or had."""
+        had = self.grants or self.left or self.backoffs or self.evictions or self.give_up
+        return not had and self.evicted is None and self.moved is None
+
     @property
     def runs_since(self) -> Instant:
         """Since when it has its place: growth begins nothing anew."""

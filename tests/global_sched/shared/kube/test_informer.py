@@ -4,10 +4,13 @@ import asyncio
 import random
 from dataclasses import dataclass, field
 
+import pytest
+
 from global_sched.shared.api.base import KubeObject
 from global_sched.shared.api.resource import CONFIGMAPS
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.backoff import JitteredBackoff
+from global_sched.shared.kube.errors import WentBack
 from global_sched.shared.kube.informer import Informer
 from global_sched.shared.kube.informer_stats import ListReason
 from global_sched.shared.kube.objects import Malformed, ObjectKey
@@ -322,3 +325,34 @@ async def test_resync_finds_what_no_event_told():
     assert calls == ["+a@1", "synced", "+b@7", "-a(uid-a)"]
     assert watches(script)[0].query["timeoutSeconds"] == "60"
     assert informer.statistics().lists[ListReason.RESYNC] == 1
+
+
+@virtual_time
+async def test_a_server_that_was_restored_to_an_older_state():
+    """An object at an earlier version than before ends the informer."""
+    gone = streams(event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired"}))
+    async with serving(
+        says(listing(50, thing("a", 10), thing("b", 40))),
+        gone,
+        says(listing(1000, thing("a", 10), thing("b", 20))),
+    ) as script:
+        client = script.client()
+        informer = Informer(client, CONFIGMAPS, KubeObject, handler=Recorder(), clock=LoopClock())
+        with pytest.raises(WentBack, match=r"ConfigMap ns/b is at version 20 and was at 40"):
+            await informer.run()
+        await client.close()
+
+
+@virtual_time
+async def test_another_object_of_that_name_may_be_older():
+    """Versions of objects with different uids say nothing; nor does a handler that allows it."""
+    gone = streams(event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired"}))
+    async with serving(
+        says(listing(50, thing("a", 10), thing("b", 40))),
+        gone,
+        says(listing(1000, thing("a", 9), thing("b", 20, uid="another"))),
+        streams(1000.0),
+    ) as script:
+        calls, _ = await watch_for(script, 30, may_go_back=True)
+
+    assert calls == ["+a@10", "+b@40", "synced", "+a@9", "-b(uid-b)", "+b@20"]
