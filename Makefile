@@ -73,7 +73,7 @@ e2e: $(DEV) ## The end-to-end suite on a real Karmada (KARMADA=1.17.1 for the ol
 	$(BIN)/python -m tools.local_karmada build
 	$(BIN)/python -m tools.e2e $(ARGS)
 
-faults: $(DEV) ## Real processes killed, stopped, cut off and lied to, judged in every state
+faults: $(DEV) ## Real processes killed, stopped, cut off and lied to; 15 minutes of churn (SECONDS=120)
 	$(BIN)/pytest tests/faults -m faults -p no:randomly -p no:cacheprovider --durations=0 $(ARGS)
 
 release: $(DEV) ## A release below dist/: wheel, sdist, charts, checksums, notes; publishes nothing

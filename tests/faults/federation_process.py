@@ -2,6 +2,7 @@
 
     python -m tests.faults.federation_process FOLDER
 
+Started again on the same folder it goes on from its data, at the same addresses.
 Members: east (2 racks of 4), west (1 rack of 4), north (2 racks of 3), 8 GPUs a node. Every state
 that the checker looks at is a line of FOLDER/history.jsonl as soon as it is stored. It prints the
 servers' addresses as one line of JSON when it is ready; on standard input it takes
@@ -16,7 +17,7 @@ from pathlib import Path
 from global_sched.embedded.apiserver.resources.resource_info import ResourceInfo
 from global_sched.embedded.apiserver.server import ApiServer
 from global_sched.embedded.apiserver.storage.store import Record
-from global_sched.embedded.federation import Federation, MemberSpec
+from global_sched.embedded.federation import FREE_PORTS, Federation, MemberSpec
 from global_sched.embedded.members.racks import rack_plan
 from global_sched.shared.clock import SystemClock
 from global_sched.shared.telemetry.logs import configure
@@ -33,13 +34,23 @@ async def main(folder: Path) -> None:
         MemberSpec(name=name, nodes=rack_plan(name, racks=racks, nodes=nodes))
         for name, (racks, nodes) in MEMBERS.items()
     ]
-    federation = Federation(specs, clock=clock, state=folder, tenants=["team-a"])
+    ports = folder / "ports.json"
+    federation = Federation(
+        specs,
+        clock=clock,
+        state=folder,
+        persist=True,
+        tenants=["team-a"],
+        ports=json.loads(ports.read_text()) if ports.exists() else FREE_PORTS,
+    )
     servers = {one.name: one for one in (federation.control, *federation.members.values())}
-    with (folder / "history.jsonl").open("w", buffering=1, encoding="utf-8") as history:
+    with (folder / "history.jsonl").open("a", buffering=1, encoding="utf-8") as history:
         for server in servers.values():
             server.on_commit(_writer(history, server.name, clock))
         await federation.start()
         await federation.ready()
+        addresses = {name: int(server.url.rpartition(":")[2]) for name, server in servers.items()}
+        ports.write_text(json.dumps(addresses))
         _say(json.dumps({name: server.url for name, server in servers.items()}))
         async for words in _commands():
             if words[0] == "quit":

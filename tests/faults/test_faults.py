@@ -1,23 +1,34 @@
 """Real processes that are killed, stopped, cut off and lied to: no state is ever wrong, all end.
 
-`make faults` runs them, one after the other; each takes one to three minutes.
+`make faults` runs them, one after the other; each takes one to three minutes, and the churn fifteen
+(`SECONDS=120` for a try).
 """
 
 import asyncio
 import json
+import os
 import random
 import signal
 
 import pytest
 
+from bench.harness import commit
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import DECISION
 from tests.faults.federation_process import MEMBERS
 from tests.faults.proxy import Spoil
+from tests.faults.slopes import Growth
 from tests.faults.world import TEAM, world
 from tests.wire import placement
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+SECONDS = int(os.environ.get("SECONDS", "900"))
+"""Of churn."""
+LONG = 600
+"""Seconds of churn from which on memory has to stand still; caches fill for some minutes."""
+MOST_PER_JOB = 0.05
+"""Files and tasks that one more job may cost: what leaks one for every twentieth job is found."""
+MOST_BYTES_PER_JOB = 20_000
 ORDERED = {
     "clusterAffinities": [
         {"affinityName": "a", "clusterNames": ["east"]},
@@ -66,17 +77,34 @@ async def test_leaders_die_or_stand_still(tmp_path, how):
         await found.until_done()
 
 
-async def test_agents_are_killed(tmp_path):
-    """Whatever an agent was doing, the next one goes on where it was."""
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=lambda one: one.name)
+async def test_agents_die_or_stand_still(tmp_path, how):
+    """Whatever an agent was doing, it or the next one goes on where it was."""
     rand = random.Random(4)
     async with world(tmp_path) as found:
         submitting = asyncio.create_task(wave(found, "j", 30))
         for _ in range(12):
             await asyncio.sleep(rand.uniform(0.5, 3))
             member = rand.choice(sorted(MEMBERS))
-            await found.kill(f"agent-{member}")
-            await found.agent(member)
+            await found.kill(f"agent-{member}", how)
+            if how == signal.SIGKILL:
+                await found.agent(member)
+            else:
+                await asyncio.sleep(rand.uniform(1, 8))
+                await found.kill(f"agent-{member}", signal.SIGCONT)
         await submitting
+        await found.until_done()
+
+
+async def test_the_servers_are_killed(tmp_path):
+    """All API servers go on from their data: what ran runs on, and what comes then is placed."""
+    async with world(tmp_path) as found:
+        await wave(found, "j", 8)
+        for turn in range(3):
+            await found.submit(f"long{turn}", pods=2, tier=None, seconds=20)
+            await found.until_phase(f"long{turn}", "Running")
+            await found.restart_servers(down=3)
+            await wave(found, f"k{turn}-", 4, seed=turn)
         await found.until_done()
 
 
@@ -159,15 +187,23 @@ async def test_a_forged_epoch_stops_nothing(tmp_path, epoch):
         assert await found.phase("a") == "Running"
 
 
+@pytest.mark.timeout(SECONDS + 900)
 async def test_churn_leaves_nothing_behind(tmp_path):
-    """Submitted, ended and deleted at a steady rate: at the end nothing is held."""
+    """Submitted, ended and deleted at a steady rate: nothing is held, and nothing grows."""
+    growth, jobs = Growth(), 0
     async with world(tmp_path) as found:
-        for at in range(60):
-            await wave(found, f"c{at}-", 1, seed=at)
-            if at >= 20:
+        start = sampled = found.clock.monotonic()
+        while (now := found.clock.monotonic()) - start < SECONDS:
+            await wave(found, f"c{jobs}-", 1, seed=jobs)
+            jobs += 1
+            if len(found.jobs) > 20:
                 name = found.jobs.pop(0)
                 await found.admin.delete(kinds.VOLCANO_JOBS, name, namespace=TEAM)
-            await asyncio.sleep(0.7)
+            if now - sampled >= SECONDS / 60:
+                sampled = now
+                for program in found.processes:
+                    growth.note(program, jobs, await found.metrics(program))
+            await asyncio.sleep(1.5)
         await found.until_done()
         for name in list(found.jobs):
             await found.admin.delete(kinds.VOLCANO_JOBS, name, namespace=TEAM)
@@ -178,3 +214,8 @@ async def test_churn_leaves_nothing_behind(tmp_path):
             return not any(int(str(one)) for name, one in held.items() if name == "nvidia.com/gpu")
 
         await found.until(nothing, "the queue holds nothing")
+        growth.write(seconds=SECONDS, jobs=jobs, commit=commit())
+    for program, slopes in growth.per_job().items():
+        assert slopes["files"] < MOST_PER_JOB, (program, slopes)
+        assert slopes["tasks"] < MOST_PER_JOB, (program, slopes)
+        assert slopes["memory"] < MOST_BYTES_PER_JOB or SECONDS < LONG, (program, slopes)

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -35,11 +36,16 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        folder.mkdir(exist_ok=True)
         self.clock = SystemClock()
         self.proxies: dict[str, Proxy] = {}
         """By `program/server`."""
         self.processes: dict[str, asyncio.subprocess.Process] = {}
         self.starts: Counter[str] = Counter()
+        self.ports: dict[str, int] = {}
+        """Of /metrics, by program."""
+        self.code = ROOT
+        """The tree from which programs are started."""
         self.jobs: list[str] = []
         self.urls: dict[str, str] = {}
         self.admin: Client
@@ -48,16 +54,7 @@ class World:
 
     async def up(self) -> None:
         """Start the federation; programs are started by the tests."""
-        self._federation = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "tests.faults.federation_process",
-            str(self.folder),
-            cwd=ROOT,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        self.urls = json.loads(await self._said(90))
+        await self._serve()
         admin = self.folder / "kubeconfig"
         self.admin = Client(await connect(kubeconfig=admin, clock=self.clock), clock=self.clock)
         await self.apply(
@@ -72,6 +69,27 @@ class World:
                 await client.create(kinds.PRIORITY_CLASSES, stripped(priority_class("high", 1000)))
                 await client.create(kinds.QUEUES, stripped(queue("capped")))
             await client.close()
+
+    async def _serve(self) -> None:
+        self._federation = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tests.faults.federation_process",
+            str(self.folder),
+            cwd=ROOT,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        self.urls = json.loads(await self._said(300))
+
+    async def restart_servers(self, *, down: float) -> None:
+        """SIGKILL to all API servers; so many seconds later they go on from their data."""
+        before = self.urls
+        self._federation.kill()
+        await self._federation.wait()
+        await asyncio.sleep(down)
+        await self._serve()
+        assert self.urls == before
 
     async def _said(self, seconds: float = 30) -> bytes:
         assert self._federation.stdout is not None
@@ -123,6 +141,7 @@ class World:
             "GSCHED_LEASE_SECONDS": str(LEASE),
             "GSCHED_RENEW_SECONDS": str(LEASE * 2 / 3),
             "GSCHED_RETRY_SECONDS": str(LEASE / 8),
+            "GSCHED_METRICS_PORT": str(self._metrics_port(name)),
         }
         await self._start(name, "global_sched", "run", "--kubeconfig", config, settings=settings)
 
@@ -134,7 +153,24 @@ class World:
         where = ("--kubeconfig", inside, "--control-kubeconfig", outside)
         names = ("--scheduler-names", "member-agent,volcano", "--namespace", "global-sched")
         more = ("--run-volcano-jobs", "--lease-seconds", str(LEASE))
+        more += ("--metrics-port", str(self._metrics_port(name)))
         await self._start(name, "member_agent", "run", "--cluster", member, *where, *names, *more)
+
+    def _metrics_port(self, program: str) -> int:
+        if program not in self.ports:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self.ports[program] = free.getsockname()[1]
+        return self.ports[program]
+
+    async def metrics(self, program: str) -> dict[str, float]:
+        """What a program says of itself, by the metric's name with its labels."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.ports[program])
+        writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        text = (await reader.read()).decode()
+        writer.close()
+        lines = (line.rpartition(" ") for line in text.splitlines() if line and line[0] != "#")
+        return {name: float(value) for name, _, value in lines if _number(value)}
 
     async def _through(self, program: str, config: str, server: str) -> str:
         """A copy of a kubeconfig with the address of a proxy of the program's own."""
@@ -157,7 +193,7 @@ class World:
                 sys.executable,
                 "-m",
                 *command,
-                cwd=ROOT,
+                cwd=self.code,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -239,10 +275,15 @@ class World:
             await self.until_phase(name, "Completed", seconds=seconds)
 
 
+def _number(text: str) -> bool:
+    return text.replace(".", "", 1).replace("e+", "", 1).isdecimal()
+
+
 @asynccontextmanager
-async def world(folder: Path, *schedulers: str) -> AsyncIterator[World]:
+async def world(folder: Path, *schedulers: str, code: Path = ROOT) -> AsyncIterator[World]:
     """A federation with its agents and so many replicas; at the end no state was wrong."""
     found = World(folder)
+    found.code = code
     try:
         await found.up()
         for member in MEMBERS:

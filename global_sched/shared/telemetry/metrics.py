@@ -326,6 +326,7 @@ LOOP_FAILURES: Final = counter(
 LOOP_LAG: Final = gauge(
     "event_loop_lag_seconds", "How late the event loop last woke up.", programs=BOTH
 )
+TASKS: Final = gauge("event_loop_tasks", "Tasks of the event loop.", programs=BOTH)
 READY: Final = gauge("ready", "1 while the process reports ready.", programs=BOTH)
 BUILD_INFO: Final = gauge(
     "build_info", "Always 1; the label says what runs.", "version", programs=BOTH

@@ -15,7 +15,7 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from global_sched.shared.clock import Clock
-from global_sched.shared.telemetry.metrics import LOOP_LAG, READY
+from global_sched.shared.telemetry.metrics import LOOP_LAG, READY, TASKS
 from global_sched.shared.telemetry.registry import Metrics
 
 Readiness = Callable[[], str | None]
@@ -78,6 +78,7 @@ def probe_app(
 
     async def scrape(_request: web.Request) -> web.Response:
         metrics.set(READY, 1.0 if ready() is None else 0.0)
+        metrics.set(TASKS, len(asyncio.all_tasks()))
         metrics.refresh()
         # Rendering thousands of series takes long enough to be felt by the loop.
         body = await asyncio.to_thread(metrics.render)
