@@ -29,6 +29,9 @@ GROUPS = {
     "faults": "reliability.trials",
     "many": "reliability.many",
     "rights": "reliability.rights",
+    "restored": "reliability.restored",
+    "versions": "reliability.versions",
+    "real": "reliability.real",
 }
 """The module of each group, with a function `figures() -> list[Figure]`."""
 

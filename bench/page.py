@@ -119,7 +119,7 @@ reservations, all of it on. A figure that misses its target is listed as a miss;
 
 RELIABILITY = Page(
     "reliability",
-    ("chaos", "faults", "many", "rights"),
+    ("chaos", "faults", "many", "rights", "restored", "versions", "real"),
     head="""# Faults, measured
 
 How often the programs broke a promise while they were killed, stopped, cut off and lied to, and how
@@ -150,17 +150,16 @@ long it took until all was well again. A figure that misses its target is listed
 - **Agents that hang** get no answer to any call and see nothing of their watches. Time is virtual,
   so the row shows whether the others wait for them, and not what their CPU costs.
 - **Rights** are asked of the embedded server's authorizer, with the Roles of `deploy/`.
-- **Objects of the last release**: `tests/flows/test_golden_objects.py` has the objects that 0.1.0
-  left, and holds this version to what it may write when it finds them.
-
-## What is not measured here
-
-- Late writes on a real API server: the policies of `deploy/admission` refuse them there
-  (`tests/e2e/test_admission_terms.py`); how many of how many is not counted on this page.
-- Churn of 15 minutes with the growth of memory, files and tasks per job (R18): `make faults` has a
-  churn of a minute that looks at what is held at its end.
-- This version and the last release side by side (R19), a control plane restored to an older state
-  (R20), the list of what tenants may not do (R21), of which the rights are here.
+- **A restore** puts the embedded server back to all of its objects of a moment, as
+  `etcdutl snapshot restore --bump-revision --mark-compacted` does ([deploy.md](../deploy.md)).
+- **The last release** has no tag: it is the commit that gave CHANGELOG.md its section. Objects are
+  those of a federation whose jobs run, wait and have ended (`tests/golden.py`), made by one version
+  and found by the other; `tests/flows/test_golden_objects.py` holds each commit to those of 0.1.0.
+  Side by side both versions run as real processes, exchanged one after the other.
+- **A real API server**: `tests/e2e/test_admission_terms.py` sends decisions of earlier terms as
+  global-sched, with the policy P3 and while it only looks on. Abuses are those of
+  `tests/e2e/test_admission_tenants.py`.
+- **Churn** is `make faults ARGS="-k churn"`: real processes, whose own metrics are read.
 """,
 )
 

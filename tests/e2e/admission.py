@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import yaml
 
+from bench.harness import ROOT, commit
 from global_sched.embedded.access import DEPLOY
 from tests.e2e.waiting import until
 from tools.local_karmada.federation import Federation
@@ -53,6 +54,13 @@ class Guarded:
     def remove(self, policy: str) -> None:
         """Take a policy out of force; the server notices it a moment later."""
         self._kubectl("delete", "validatingadmissionpolicybinding", policy)
+
+
+def noted(name: str, **figures: object) -> None:
+    """Keep figures of a test in build/e2e for `python -m bench.page reliability/real`."""
+    path = ROOT / "build" / "e2e" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{json.dumps({'commit': commit()} | figures, indent=1)}\n", encoding="utf-8")
 
 
 def accepted(said: str) -> bool:

@@ -3,11 +3,14 @@
 import json
 from functools import partial
 
-from tests.e2e.admission import accepted, guarded
+from tests.e2e.admission import accepted, guarded, noted
 from tests.e2e.test_admission_refusals import BINDING, SCHEDULER, THERE, patch
 from tests.e2e.waiting import until
 
 POLICY = "ValidatingAdmissionPolicy 'global-sched-terms'"
+BINDING_OF_POLICY = ("validatingadmissionpolicybinding", "global-sched-terms")
+LATE = 20
+"""Late writes that are tried with the policy and without it."""
 LEASE = ("lease", "global-sched", "-n", "karmada-system")
 MADE = {
     "apiVersion": "coordination.k8s.io/v1",
@@ -23,6 +26,12 @@ def decided(epoch, id_="e"):
     note = json.dumps({"id": id_, "epoch": epoch}, separators=(",", ":"))
     clusters = [{"name": "east", "replicas": 2}]
     return patch(THERE, metadata={"annotations": {DECISION: note}}, spec={"clusters": clusters})
+
+
+def _late(managed, term):
+    """How many late writes the server accepts: of terms before the present one, each another."""
+    writes = [decided(max(0, term - 1 - at), f"late{at}") for at in range(LATE)]
+    return sum(accepted(managed.attempt(SCHEDULER, write)) for write in writes)
 
 
 async def test_a_decision_below_the_term_of_the_lease_is_refused(federation, kubectl, space):
@@ -49,6 +58,17 @@ async def test_a_decision_below_the_term_of_the_lease_is_refused(federation, kub
             assert accepted(forged), forged
             assert refused(term - 1)
             assert accepted(managed.attempt(SCHEDULER, decided(term, "anew")))
+
+            late = _late(managed, term)
+            kubectl(*patch(*BINDING_OF_POLICY, spec={"validationActions": ["Audit"]}))
+            try:
+                write = decided(term - 1, "late")
+                await until(partial(managed.passes, SCHEDULER, write), "the policy only looks on")
+                without = _late(managed, term)
+            finally:
+                kubectl(*patch(*BINDING_OF_POLICY, spec={"validationActions": ["Deny"]}))
+            noted("late", tried=LATE, accepted=late, without=without)
+            assert (late, without) == (0, LATE)
     finally:
         if ours:
             kubectl("delete", *LEASE)
