@@ -75,11 +75,7 @@ def _assigned(flags: dict[str, Any], assignments: tuple[str, ...]) -> dict[str, 
 def _serve(settings: Settings) -> None:
     """Run until SIGTERM or SIGINT; failures to start are one line."""
     from global_sched.app import run as run_app  # noqa: PLC0415 - 0.2 s that --help may not cost
-    from global_sched.shared.kube.errors import (  # noqa: PLC0415 - as above
-        ApiError,
-        ConfigError,
-        WentBack,
-    )
+    from global_sched.shared.kube.errors import ApiError, ConfigError  # noqa: PLC0415 - as above
     from global_sched.shared.telemetry.logs import LogFormat, configure  # noqa: PLC0415 - as above
 
     configure(level=settings.log_level, format_=LogFormat(settings.log_format))
@@ -95,7 +91,7 @@ def _serve(settings: Settings) -> None:
     gc.set_threshold(50_000, 20, 100)
     try:
         asyncio.run(body())
-    except (ConfigError, ApiError, WentBack) as error:
+    except (ConfigError, ApiError) as error:
         _leave(str(error))
     except OSError as error:
         _leave(f"{error}: choose another --metrics-port")

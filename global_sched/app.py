@@ -24,7 +24,7 @@ from global_sched.shared.api.resource import Resource
 from global_sched.shared.clock import Clock, SystemClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.connect import connect
-from global_sched.shared.kube.errors import ApiError, ConfigError, gone_back
+from global_sched.shared.kube.errors import ApiError, ConfigError, WentBack, gone_back
 from global_sched.shared.kube.events import EventRecorder
 from global_sched.shared.kube.lease import LeaderElection, LeaseLost, Term
 from global_sched.shared.kube.observe import export_events, export_informers, request_observer
@@ -48,6 +48,9 @@ SERVER = "control"
 LATE_KINDS_PERIOD = 60.0
 """Seconds between two looks for kinds that were not served at the start."""
 
+RESTORED_PATIENCE = 60.0
+"""Seconds that a restored control plane waits for reports of its members."""
+
 log = get_logger(__name__)
 
 
@@ -62,7 +65,10 @@ class GlobalSched:
         clock: Clock,
         metrics: Metrics,
         served: frozenset[Resource],
+        restored: bool = False,
     ) -> None:
+        """`restored`: the control plane has just gone back to an older state."""
+        self._restored_at = clock.now() if restored else None
         self.settings = settings
         self.clock = clock
         self.client = client
@@ -191,6 +197,7 @@ class GlobalSched:
                 scheduler_names=settings.scheduler_names,
                 clock=self.clock,
             )
+            await self._until_members_reported()
             await self._loops(stop)
         finally:
             self.loop = None
@@ -199,6 +206,23 @@ class GlobalSched:
             self.metrics.set(LEADER, 0)
             self.metrics.set(EPOCH, 0)
             self.metrics.inc(LEADER_TRANSITIONS)
+
+    async def _until_members_reported(self) -> None:
+        """After a restore: decide nothing before each member has said what runs there.
+
+        A gang of which its binding knows nothing any more may run in the one that reports last. One
+        that says nothing is waited for `RESTORED_PATIENCE` seconds.
+        """
+        if self._restored_at is None:
+            return
+        end = self.clock.monotonic() + RESTORED_PATIENCE
+        while self.clock.monotonic() < end:
+            reports = [self.state.reports.get(one) for one in self.state.builder.clusters()]
+            known = [one.capacity.observed for one in reports if one is not None]
+            if all(observed >= self._restored_at for observed in known):
+                break
+            await self.clock.sleep(1.0)
+        self._restored_at = None
 
     async def _loops(self, stop: asyncio.Event) -> None:
         settings = self.settings
@@ -283,22 +307,31 @@ class _CurrentTerm:
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """Run global-sched against the configured control plane until `stop` is set.
 
+    When the control plane goes back to an older state, the program starts anew, remembering
+    nothing else.
+
     Raises:  ConfigError with one line; OSError when the metrics port is taken.
     """
     clock = SystemClock()
-    transport = await connect(
-        kubeconfig=settings.kubeconfig,
-        context=settings.context,
-        in_cluster=settings.in_cluster,
-        clock=clock,
-    )
-    async with assembled(settings, transport, clock=clock) as program:
-        await program.run(stop)
+    restored = False
+    while not stop.is_set():
+        transport = await connect(
+            kubeconfig=settings.kubeconfig,
+            context=settings.context,
+            in_cluster=settings.in_cluster,
+            clock=clock,
+        )
+        try:
+            async with assembled(settings, transport, clock=clock, restored=restored) as program:
+                await program.run(stop)
+        except WentBack as back:
+            log.warning("control_plane_restored", error=str(back))
+            restored = True
 
 
 @asynccontextmanager
 async def assembled(
-    settings: Settings, transport: Transport, *, clock: Clock
+    settings: Settings, transport: Transport, *, clock: Clock, restored: bool = False
 ) -> AsyncIterator[GlobalSched]:
     """The program over any transport, its port open; closes both. Raises ConfigError."""
     async with AsyncExitStack() as stack:
@@ -323,7 +356,9 @@ async def assembled(
                 f"the namespace {settings.namespace} cannot be made sure of: {error}; create it, "
                 "or allow us to get and create namespaces (the RBAC of deploy/)"
             ) from error
-        program = GlobalSched(client, settings, clock=clock, metrics=metrics, served=served)
+        program = GlobalSched(
+            client, settings, clock=clock, metrics=metrics, served=served, restored=restored
+        )
         if settings.metrics_port:
             port = await stack.enter_async_context(
                 serving(

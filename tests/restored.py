@@ -18,6 +18,8 @@ from tests.wire import GPU, queue
 BUMP: Final = 10**9
 OLD: Final = 45
 """Seconds from the backup to the restore: reports of then are not believed any more."""
+LATE: Final = 12
+"""Seconds after which the last agent is there again."""
 REPORTS: Final = 25
 """Seconds in which every agent reports twice."""
 
@@ -82,7 +84,7 @@ async def play(world: Whole, *, before: int, after: int) -> Restored:
     """Gangs of 32 GPUs run when a backup is made, others are placed after it; then it is restored.
 
     The places of the others are closed for what is new, so that a scheduler that knows nothing of
-    them would choose another cluster.
+    them would choose another cluster; and the agent of one of those is the last to report.
     """
     await world.apply(queue("capped", capability={GPU: "999"}))
     for at in range(before):
@@ -107,11 +109,15 @@ async def play(world: Whole, *, before: int, after: int) -> Restored:
     world.allowed = tuple(
         f"{name} has 4 live pods in {one[0]}, and 0" for name, one in placed.items()
     )
+    [last] = placed[names[0]]
+    await world.kill(last)
     await restore(world.federation.control, old)
     at, ended, exact = world.clock.monotonic(), set[str](), float("inf")
     while world.clock.monotonic() < at + 60:
         await asyncio.sleep(1)
         ended.update(await _started_again(world))
+        if last not in world._running and world.clock.monotonic() > at + LATE:
+            await world.start_agent(last, wait=False)
         if await _allocated(world, "capped") == 32 * (before + after):
             exact = world.clock.monotonic() - at
             break
@@ -135,7 +141,7 @@ async def _allocated(world: Whole, name: str) -> int:
 
 
 async def _started_again(world: Whole) -> set[str]:
-    """Every program that ended by itself starts again, as a kubelet does; which those were."""
+    """Every program that ended starts again, as `app.run` or a kubelet does; which those were."""
     ended = {name: task for name, task in world._running.items() if task.done()}
     for program, task in ended.items():
         if not isinstance(task.exception(), WentBack):
@@ -144,5 +150,5 @@ async def _started_again(world: Whole) -> set[str]:
         if program in world.federation.members:
             await world.start_agent(program, wait=False)
         else:
-            await world.start_scheduler(program, wait=False)
+            await world.start_scheduler(program, wait=False, restored=True)
     return set(ended)

@@ -119,9 +119,17 @@ class Programs:
         return f"{program}-{self._starts}"
 
     async def start_scheduler(
-        self, program: str = SCHEDULER, *, wait: bool = True, **settings: Any
+        self,
+        program: str = SCHEDULER,
+        *,
+        wait: bool = True,
+        restored: bool = False,
+        **settings: Any,
     ) -> None:
-        """Start global-sched, or another replica of it; with `wait` until it led one cycle."""
+        """Start global-sched, or another replica of it; with `wait` until it led one cycle.
+
+        restored: as it starts by itself after the control plane went back to an older state.
+        """
         stop = asyncio.Event()
         ready = asyncio.Event()
         lease = {
@@ -136,7 +144,7 @@ class Programs:
         async def run() -> None:
             transport = await self._transport(program, path)
             clock = self.clocks.get(program, self.clock)
-            async with assembled(options, transport, clock=clock) as replica:
+            async with assembled(options, transport, clock=clock, restored=restored) as replica:
                 self.scheduler = replica
                 ready.set()
                 await replica.run(stop)

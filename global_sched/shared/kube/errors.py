@@ -45,8 +45,7 @@ class ConfigError(KubeError):
 class WentBack(KubeError):
     """A server was restored to an older state than the one that was seen.
 
-    What is remembered of it may have never been. The program ends, so that it starts anew with
-    what is there.
+    What is remembered of it may have never been. The program starts anew with what is there.
     """
 
 
