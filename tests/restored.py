@@ -1,7 +1,7 @@
 """A backup of a running API server, and the server put back to it: what restoring an etcd does.
 
 As after `etcdutl snapshot restore --bump-revision --mark-compacted`, versions go on above all that
-were ever given, and every watch from before is told that its version is forgotten.
+were ever given, and a watch from before ends with 410: its version is forgotten.
 """
 
 import asyncio

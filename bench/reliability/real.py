@@ -1,4 +1,4 @@
-"""What runs of real servers and real processes have noted in `build`: e2e tests and `make faults`.
+"""Notes of real servers and real processes in `build`: of e2e tests and of `make faults`.
 
 make e2e ARGS="tests/e2e/test_admission_terms.py tests/e2e/test_admission_tenants.py"
 make faults ARGS="-k churn"

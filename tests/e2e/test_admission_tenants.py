@@ -1,4 +1,4 @@
-"""What tenants may not do, tried by everybody who is not the platform: the abuse list.
+"""The abuse list: tenants, editors, administrators of a namespace and agents are refused.
 
 Each persona tries each abuse in a managed namespace, with the roles of a stock Karmada (`edit`,
 `admin`), the tenant's role of `deploy/tenants`, or the account of a member's agent. Every attempt
@@ -63,7 +63,7 @@ ABUSES = {
     "leave the queue by a policy": Abuse(NEW, policy()),
     "leave it by another scheduler": Abuse(NEW, policy(schedulerName="mine")),
     "select for the whole cluster": Abuse(NEW, policy("ClusterPropagationPolicy")),
-    # A decision that nobody made.
+    # A decision that was never made.
     "forge a decision": Abuse(patch(THERE, **DECISION)),
     "forge a plan": Abuse(NEW, MARKED),
     "forge a label": Abuse(NEW, LABELLED),

@@ -1,4 +1,4 @@
-"""What programs take while jobs come and go, and how that grows with each job."""
+"""Growth: of what programs take while jobs come and go, for each further job."""
 
 import json
 from collections.abc import Sequence
