@@ -1,14 +1,16 @@
 """The text of the condition of a gang that goes on with fewer pods than it asks for. Pure."""
 
+from global_sched.shared.model.growth import rests_until
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.workload import Workload
 
 
 def shrunk_text(workload: Workload | None) -> str:
-    """With how many pods, where, since when and why; empty for a gang that lacks nothing.
+    """Which attempt, from how many pods to how many, where, since when, why, and what comes next.
 
-    Made from the decision, so that another leader says the same.
+    Empty for a gang that lacks nothing. Made from the decision, so that another leader says the
+    same.
     """
     decision = None if workload is None else workload.decision
     if workload is None or decision is None or decision.recovering is None:
@@ -20,8 +22,12 @@ def shrunk_text(workload: Workload | None) -> str:
     progress = workload.progress_in(grant.cluster)
     losses = () if progress is None else progress.losses[-1:]
     why = "".join(f"; {one.pod} was lost: {one.cause}" for one in losses)
+    backoffs = [one for one in decision.backoffs if one.cluster == grant.cluster]
+    attempt = max((one.failures for one in backoffs), default=1)
+    waits = [*(one.until for one in backoffs), rests_until(workload) or decision.at]
     return (
-        f"{grant.amounts.pods()} of {counted(gang.pods(), 'pod')} in {grant.cluster} since "
-        f"{format_instant(decision.recovering)}, which had no seat for more{why}; it grows back "
-        "when there is room"
+        f"attempt {attempt}: from {gang.pods()} to {counted(grant.amounts.pods(), 'pod')} in "
+        f"{grant.cluster}, which has had no seat for the others since "
+        f"{format_instant(decision.recovering)}{why}; next: it grows back when there is room, not "
+        f"before {format_instant(max(waits))}"
     )

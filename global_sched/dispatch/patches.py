@@ -198,7 +198,7 @@ def success_status(
                 type=ConditionType.RECOVERING,
                 status="True",
                 reason=Reason.GOES_ON_WITH_FEWER,
-                message=f"scope shrink: {shrunk}"[:_MESSAGE_LIMIT],
+                message=f"scope shrink, {shrunk}"[:_MESSAGE_LIMIT],
             )
         )
     ours = {one.type for one in more}

@@ -7,9 +7,11 @@ import pytest
 
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import ELASTIC, RECOVERY
-from tests.flows.federation import gang, member, whole
+from tests.flows.federation import TEAM, gang, member, whole
 from tests.flows.test_whole_moves import events, lose, recovering, verdict
+from tests.flows.test_whole_recovery import running
 from tests.virtual_time import virtual_time
+from tests.wire import GPU, pod_template, pytorch_job
 
 SIZES = {"sizes": [2, 4], "cooldown": "3m"}
 RULES = {"scopes": ["pod", "shrink", "job"]}
@@ -51,8 +53,11 @@ async def test_it_goes_on_with_the_next_smaller_size_and_grows_back(tmp_path):
 
         status, said = await recovering(world)
         assert status == "True"
-        assert said.startswith("scope shrink: 2 of 4 pods in m1 since 2026-")
-        assert "train-worker-3 was lost: OutOfService; it grows back when there is room" in said
+        assert said.startswith(
+            "scope shrink, attempt 1: from 4 to 2 pods in m1, which has had no seat for the others "
+            "since 2026-"
+        )
+        assert "; train-worker-3 was lost: OutOfService; next: it grows back when there is" in said
         told = await events(world, "GoesOnWithFewer")
         assert sorted(told) == ["Job", "ResourceBinding"]
         assert "it goes on with 2 of 4 pods, its next smaller size, and grows" in told["Job"]
@@ -89,3 +94,38 @@ async def test_a_refused_annotation_is_an_event_on_the_job(tmp_path):
             "Job": "federation.global-sched.io/elastic: elastic.sizes[0]: is 1, and the gang's "
             "minimum is 2; begin with the minimum, or lower that; until then it may have any size"
         }
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_pytorch_job_goes_on_with_fewer_workers(tmp_path):
+    """Of another controller's gang the pods beyond the size stay Pending, and the rest runs on."""
+    template = pod_template(
+        annotations={"federation.global-sched.io/run-seconds": "36000"},
+        restartPolicy="ExitCode",
+        schedulerName="member-agent",
+    )
+    template["spec"]["containers"][0] |= {
+        "name": "pytorch",
+        "resources": {"limits": {"cpu": "8", GPU: "8"}},
+    }
+    job = pytorch_job(
+        "train",
+        {"Worker": 4},
+        namespace=TEAM,
+        template=template,
+        spec={"elasticPolicy": {"minReplicas": 2, "maxReplicas": 4}},
+    )
+    for one in job["spec"]["pytorchReplicaSpecs"].values():
+        one["restartPolicy"] = one["template"]["spec"].pop("restartPolicy", "ExitCode")
+    notes = {ELASTIC: json.dumps({"sizes": [2, 4]}), RECOVERY: json.dumps(RULES)}
+    job["metadata"].setdefault("annotations", {}).update(notes)
+    async with whole(tmp_path, member("m1", nodes=4)) as world:
+        await world.submit(job)
+        await asyncio.sleep(20)
+        before = await running(world)
+        await lose(world, (await world.pods("m1"))[0]["spec"]["nodeName"])
+        await asyncio.sleep(100)
+
+        bound = [one for one in await world.pods("m1") if one["spec"].get("nodeName")]
+        assert (before, await running(world), len(bound)) == (4, 2, 2)

@@ -147,4 +147,7 @@ def test_sizes_and_cooldowns(town, data):
         town.now = Instant(town.now + 600 * SECOND)
         resizes += cycles(town, 40)
     event(f"{min(resizes, 9)} resizes")
+    for one in town.workloads.values():
+        bound = town.members["m"].bound(one.binding_id).pods()
+        assert bound == one.demand.gang.size_within(bound) == one.granted().pods(), "at rest"
     assert run_cycle(town.snapshot(), POLICY, town.now).empty()

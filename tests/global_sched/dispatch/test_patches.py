@@ -178,20 +178,24 @@ def test_success_status():
 
 def test_a_gang_that_goes_on_with_fewer_is_recovering():
     """True with scope and text since the first time, and False when it lacks nothing."""
-    body = success_status("8", [], generation=3, now=NOW, affinity=None, shrunk="2 of 4 pods in m1")
+    body = success_status(
+        "8", [], generation=3, now=NOW, affinity=None, shrunk="attempt 1: from 4 to 2 pods in m1"
+    )
     [_, said] = body["status"]["conditions"]
     assert said == {
         "type": "Recovering",
         "status": "True",
         "reason": "GoesOnWithFewer",
-        "message": "scope shrink: 2 of 4 pods in m1",
+        "message": "scope shrink, attempt 1: from 4 to 2 pods in m1",
         "lastTransitionTime": "2026-01-31T12:00:00Z",
     }
 
     before = Condition(type="Recovering", status="True", last_transition_time="earlier")
-    grown = success_status("9", [before], generation=4, now=NOW, affinity=None, shrunk="3 of 4")
+    grown = success_status(
+        "9", [before], generation=4, now=NOW, affinity=None, shrunk="attempt 1: 3"
+    )
     told = {one["type"]: one for one in grown["status"]["conditions"]}
-    assert told["Recovering"]["message"] == "scope shrink: 3 of 4"
+    assert told["Recovering"]["message"] == "scope shrink, attempt 1: 3"
     assert told["Recovering"]["lastTransitionTime"] == "earlier"
 
     whole = success_status("9", [before], generation=5, now=NOW, affinity=None)
