@@ -48,10 +48,10 @@ class Programs:
                 *more,
             )
 
-    async def start_scheduler(self) -> None:
-        """global-sched."""
+    async def start_scheduler(self, *more: str) -> None:
+        """global-sched; `more` flags."""
         file = str(self._kubeconfigs.global_sched)
-        await self._start("global-sched", "global_sched", "--kubeconfig", file)
+        await self._start("global-sched", "global_sched", "--kubeconfig", file, *more)
 
     async def _start(self, name: str, module: str, *flags: str) -> None:
         log = self._state / f"{name}.log"

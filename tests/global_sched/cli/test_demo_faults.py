@@ -30,6 +30,7 @@ MOVED = replace(
     racks=("m3-0",),
     same_decision=False,
 )
+FEWER = replace(COST, outcome=Outcome.FEWER, fault="no seat", same_decision=False)
 STORM = replace(COST, outcome=Outcome.HELD, gang="gang-f … i", gangs=2, racks=("m2-1", "m2-2"))
 
 
@@ -59,6 +60,7 @@ def test_whole_means_that_all_pods_are_ready_and_stay():
         (COST, {"same_decision": False}, "gang-a was decided anew: a pod crashes"),
         (COST, {"untouched": 8}, "1 other gang lost pods: a pod crashes"),
         (MOVED, {"racks": ("m2-0",)}, "gang-a did not move to m3: m2 cannot hold it"),
+        (FEWER, {"disturbed": 2}, "2 other pods of gang-a were disturbed: no seat"),
         (STORM, {"same_decision": False}, "gang-f … i was decided anew: a pod crashes"),
         (STORM, {"racks": ("m2-1",)}, "gang-f … i lies in racks m2-1: a pod crashes"),
     ],
@@ -71,12 +73,12 @@ def test_what_is_no_success(cost, change, line):
 
 def test_the_table_says_what_was_not_disturbed():
     """Beside the cost of each fault, and what became of the gang."""
-    table = table_of([COST, MOVED, STORM])
+    table = table_of([COST, MOVED, STORM, FEWER])
     columns = {one.header: list(one.cells) for one in table.columns}
 
-    assert columns["other gangs untouched"] == ["9 of 9"] * 3
-    assert columns["then"] == ["stays", "moves", "stays until mended"]
-    assert columns["kept"] == ["3", "0", "3"]
+    assert columns["other gangs untouched"] == ["9 of 9"] * 4
+    assert columns["then"] == ["stays", "moves", "stays until mended", "goes on with fewer"]
+    assert columns["kept"] == ["3", "0", "3", "3"]
 
 
 def test_other_options_are_left_out():
