@@ -57,6 +57,8 @@ class Move:
     """Its member reports that it is below its minimum."""
     left: float = -1.0
     """It was withdrawn."""
+    ended: float = -1.0
+    """None of its pods is in its old member any more."""
     gone: float = -1.0
     """Its old member has shown that nothing is left."""
     placed: float = -1.0
@@ -141,9 +143,12 @@ async def _look(
     """Whole elsewhere, or below its minimum, as the reports and pods say now."""
     now = world.clock.monotonic()
     ready: Counter[tuple[str, str]] = Counter()
+    there: Counter[tuple[str, str]] = Counter()
     for name in names:
         for pod in await world.pods(name):
-            ready[pod["metadata"]["labels"][JOB_NAME], name] += _is_ready(pod)
+            key = (pod["metadata"]["labels"][JOB_NAME], name)
+            ready[key] += _is_ready(pod)
+            there[key] += 1
     below = {
         one["binding"]
         for name in names
@@ -155,6 +160,8 @@ async def _look(
             meta = (await world.binding(job))["metadata"]
             if meta["labels"]["resourcebinding.karmada.io/permanent-id"] in below:
                 move.below = now
+        if move.ended < 0 and not there[job, homes[job]]:
+            move.ended = now
         elsewhere = any(ready[job, name] == PODS for name in names if name != homes[job])
         if move.whole < 0 and elsewhere:
             move.whole = now
@@ -240,8 +247,9 @@ def figures(size: Size | None = None) -> list[Figure]:
     parts = (
         ("notice", median(one.below - one.fault for one in done)),
         ("hold", float(HOLD)),
-        ("decide", median(one.left - one.below - HOLD for one in done)),
-        ("leave and gone", median(one.gone - one.left for one in done)),
+        ("decide", max(0.0, median(one.left - one.below - HOLD for one in done))),
+        ("leave", median(one.ended - one.left for one in done)),
+        ("gone", median(one.gone - one.ended for one in done)),
         ("place", median(one.placed - one.gone for one in done)),
         ("start", median(one.whole - one.placed for one in done)),
     )

@@ -9,7 +9,7 @@ from global_sched.core import explain_workload
 from global_sched.embedded.members import MemberOptions
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import BINDING_ID as ID
-from global_sched.shared.api.names import RECOVERY
+from global_sched.shared.api.names import CHECKPOINT_GRACE, RECOVERY
 from global_sched.view.look import find_job, look
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.flows.test_whole_leaving import ORDERED, scheduled, tasks
@@ -36,11 +36,16 @@ async def lose(world, node="m1-0-0", cluster="m1"):
     await client.close()
 
 
-async def copies(world, seconds):
-    """Where pods of any job are, second by second."""
+async def copies(world, seconds, *, ending=True):
+    """Where pods of any job are, second by second; those that are asked to go count as `ending`."""
     seen = []
     for _ in range(seconds):
-        found = tuple([one for one in ("m1", "m2") if await world.pods(one)])
+        lists = {one: await world.pods(one) for one in ("m1", "m2")}
+        found = tuple(
+            name
+            for name, pods in lists.items()
+            if any(ending or "deletionTimestamp" not in pod["metadata"] for pod in pods)
+        )
         if not seen or seen[-1] != found:
             seen.append(found)
         await asyncio.sleep(1)
@@ -281,3 +286,70 @@ async def test_the_cluster_is_removed_in_the_middle_of_a_move(tmp_path):
         assert (await events(world, "LeftUnproved"))["ResourceBinding"].startswith("cluster m1 is ")
         beside = (await events(world, "FailoverBeside"))["ResourceBinding"]
         assert beside.startswith("its policy has spec.failover.application, so Karmada may take it")
+
+
+TAINTED = {"reason": "TaintUntolerated", "producer": "TaintManager"}
+UNHEALTHY = {
+    "reason": "ApplicationFailure",
+    "producer": "resource-binding-application-failover-controller",
+    "preservedLabelState": {"team.example/step": "7"},
+    "clustersBeforeFailover": ["m1"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "label"),
+    [
+        pytest.param(TAINTED, None, id="its taint eviction"),
+        pytest.param(UNHEALTHY, "7", id="its application failover, with a label of its own"),
+    ],
+)
+def test_karmada_takes_it_out_before_it_may_move(tmp_path, task, label):
+    """It goes on elsewhere, once, and that is no move of ours.
+
+    As Karmada writes it with purgeMode Directly. Pods of the old copy may be ending still.
+    """
+
+    @virtual_time
+    async def run():
+        async with whole(tmp_path, member("m1"), member("m2")) as world:
+            await world.submit(movable(rules=RULES | {"carry": CARRY}), where=ORDERED)
+            await world.until_phase("train", "Running")
+            await lose(world)
+            await asyncio.sleep(20)
+            task_of_karmada = task | {"fromCluster": "m1", "purgeMode": "Directly"}
+            body = {"spec": {"clusters": None, "gracefulEvictionTasks": [task_of_karmada]}}
+            await world.admin.patch(kinds.RESOURCE_BINDINGS, "train-job", body, namespace=TEAM)
+            seen = await copies(world, 40, ending=False)
+            await world.until_phase("train", "Running", seconds=60)
+
+            assert ("m1", "m2") not in seen
+            assert (await world.clusters("train"), await world.pods("m1")) == (["m2"], [])
+            assert "moved" not in await world.decision("train")
+            assert await recovering(world) is None
+            labels = [pod["metadata"]["labels"] for pod in await world.pods("m2")]
+            assert [one.get("team.example/step") for one in labels] == [label] * 4
+
+    run()
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_gang_that_may_move_costs_nothing_while_it_is_whole(tmp_path):
+    """Without a fault neither program writes anything about it, for ten minutes."""
+    async with whole(tmp_path, member("m1"), member("m2")) as world:
+        job = movable(rules=RULES | {"carry": CARRY})
+        job["metadata"]["annotations"][CHECKPOINT_GRACE] = "60s"
+        await world.submit(job, where=ORDERED)
+        await world.until_phase("train", "Running")
+        await asyncio.sleep(30)
+        since = len(world.records)
+        await asyncio.sleep(600)
+        written = {
+            (one.verb, one.resource, one.name)
+            for _, one in world.records[since:]
+            if one.verb not in ("get", "list", "watch")
+            and one.resource not in ("leases", "capacityreports", "nodes", "clusters")
+        }
+        assert written == set()
