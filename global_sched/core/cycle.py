@@ -11,7 +11,7 @@ from global_sched.core.make_room.shrinking import go_on_with_fewer
 from global_sched.core.offer import Refusal
 from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.place.admission import consider, refuse
-from global_sched.core.place.alike import refuse_alike
+from global_sched.core.place.alike import EarlierTurns, Stamp, refuse_alike
 from global_sched.core.place.groups import Groups, consider_group
 from global_sched.core.place.left_over import give_left_over
 from global_sched.core.place.rehearsal import rehearse
@@ -85,6 +85,7 @@ class Cycle:
         self.statement.ledger.surplus.shares = shares
         self.groups = Groups(waiting)
         self.line = QueueOrder([*waiting, *growing], self.statement)
+        self._earlier = EarlierTurns(self.statement)
         self._behind: dict[QueueName, tuple[int, float]] = {}
         """Queues of which one was put off in this pass: to which level, and what does not pass it:
         lower priorities than this."""
@@ -109,7 +110,7 @@ class Cycle:
                     return position, workload
                 repeats = until is None and level == WITHIN and line.repeats()
                 tries = self.claims.tries() if repeats else None
-                own = self.resume(position, workload, level)
+                own = self._turn(position, workload, level)
                 if own < level:
                     put_off.append((own, workload))
                 elif repeats and self.claims.tries() == tries:
@@ -124,6 +125,25 @@ class Cycle:
         if until is None:
             give_left_over(statement)
         return None
+
+    def _turn(self, position: int, workload: Workload, level: int) -> int:
+        """The same as `resume`, with the answer of an equal workload where nothing has changed."""
+        if self._behind_others(workload, level) < level:
+            return self.resume(position, workload, level)
+        stamp = self._stamp(level)
+        own = self._earlier.again(workload, position, stamp)
+        if own is None:
+            own = self.resume(position, workload, level)
+            if self._stamp(level) == stamp:
+                self._earlier.note(workload, own, stamp, put_off=own < level)
+        elif own < level:
+            self._put_before(workload, own, level)
+        return own
+
+    def _stamp(self, level: int) -> Stamp:
+        statement = self.statement
+        done = (statement.admissions, statement.withdrawals, statement.claims)
+        return (level, *self.claims.tries(), *map(len, done))
 
     def _is_put_off(self, workload: Workload, level: int) -> bool:
         """Whether its turn comes in a later pass."""

@@ -1,16 +1,69 @@
-"""Refusals that several in a row share: many waiting Jobs are copies of one template.
+"""Turns that several workloads share: many waiting Jobs are copies of one template.
 
-A workload right behind a refused one in the order, and equal to it in all that is asked about, gets
-the same answer as long as nothing has changed since. Asking again would say so.
+A workload behind a refused one in the order, and equal to it in all that is asked about, gets the
+same answer as long as nothing has changed since; and so does one behind another that was put off.
+Asking again would say so.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.outcomes import outcome_of
 from global_sched.core.statement import Statement
+from global_sched.shared.model.ids import QueueName, TenantName
+from global_sched.shared.model.plan import Outcome
 from global_sched.shared.model.verdict import Code
 from global_sched.shared.model.workload import Division, Workload
+
+Stamp = tuple[int, ...]
+"""What differs after everything that a turn can do but refuse its workload, or put it off."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """How a turn ended that changed nothing."""
+
+    stamp: Stamp
+    like: Callable[[Workload], bool]
+    level: int
+    outcome: Outcome | None
+    """Its refusal; None: it was put off."""
+
+
+class EarlierTurns:
+    """How the turns of a cycle ended that changed nothing, by demand, queue and tenant."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._statement = statement
+        self._known: dict[tuple[int, QueueName, TenantName], _Turn] = {}
+
+    def note(self, workload: Workload, level: int, stamp: Stamp, *, put_off: bool) -> None:
+        """A turn is over and changed nothing; `level` is what it ended with."""
+        said = None if put_off else self._statement.outcomes[-1]
+        if said and (said.verdict.code == Code.FIT or said.workload != workload.key):
+            return
+        if _plain(workload, self._statement):
+            key = (id(workload.demand), workload.queue, workload.tenant)
+            like = _like(workload, self._statement)
+            self._known[key] = _Turn(stamp, like, level, said)
+
+    def again(self, workload: Workload, position: int, stamp: Stamp) -> int | None:
+        """End a turn as that of an equal workload ended, with its level; None: it has to be asked.
+
+        None where there was no such turn, or anything has changed since.
+        """
+        known = self._known.get((id(workload.demand), workload.queue, workload.tenant))
+        if known is None or known.stamp != stamp or not known.like(workload):
+            return None
+        said = known.outcome
+        if said is not None:
+            verdict, nearest, clusters = said.verdict, said.nearest, said.clusters
+            self._statement.decided.add(workload.key)
+            self._statement.outcomes.append(
+                outcome_of(workload, verdict, nearest=nearest, clusters=clusters, position=position)
+            )
+        return known.level
 
 
 def refuse_alike(workload: Workload, line: QueueOrder, statement: Statement) -> None:
