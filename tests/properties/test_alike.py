@@ -1,4 +1,4 @@
-"""Copies of a Job that wait in a row are refused together; the plan is that of asking each one."""
+"""Copies of a Job that wait share how their turns end; the plan is that of asking each one."""
 
 from dataclasses import replace
 from unittest.mock import patch
@@ -7,7 +7,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from global_sched.core import cycle, run_cycle
-from global_sched.core.place.alike import refuse_alike
+from global_sched.core.place.alike import EarlierTurns, refuse_alike
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.ids import TenantName
 from global_sched.shared.model.instant import SECOND, Instant
@@ -86,13 +86,27 @@ def test_together_or_one_by_one(town, policy, first, second, data):
         refuse_alike(workload, line, statement)
         refused.append(len(statement.outcomes) - before)
 
+    shared, again = [], EarlierTurns.again
+
+    def noted(turns, *words):
+        level = again(turns, *words)
+        shared.append(level is not None)
+        return level
+
     for _ in range(4):
         snapshot = _limited(town.snapshot(), data.draw(st.sampled_from((None, 0, 2))))
-        with patch.object(cycle, "refuse_alike", counted):
+        with (
+            patch.object(cycle, "refuse_alike", counted),
+            patch.object(EarlierTurns, "again", noted),
+        ):
             together = run_cycle(snapshot, policy, town.now)
-        with patch.object(cycle, "refuse_alike", lambda *_: None):
+        with (
+            patch.object(cycle, "refuse_alike", lambda *_: None),
+            patch.object(EarlierTurns, "again", lambda *_: None),
+        ):
             alone = run_cycle(snapshot, policy, town.now)
         assert to_json(together) == to_json(alone)
         town.execute(together)
         town.now = Instant(town.now + 10 * SECOND)
     event(f"refused with others: {min(sum(refused), 10)}")
+    event(f"turns that end as an earlier one: {min(sum(shared), 10)}")

@@ -7,6 +7,7 @@ import pytest
 
 from global_sched.core import run_cycle
 from global_sched.core.order.queue_order import QueueOrder
+from global_sched.core.place.alike import EarlierTurns
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Backoff, Decision
 from global_sched.shared.model.ids import ClusterName, DecisionId
@@ -61,6 +62,30 @@ def job(name, **fields):
 def test_copies_are_refused_together():
     """Three copies behind the first are not asked."""
     assert together(job("w0"), job("w1"), job("w2"), job("w3")) == 3
+
+
+def test_copies_with_others_between_them_end_as_the_first():
+    """Of four that stand by turns, two of each kind, the last two are not asked."""
+    one, two = job("w0"), replace(job("w1"), demand=workload("w1", cpu=65).demand)
+    pending = [
+        one,
+        two,
+        replace(job("w2"), demand=one.demand),
+        replace(job("w3"), demand=two.demand),
+    ]
+    levels, again = [], EarlierTurns.again
+
+    def noted(turns, *words):
+        levels.append(again(turns, *words))
+        return levels[-1]
+
+    with patch.object(EarlierTurns, "again", noted):
+        plan = run_cycle(snapshot([cluster("c1", cpu=1)], pending=pending), POLICY, NOW)
+
+    assert [level is not None for level in levels] == [False, False, True, True]
+    details = [one.verdict.detail for one in plan.outcomes]
+    assert [one.position for one in plan.outcomes] == [1, 2, 3, 4]
+    assert details == [details[0], details[1]] * 2
 
 
 @pytest.mark.parametrize(
