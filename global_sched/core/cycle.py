@@ -142,8 +142,13 @@ class Cycle:
 
     def _stamp(self, level: int) -> Stamp:
         statement = self.statement
-        done = (statement.admissions, statement.withdrawals, statement.claims)
-        return (level, *self.claims.tries(), *map(len, done))
+        return (
+            level,
+            *self.claims.tries(),
+            len(statement.admissions),
+            len(statement.withdrawals),
+            len(statement.claims),
+        )
 
     def _is_put_off(self, workload: Workload, level: int) -> bool:
         """Whether its turn comes in a later pass."""
