@@ -10,7 +10,7 @@ from typing import Final
 
 from global_sched.core import protected_until
 from global_sched.shared.clock import Clock
-from global_sched.shared.model.growth import rests_until
+from global_sched.shared.model.growth import rests_until, shrinks_at
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Snapshot
@@ -103,8 +103,7 @@ def _dues(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterator[Instant]
             yield Instant(decision.called + grace * SECOND)
         if (asked := workload.below_minimum) is not None:
             short = (one.short for one in workload.progress if one.short is not None)
-            heal = policy.recovery_heal_seconds
-            yield from (Instant(since + heal * SECOND) for since in short)
+            yield from (shrinks_at(decision, since, policy) for since in short)
             broken = (one.below for one in workload.progress if one.below is not None)
             hold = min(asked.hold, policy.recovery_hold_limit_seconds)
             yield from (Instant(since + hold * SECOND) for since in broken)

@@ -13,7 +13,7 @@ from tests.chaos.story import Act
 
 SEED = 0
 PROGRAMS = ("global-sched", "m1")
-MOST_WRITES = 300
+MOST_WRITES = 400
 """Of both programs: a crash point beyond the last one is left out."""
 GANG = {
     "pods": 4,
@@ -30,7 +30,7 @@ GANG = {
 def script():
     """All nodes of m1 are shut, a pod of the gang is deleted, and later the nodes open again."""
     shut = [Act(20 + at / 10, "cordon", "m1", {"number": at}) for at in range(4)]
-    opened = [Act(100 + at / 10, "uncordon", "m1", {"number": at}) for at in range(4)]
+    opened = [Act(145 + at / 10, "uncordon", "m1", {"number": at}) for at in range(4)]
     gang = Act(1, "submit", "elastic", GANG)
     return [gang, *shut, Act(21, "end a pod", "m1", {"number": 1}), *opened]
 
@@ -55,7 +55,7 @@ def _is_bound(pod):
 
 
 def played(crash=None):
-    return run(SEED, script(), schedulers=1, seconds=150, crash=crash, look=admitted)
+    return run(SEED, script(), schedulers=1, seconds=200, crash=crash, look=admitted)
 
 
 @cache

@@ -136,6 +136,7 @@ def test_sizes_and_cooldowns(town, data):
     resizes = town.resizes + cycles(town, 40)
     running = sorted(key for key, one in town.workloads.items() if one.targets)
     if running and data.draw(st.booleans()):
+        town.now = Instant(town.now + 600 * SECOND)
         town.lost = {data.draw(st.sampled_from(running)): data.draw(st.integers(1, 3))}
         town.since = Instant(town.now - data.draw(st.sampled_from((0, 60))) * SECOND)
         resizes += cycles(town, 4)

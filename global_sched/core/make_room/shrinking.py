@@ -18,7 +18,8 @@ from global_sched.core.upkeep.running import Keeping, backed_off
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.decision import Grant, sealed
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.instant import SECOND, Instant, format_instant
+from global_sched.shared.model.growth import shrinks_at
+from global_sched.shared.model.instant import Instant, format_instant
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.verdict import Code, Verdict
 from global_sched.shared.model.workload import Division, Progress
@@ -73,7 +74,7 @@ def _short(keeping: Keeping, statement: Statement) -> tuple[Grant, Progress, Ins
         return None
     if progress.bound.covers(grant.amounts) or workload.giving_up(grant).entries:
         return None
-    due = Instant(progress.short + statement.policy.recovery_heal_seconds * SECOND)
+    due = shrinks_at(decision, progress.short, statement.policy)
     capacity = statement.rooms.rooms[statement.rooms.position[grant.cluster]].cluster.capacity
     if statement.now < due or capacity is None:
         return None

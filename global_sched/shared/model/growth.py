@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from global_sched.shared.model.decision import Decision
 from global_sched.shared.model.gang import Amounts, Gang
 from global_sched.shared.model.ids import BindingId
 from global_sched.shared.model.instant import SECOND, Instant
+from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.workload import Division, Workload
 
 SUFFIX: Final = "/growth"
@@ -51,3 +53,12 @@ def rests_until(workload: Workload) -> Instant | None:
     if gang is None or gang.elastic is None or decision is None:
         return None
     return Instant(decision.resized + gang.elastic.cooldown * SECOND)
+
+
+def shrinks_at(decision: Decision, short: Instant, policy: Policy) -> Instant:
+    """When a gang that is short since then goes on with fewer.
+
+    A decision has its time to be carried out first: pods of a large gang are not made at once.
+    """
+    placed = decision.at + policy.placement_timeout_seconds * SECOND
+    return Instant(max(short + policy.recovery_heal_seconds * SECOND, placed))
