@@ -164,6 +164,7 @@ MAY_BE_ZERO: Final = frozenset(
         "ageing_period_seconds",
         "ageing_step",
         "checkpoint_grace_limit_seconds",
+        "elastic_cooldown_limit_seconds",
         "hold_seconds",
         "min_runtime_before_preemption_seconds",
         "min_runtime_before_reclaim_seconds",
@@ -183,6 +184,7 @@ MAY_BE_ZERO: Final = frozenset(
 """Numbers of the policy for which 0 means that it does not happen."""
 MOST: Final = {
     "checkpoint_grace_limit_seconds": DAY // 24,
+    "elastic_cooldown_limit_seconds": DAY // 24,
     "min_runtime_before_preemption_seconds": 7 * DAY,
     "min_runtime_before_reclaim_seconds": 7 * DAY,
     "min_runtime_limit_seconds": 7 * DAY,

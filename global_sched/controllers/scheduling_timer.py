@@ -10,7 +10,7 @@ from typing import Final
 
 from global_sched.core import protected_until
 from global_sched.shared.clock import Clock
-from global_sched.shared.model.growth import rests_until, shrinks_at
+from global_sched.shared.model.growth import cooldown_ends, shrinks_at
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Snapshot
@@ -96,7 +96,7 @@ def _dues(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterator[Instant]
             yield backoff.until
         if decision.claim is not None:
             yield decision.claim.until
-        if (rests := rests_until(workload)) is not None:
+        if (rests := cooldown_ends(workload, policy)) is not None:
             yield rests
         if decision.called is not None:
             grace = min(workload.checkpoint_grace, policy.checkpoint_grace_limit_seconds)

@@ -1,6 +1,5 @@
 """The text of the condition of a gang that goes on with fewer pods than it asks for. Pure."""
 
-from global_sched.shared.model.growth import rests_until
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.quantity import counted
 from global_sched.shared.model.workload import Workload
@@ -24,10 +23,10 @@ def shrunk_text(workload: Workload | None) -> str:
     why = "".join(f"; {one.pod} was lost: {one.cause}" for one in losses)
     backoffs = [one for one in decision.backoffs if one.cluster == grant.cluster]
     attempt = max((one.failures for one in backoffs), default=1)
-    waits = [*(one.until for one in backoffs), rests_until(workload) or decision.at]
+    until = max((one.until for one in backoffs), default=decision.at)
     return (
         f"attempt {attempt}: from {gang.pods()} to {counted(grant.amounts.pods(), 'pod')} in "
         f"{grant.cluster}, which has had no seat for the others since "
         f"{format_instant(decision.recovering)}{why}; next: it grows back when there is room, not "
-        f"before {format_instant(max(waits))}"
+        f"within its cooldown, nor before {format_instant(until)}"
     )

@@ -106,7 +106,7 @@ class AllRows:
         """
         facts = np.concatenate([np.zeros((0, FACTS), np.int64), *(p.facts for p in self.parts)])
         self.priority, began, order, since, leaves, ends, *protected = facts.T
-        self.claimed, self.evictions, self.began, broken, self.rests_until = protected
+        self.claimed, self.evictions, self.began, broken, self.resized, self.cooldown = protected
         self.broken: Mask = broken.astype(np.bool_)
         """Gangs that fell below their minimum: they do no work."""
         self.may_leave: Mask = leaves.astype(np.bool_)

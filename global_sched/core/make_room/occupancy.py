@@ -14,9 +14,8 @@ from global_sched.core.order.ageing import priority_of
 from global_sched.shared.model.cluster import Capacity, Cluster
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts, Gang, TopologyConstraint
-from global_sched.shared.model.growth import rests_until
 from global_sched.shared.model.ids import BindingId, ClusterName, PodSetName, QueueName
-from global_sched.shared.model.instant import Instant
+from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.resources import Resources
 from global_sched.shared.model.snapshot import Running
 from global_sched.shared.model.topology import Leaf, NodeClass, Occupant
@@ -28,7 +27,7 @@ CRITICAL = 2_000_000_000
 """Priorities from here on belong to the system: such workloads never leave for another one."""
 _CRITICAL_CLASSES = frozenset({"system-node-critical", "system-cluster-critical"})
 NEVER = -(2**62)
-FACTS = 11
+FACTS = 12
 LARGEST = 2**40
 """Amounts are cut to this here, so that sums fit 63 bits: more on one node makes no difference."""
 
@@ -86,7 +85,7 @@ class Occupancy:
     """Of each holder: priority, when its decision was made (at, order), since when it has work to
     lose, whether it may leave at all, whether it ends some day, since when its hold protects it,
     how often that has doubled, since when it runs, whether it fell below its minimum (then no
-    time protects it), and until when it rests after a resize."""
+    time protects it), when it was resized, and the cooldown after that."""
     queues: list[QueueName]
     _tops: dict[TopologyConstraint | None, Tops] = field(default_factory=dict)
 
@@ -191,7 +190,7 @@ def _facts(holder: Holder) -> tuple[int, ...]:
     ends = int(workload.demand.division == Division.WHOLE)
     broken = workload.fell_below_minimum(holder.grant)
     claimed, began = decision.claimed, decision.runs_since
-    rests = rests_until(workload)
+    elastic = None if workload.demand.gang is None else workload.demand.gang.elastic
     if broken or claimed is None:
         claimed = Instant(NEVER)
     return (
@@ -205,7 +204,8 @@ def _facts(holder: Holder) -> tuple[int, ...]:
         decision.evictions,
         NEVER if broken else began,
         int(broken),
-        NEVER if broken or rests is None else rests,
+        decision.resized,
+        0 if broken or elastic is None else elastic.cooldown * SECOND,
     )
 
 

@@ -110,7 +110,10 @@ class Rights:
         if within_guarantee(self.claimant.queue, self.amount, statement):
             self.runs_shortly = self.loses_much = self.rests = none
             return none
-        self.rests = field.rests_until > statement.now
+        cooldown = np.minimum(
+            field.cooldown, statement.policy.elastic_cooldown_limit_seconds * SECOND
+        )
+        self.rests = (cooldown > 0) & (field.resized + cooldown > statement.now)
         hold = statement.policy.hold_seconds * SECOND
         held: Mask = (field.claimed > statement.now - (hold << field.evictions)) & ~own[field.queue]
         self.runs_shortly = field.began > statement.now - self.min_runtimes(field)

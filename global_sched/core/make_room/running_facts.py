@@ -7,11 +7,12 @@ from global_sched.core.make_room.by_cluster import ByCluster
 from global_sched.core.make_room.occupancy import may_ever_leave
 from global_sched.core.order.ageing import priority_of
 from global_sched.core.quota.min_runtime import MinRuntimes
-from global_sched.shared.model.growth import rests_until
+from global_sched.shared.model.growth import cooldown_ends
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.model.snapshot import Running, Snapshot
+from global_sched.shared.model.workload import Workload
 
 
 def lowest_running(running: Iterable[Running]) -> dict[QueueName, int]:
@@ -48,16 +49,16 @@ def _claimed(running: Running) -> tuple[tuple[Instant, int], ...]:
     return tuple(sorted({(one.claimed, one.evictions) for one in held if one.claimed}))
 
 
-def _rests(running: Running) -> tuple[Instant, ...]:
-    """When the cooldowns of elastic gangs end: then their surplus may leave."""
-    found = (rests_until(one) for one in running.workloads)
-    return tuple(sorted({until for until in found if until is not None}))
+def _elastic(running: Running) -> tuple[Workload, ...]:
+    """Gangs with a cooldown."""
+    gangs = ((one, one.demand.gang) for one in running.workloads)
+    return tuple(one for one, gang in gangs if gang is not None and gang.elastic is not None)
 
 
 _LOWEST = ByCluster(_lowest)
 _CLAIMED = ByCluster(_claimed)
 _STARTED = ByCluster(_started)
-_RESTS = ByCluster(_rests)
+_ELASTIC = ByCluster(_elastic)
 
 
 def protected_until(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterator[Instant]:
@@ -66,7 +67,8 @@ def protected_until(snapshot: Snapshot, policy: Policy, now: Instant) -> Iterato
     And when cooldowns end.
     """
     for running in snapshot.running:
-        yield from _RESTS.of(running)
+        ends = (cooldown_ends(one, policy) for one in _ELASTIC.of(running))
+        yield from (end for end in ends if end is not None)
         for claimed, doublings in _CLAIMED.of(running):
             yield Instant(claimed + ((policy.hold_seconds * SECOND) << doublings))
     runtimes = MinRuntimes(snapshot.queues, policy)

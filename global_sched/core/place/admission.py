@@ -11,7 +11,7 @@ from global_sched.core.place.one_cluster import grow_whole, offer_whole
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.gang import Amounts
-from global_sched.shared.model.growth import needs_more, rests_until
+from global_sched.shared.model.growth import cooldown_ends, needs_more
 from global_sched.shared.model.instant import format_instant
 from global_sched.shared.model.verdict import ClusterVerdict, Code, Verdict
 from global_sched.shared.model.workload import Demand, Division, Workload
@@ -72,7 +72,7 @@ def refused_growth(workload: Workload, statement: Statement) -> Refusal | None:
 
 def _rests(workload: Workload, statement: Statement) -> Refusal | None:
     """After a resize an elastic gang gets no surplus for its cooldown."""
-    until = rests_until(workload)
+    until = cooldown_ends(workload, statement.policy)
     if until is None or until <= statement.now or needs_more(workload).entries:
         return None
     assert workload.decision is not None

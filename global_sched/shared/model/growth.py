@@ -47,12 +47,16 @@ def growth_of(binding: BindingId) -> BindingId:
     return BindingId(f"{binding}{SUFFIX}")
 
 
-def rests_until(workload: Workload) -> Instant | None:
-    """Until when it gets and gives no surplus: its cooldown after its last resize."""
+def cooldown_ends(workload: Workload, policy: Policy) -> Instant | None:
+    """Until when an elastic gang gets and gives no surplus after its last resize; None: never.
+
+    No cooldown counts for longer than the Policy's limit.
+    """
     gang, decision = workload.demand.gang, workload.decision
     if gang is None or gang.elastic is None or decision is None:
         return None
-    return Instant(decision.resized + gang.elastic.cooldown * SECOND)
+    seconds = min(gang.elastic.cooldown, policy.elastic_cooldown_limit_seconds)
+    return Instant(decision.resized + seconds * SECOND)
 
 
 def shrinks_at(decision: Decision, short: Instant, policy: Policy) -> Instant:

@@ -97,6 +97,9 @@ class Policy:
     recovery_step_seconds: int = 600
     """When a step of a job's recovery ladder has not made it whole for so many seconds, the next
     wider one follows."""
+    elastic_cooldown_limit_seconds: int = 3600
+    """The longest cooldown of an elastic gang that counts: while it lasts the gang leaves for no
+    other job, but for one that a guarantee covers. 0 lets none count."""
     recovery_hold_limit_seconds: int = 3600
     """The longest `hold` that a job's recovery annotation may ask for."""
     recovery_node_exit_codes: tuple[int, ...] = ()
