@@ -6,7 +6,7 @@ The gate StatefulFailoverInjection is on in this federation.
 import json
 
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.names import RECOVERY
+from global_sched.shared.api.names import CHECKPOINT_CALL, CHECKPOINT_GRACE, RECOVERY
 from tests.e2e.test_faults_members import ORDERED
 from tests.e2e.world import gang
 
@@ -25,11 +25,13 @@ async def test_a_gang_moves_with_its_labels(faults):
     """Its nodes are cordoned and a pod of it is deleted: it goes on in the other member.
 
     Karmada puts the label of its status on the Job there, the agent on its pods; the task that
-    carries it ends, and the pods that are made later have it, too.
+    carries it ends, and the pods that are made later have it, too. Before it leaves, the pod that
+    still runs is called for a checkpoint, which its program does not answer.
     """
     space = faults.space
     job = gang("moves", space)
-    job["metadata"].setdefault("annotations", {})[RECOVERY] = json.dumps(RULES)
+    notes = job["metadata"].setdefault("annotations", {})
+    notes |= {RECOVERY: json.dumps(RULES), CHECKPOINT_GRACE: "10s"}
     await faults.submit(job, where=ORDERED)
     await faults.until_running("east", "moves", 2)
     east = await faults.member("east")
@@ -39,6 +41,16 @@ async def test_a_gang_moves_with_its_labels(faults):
     try:
         async with faults.never_twice("moves"):
             await east.delete(kinds.PODS, "moves-worker-1", namespace=space)
+
+            async def called():
+                pods = await faults.pods("east", space)
+                return [
+                    CHECKPOINT_CALL in (one["metadata"].get("annotations") or {})
+                    for one in pods
+                    if one["spec"].get("nodeName")
+                ] == [True]
+
+            await faults.until(called, "the pod that runs is called for a checkpoint")
             await faults.until_running("west", "moves", 2, seconds=120)
         assert await faults.running("east", "moves") == {}
 
