@@ -38,6 +38,7 @@ from global_sched.shared.model.ids import BindingId, ClusterName, WorkloadKey
 from global_sched.shared.model.instant import Instant
 from global_sched.shared.model.past_text import parse_past
 from global_sched.shared.model.plan import Admission, Claiming, Withdrawal
+from global_sched.shared.model.printable import printable
 from global_sched.shared.model.recovery_spec import RecoveryPolicy
 from global_sched.shared.model.selection import only_cluster
 from global_sched.shared.model.snapshot import Snapshot
@@ -443,8 +444,15 @@ def _beyond(decision: Decision | None, term: int) -> bool:
 def _failover_beside(facts: BindingFacts, workload: Workload) -> str:
     """Why Karmada's own failover interferes with moves; empty where it does not."""
     asked = workload.below_minimum
-    if asked is None or not asked.moves or not facts.failover:
+    if asked is None or not asked.moves or not (facts.failover or facts.evicted_by):
         return ""
+    if facts.evicted_by:
+        producer, cluster = facts.evicted_by[0]
+        return (
+            f"{printable(producer[:60]) or 'another program'} takes it out of {cluster}, beside "
+            "the moves that its recovery annotation asks for; tolerate the cluster's taints in its "
+            "policy (spec.placement.clusterTolerations), or leave one of them out"
+        )
     fields = " and ".join(f"spec.failover.{name}" for name in facts.failover)
     return (
         f"its policy has {fields}, so Karmada may take it out of its cluster by itself, beside the "

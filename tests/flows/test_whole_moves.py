@@ -10,6 +10,7 @@ from global_sched.embedded.members import MemberOptions
 from global_sched.shared.api import resource as kinds
 from global_sched.shared.api.names import BINDING_ID as ID
 from global_sched.shared.api.names import CHECKPOINT_GRACE, RECOVERY
+from global_sched.view.explain import screen_of
 from global_sched.view.look import find_job, look
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.flows.test_whole_leaving import ORDERED, scheduled, tasks
@@ -80,12 +81,17 @@ def shown(world, metric, value):
     )
 
 
-async def verdict(world, name="train"):
-    """The first line of `gsched explain`."""
+async def explained(world, name="train"):
+    """What `gsched explain` shows."""
     view = await look(world.admin, world.clock)
     job = find_job(view.state, name, TEAM)
     found = explain_workload(view.state.snapshot(), view.policy, view.now, job.key)
-    return found.outcome.verdict.detail
+    return screen_of(job, found, view)
+
+
+async def verdict(world, name="train"):
+    """Its answer."""
+    return (await explained(world, name)).answer
 
 
 @pytest.mark.slow
@@ -99,6 +105,10 @@ async def test_a_gang_moves_when_its_member_has_too_few_nodes_left(tmp_path):
         stays = await copies(world, 55)
         assert (stays, await world.clusters("train")) == ([("m1",)], ["m1"])
         assert (await verdict(world)).startswith("in place; below its minimum in m1 since 2026-")
+        assert (await verdict(world)).endswith("Z, and moves then where another cluster has room")
+        [lost] = [text for label, text in (await explained(world)).facts if label == "lost"]
+        assert lost.startswith("1 pod within 24 h, the last at 2026-")
+        assert lost.endswith("train-worker-0 on m1-0-0 in m1: OutOfService")
         assert shown(world, "gangs_not_whole", "1.0") == ['stays="Hold"']
 
         before = await world.bindings_version()
@@ -327,6 +337,8 @@ def test_karmada_takes_it_out_before_it_may_move(tmp_path, task, label):
             assert ("m1", "m2") not in seen
             assert (await world.clusters("train"), await world.pods("m1")) == (["m2"], [])
             assert "moved" not in await world.decision("train")
+            told = (await events(world, "FailoverBeside"))["Job"]
+            assert told.startswith(f"{task['producer']} takes it out of m1, beside the moves that ")
             assert await recovering(world) is None
             labels = [pod["metadata"]["labels"] for pod in await world.pods("m2")]
             assert [one.get("team.example/step") for one in labels] == [label] * 4

@@ -72,6 +72,8 @@ class BindingFacts:
     finished: bool
     failover: tuple[str, ...] = ()
     """Which of Karmada's own failovers its policy asks for: `application`, `cluster`."""
+    evicted_by: tuple[tuple[str, ClusterName], ...] = ()
+    """Other programs that take it out of a cluster now, and out of which."""
     not_applied: tuple[tuple[ClusterName, str], ...] = ()
     """Clusters that refuse the object itself, and with which words."""
 
@@ -161,6 +163,7 @@ class BindingReader:
                 (target.cluster for target in targets),
             ),
             failover=tuple(sorted(name for name, said in (spec.failover or {}).items() if said)),
+            evicted_by=_evicted_by(spec),
             not_applied=_not_applied(status.aggregated_status),
         )
 
@@ -203,6 +206,13 @@ def _leaving(spec: BindingSpec) -> tuple[ClusterName, ...]:
     if not spec.graceful_eviction_tasks:
         return ()
     return tuple(sorted({_name(task.from_cluster) for task in spec.graceful_eviction_tasks}))
+
+
+def _evicted_by(spec: BindingSpec) -> tuple[tuple[str, ClusterName], ...]:
+    if not spec.graceful_eviction_tasks:
+        return ()
+    tasks = ((one.producer, _name(one.from_cluster)) for one in spec.graceful_eviction_tasks)
+    return tuple(sorted({one for one in tasks if not one[0].startswith(names.GLOBAL_SCHEDULER)}))
 
 
 def _withdrawn(spec: BindingSpec) -> tuple[tuple[ClusterName, Instant], ...]:
