@@ -290,7 +290,7 @@ async def world(folder: Path, *schedulers: str, code: Path = ROOT) -> AsyncItera
             await found.agent(member)
         for name in schedulers or ("gs-a",):
             await found.scheduler(name)
-        await found.until(found.leader, "a replica leads")
+        await found.until(found.leader, "a replica leads", seconds=240)
         yield found
         wrong = found.violations()
         assert wrong == [], "\n".join(wrong)
