@@ -40,7 +40,10 @@ class EarlierTurns:
 
     def note(self, workload: Workload, level: int, stamp: Stamp, *, put_off: bool) -> None:
         """A turn is over and changed nothing; `level` is what it ended with."""
-        said = None if put_off else self._statement.outcomes[-1]
+        outcomes = self._statement.outcomes
+        said = outcomes[-1] if outcomes and not put_off else None
+        if said is None and not put_off:
+            return  # growth behind the limit of the cycle: nothing is said of it yet
         if said and (said.verdict.code == Code.FIT or said.workload != workload.key):
             return
         if _plain(workload, self._statement):
