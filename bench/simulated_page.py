@@ -95,8 +95,8 @@ A target counts as met where every place that was run meets it. The misses:
 - **Goodput.** In the window from day 7, at every load, and in those from days 21 and 49 each model
   that shares gains more than ours at its defaults: work that evictions undid is the difference.
   Where reclaim may undo no more than 24 GPU hours of a gang (`reclaimLossLimitGpuHours: 24`) ours
-  has the goodput of full sharing in the first of them, and waits less than the best backfill (table
-  below).
+  has the goodput of full sharing in the first of them at every load, and waits less than the best
+  backfill (table below).
 - **Kalos at eight times its density.** Ours has less goodput than backfill and waits longer. It was
   not looked into; reservations are the first suspect, as nothing was evicted.
 - **Mean wait.** In the window from day 91 ours waits longest of those that share, in one burst of
