@@ -119,7 +119,7 @@ def test_far_more_hyper_nodes_than_are_read():
     cache = member(racks(4, 25), [pod("good", gpus=1)])
     exact = MemberSelector(exact_match=ExactMatch(name="nobody"))
     spec = HyperNodeSpec(tier=1, members=[Member(type="Node", selector=exact)])
-    for at in range(1_000_000 if DEEP else 200_000):
+    for at in range(1_000_000 if DEEP else 120_000):
         cache.upsert_hyper_node(HyperNode(metadata=Meta(name=f"z{at:07}"), spec=spec))
     first = cache.tree()
 
