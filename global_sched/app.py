@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -111,6 +111,8 @@ class GlobalSched:
         )
         self.loop: SchedulingLoop | None = None
         """The scheduling loop of the present term."""
+        self.on_listed: Callable[[], None] = lambda: None
+        """Called once everything has been listed for the first time."""
         export_informers(self.metrics, self.watches.all, server=SERVER)
         export_events(self.metrics, self.recorder)
         self.metrics.before_scrape(lambda: refresh_gauges(self.metrics, self.state, clock))
@@ -173,9 +175,7 @@ class GlobalSched:
 
     async def _candidate(self, stop: asyncio.Event) -> None:
         await self.watches.synced()
-        # What was listed stays; scanning it again and again would hold up every cycle.
-        gc.collect()
-        gc.freeze()
+        self.on_listed()
         while not stop.is_set():
             try:
                 await self.election.run(lambda term: self._lead(term, stop))
@@ -304,6 +304,12 @@ class _CurrentTerm:
         return self.current is not None and self.current.valid()
 
 
+def _keep_what_was_listed() -> None:
+    """What was listed stays; scanning it again and again would hold up every cycle."""
+    gc.collect()
+    gc.freeze()
+
+
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """Run global-sched against the configured control plane until `stop` is set.
 
@@ -323,8 +329,10 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         )
         try:
             async with assembled(settings, transport, clock=clock, restored=restored) as program:
+                program.on_listed = _keep_what_was_listed
                 await program.run(stop)
         except WentBack as back:
+            gc.unfreeze()
             log.warning("control_plane_restored", error=str(back))
             restored = True
 

@@ -3,6 +3,8 @@
 `REPLAY=17 pytest tests/chaos/test_seeds.py` repeats one.
 """
 
+import gc
+
 import pytest
 
 from tests.chaos.choice import REPLAY, seeds
@@ -26,11 +28,12 @@ def test_no_state_breaks_a_promise(seed):
 @pytest.mark.slow
 @pytest.mark.skipif(REPLAY is not None, reason="one seed is repeated")
 def test_a_seed_gives_the_same_run_again():
-    """Every state at the same instant, in the same order."""
+    """Every state at the same instant, in the same order; and no run stays in memory for good."""
     first, second = run(3), run(3)
 
     assert first.states > 100
     assert first.digest == second.digest
+    assert gc.get_freeze_count() == 0
 
 
 def test_stories_differ_and_fit_their_time():
