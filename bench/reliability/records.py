@@ -6,6 +6,7 @@ from typing import Final
 from bench.harness import Figure, at_least, at_most, shown
 from bench.reliability.sweep import lines
 from tests.chaos.choice import ALL_SEEDS
+from tests.chaos.crashes import points
 from tests.chaos.mutations import MUTATIONS, applied
 
 GROUP: Final = "chaos"
@@ -24,6 +25,7 @@ def _runs(kind: str) -> list[Figure]:
         return [shown(GROUP, f"{what} run", None, "", how)]
     commits = Counter(one["commit"] for one in found)
     bad = [one["number"] for one in found if one["violations"]]
+    numbers, every = {one["number"] for one in found}, ALL_SEEDS if kind == "seeds" else _crashes()
     cpu = sum(one["cpu"] for one in found)
     wall = sum(one["seconds"] for one in found)
     note = (
@@ -32,13 +34,18 @@ def _runs(kind: str) -> list[Figure]:
     )
     text = f"numbers {', '.join(map(str, bad))}" if bad else ""
     figures = [
-        at_least(GROUP, f"{what} run", len(found), "", ALL_SEEDS if kind == "seeds" else 500, note),
+        at_least(GROUP, f"{what} run", len(numbers), "", every, note),
         at_most(GROUP, f"{what} with a violation", len(bad), "", 0, text),
     ]
     if kind == "seeds":
         fewest = min(sum(one["fired"].values()) for one in found)
         figures.append(at_least(GROUP, "fewest faults that a seed fired", fewest, "", 3))
     return figures
+
+
+def _crashes() -> int:
+    """How many crash points the script has."""
+    return len(list(points()))
 
 
 def _over() -> Figure:
