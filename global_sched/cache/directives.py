@@ -1,7 +1,7 @@
 """Directives: the state's admitted workloads as specs per member, and which of them changed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 from zlib import crc32
 
@@ -195,8 +195,11 @@ def _entry(workload: Workload, decision: Decision, grant: Grant, gangs: Gangs) -
 
 
 def _written(gang: Gang, known: Gangs) -> dict[str, Any]:
-    """A gang as JSON, without what its readers assume anyway. Shared: never change it."""
-    return known[gang] if gang in known else known.keep(gang, _lean(gang))
+    """A gang as JSON, without what its readers assume anyway. Shared: never change it.
+
+    Nor with its allowed sizes: agents get amounts, and the CRD's schema has no such field.
+    """
+    return known[gang] if gang in known else known.keep(gang, _lean(replace(gang, elastic=None)))
 
 
 def _lean(value: Any) -> Any:

@@ -8,6 +8,7 @@ from global_sched.cache.directives import SLICE_LIMIT, directive_specs
 from global_sched.shared.api.federation import DirectiveSpec
 from global_sched.shared.model.gang import (
     Amounts,
+    Elastic,
     Gang,
     Mode,
     Partition,
@@ -88,6 +89,21 @@ def test_a_gang_that_uses_every_field_is_told_whole():
     [entry] = read.entries or ()
 
     assert msgspec.convert(entry.gang, Gang, strict=True) == gang
+
+
+def test_sizes_are_not_written():
+    """Agents get amounts: an API server would drop a field that the CRD does not have."""
+    one = workload("a", pods=4, gpus=8, on="m1", bound=0)
+    assert one.demand.gang is not None
+    sized = replace(one.demand.gang, elastic=Elastic(sizes=(4,), cooldown=60))
+    plain, told = (
+        directive_specs(
+            "m1", [replace(one, demand=replace(one.demand, gang=gang))], label_keys=(), epoch=1
+        )
+        for gang in (one.demand.gang, sized)
+    )
+
+    assert told == plain
 
 
 def test_an_empty_directive_still_says_label_keys():

@@ -18,7 +18,7 @@ BARE = {
     "directive_entries", "nodes", "hypernodes", "hypernodes_invalid", "jobs",
     "informer_objects", "informer_malformed_objects", "informer_synced", "work_queue_depth",
     "ready", "build_info", "copied_objects", "election_blocked", "node_trouble",
-    "gangs_not_whole",
+    "gangs_not_whole", "event_loop_tasks",
 }  # fmt: skip
 
 
