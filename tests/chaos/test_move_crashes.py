@@ -15,6 +15,8 @@ from tests.chaos.story import Act
 
 SEED = 0
 PROGRAMS = ("global-sched", "m1", "m2")
+FEW = 5
+"""Points of this script in the gate, which looks at ten of the first one (`test_crash_points`)."""
 MOST_WRITES = 400
 """Of all programs: a crash point beyond the last one is left out."""
 RULES = json.dumps({"scopes": ["pod", "cluster"], "hold": "5s"})
@@ -72,7 +74,7 @@ def test_every_write_of_a_move_has_its_number(grace):
 @pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.parametrize("grace", GRACES)
-@pytest.mark.parametrize("number", some(2 * MOST_WRITES))
+@pytest.mark.parametrize("number", some(2 * MOST_WRITES, FEW))
 def test_a_crash_point_of_a_move_is_survived(number, grace):
     """It runs in one member at a time, in the new one at the end; its queue is never over."""
     found = list(points(grace))

@@ -9,7 +9,7 @@ from global_sched.core import run_cycle
 from global_sched.shared.api.reasons import Reason
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.workload import Division
-from tests.deep import DEEP
+from tests.deep import examples
 from tests.properties.test_moves import NO_SHRINKING, over
 from tests.properties.test_reclaim import COMMON, POLICY, shown, towns
 
@@ -17,7 +17,7 @@ GRACE = 3
 LEAVING = (Reason.PREEMPTED, Reason.RECLAIMED)
 
 
-@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 20, phases=NO_SHRINKING)
+@settings(COMMON, max_examples=examples(20), phases=NO_SHRINKING)
 @given(towns(), st.data())
 def test_calls(town, data):
     """No gang that asks leaves before its time, no queue is over, and in the end all is quiet."""

@@ -11,7 +11,7 @@ from global_sched.shared.model.gang import Elastic
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.recovery_spec import BelowMinimum
 from tests.builders import workload
-from tests.deep import DEEP
+from tests.deep import examples
 from tests.properties.test_moves import NO_SHRINKING
 from tests.properties.test_reclaim import COMMON, LEAVES, POLICY, shown, trees
 from tests.towns import Member, Town
@@ -129,7 +129,7 @@ def check(plan, before, town):
     return resizes
 
 
-@settings(COMMON, max_examples=COMMON.max_examples if DEEP else 50, phases=NO_SHRINKING)
+@settings(COMMON, max_examples=examples(25), phases=NO_SHRINKING)
 @given(crowds(), st.data())
 def test_sizes_and_cooldowns(town, data):
     """Given, grown, taken and gone on with: always an allowed size; then all is quiet."""
