@@ -112,7 +112,7 @@ async def _placements(hanging: int) -> tuple[list[float], list[str]]:
             if seen.plural == "pods" and seen.obj["spec"].get("nodeName"):
                 assert seen.obj["metadata"]["annotations"][GANG]
                 bound.setdefault(seen.server, seen.at)
-        met = sum(1 for one in world.network.met if one.startswith("pause"))
+        met = len({kind for kind, _ in world.network.met if kind.startswith("pause")})
         assert met == hanging, f"{met} agents hung"
         return [bound[name] - begun[name] for name in others], world.violations()
 

@@ -29,8 +29,10 @@ class Network:
     def __init__(self) -> None:
         self.paused: dict[str, asyncio.Event] = {}
         self.split: set[tuple[str, str]] = set()
-        self.met: Counter[str] = Counter()
-        """Calls that met a pause or a split, by its kind: what never met any was no fault."""
+        self.met: set[tuple[str, int]] = set()
+        """Pauses, splits and refusals that a call met, by kind and the number of the fault of that
+        kind: what no call meets is no fault."""
+        self._begun: Counter[str] = Counter()
         self.writes: Counter[str] = Counter()
         """Writes of every program so far, those that were lost included."""
         self.crash: CrashPoint | None = None
@@ -44,7 +46,9 @@ class Network:
 
     def pause(self, program: str) -> None:
         """SIGSTOP."""
-        self.paused.setdefault(program, asyncio.Event())
+        if program not in self.paused:
+            self._begun[f"pause {program}"] += 1
+            self.paused[program] = asyncio.Event()
 
     def resume(self, program: str) -> None:
         """SIGCONT."""
@@ -61,6 +65,16 @@ class Network:
         gate = self.held.pop((program, path), None)
         if gate is not None:
             gate.set()
+
+    def cut(self, program: str, server: str) -> None:
+        """No call of the program reaches the server."""
+        if (program, server) not in self.split:
+            self._begun[f"split {program}"] += 1
+            self.split.add((program, server))
+
+    def meet(self, kind: str) -> None:
+        """A call meets the last fault of that kind."""
+        self.met.add((kind, self._begun[kind]))
 
     def heal(self) -> None:
         """Everything runs and reaches everything."""
@@ -88,7 +102,7 @@ class Network:
                 gate, how = closed, "hold"
         if gate is None:
             return await inner.send(request)
-        self.met[f"{how} {program}"] += 1
+        self.meet(f"{how} {program}")
 
         async def late() -> Response:
             await gate.wait()
@@ -114,7 +128,7 @@ class _Link:
 
     def _check(self, request: Request) -> None:
         if (self._program, self._server) in self._network.split:
-            self._network.met[f"split {self._program}"] += 1
+            self._network.meet(f"split {self._program}")
             raise Unreachable("no route", target=request.target, reason="Split")
 
     async def send(self, request: Request) -> Response:
@@ -141,7 +155,7 @@ class _Link:
         for (program, path), times in self._network.refused.items():
             if program == self._program and path in request.path and times > 0:
                 self._network.refused[program, path] -= 1
-                self._network.met[f"refuse {program}"] += 1
+                self._network.meet(f"refuse {program}")
                 self._network.on_refusal(program, request.path)
                 raise Conflict("it was written", target=request.target, reason="Conflict")
 
@@ -161,7 +175,7 @@ class _Link:
         async for chunk in answer.chunks:
             gate = self._network.paused.get(self._program)
             if gate is not None:
-                self._network.met[f"pause {self._program}"] += 1
+                self._network.meet(f"pause {self._program}")
                 await gate.wait()
             self._check(request)
             yield chunk

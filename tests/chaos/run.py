@@ -190,7 +190,7 @@ class Chaos(Whole):
             case "resume":
                 self.network.resume(act.of)
             case "split":
-                self.network.split.add((act.of, more["server"]))
+                self.network.cut(act.of, more["server"])
             case "join":
                 self.network.split.discard((act.of, more["server"]))
             case "hold":
@@ -251,7 +251,7 @@ class Chaos(Whole):
                 self.faults[program].clear()
         self.network.heal()
         await self.network.carried_out()
-        self.fired.update({name: 1 for name, met in self.network.met.items() if met})
+        self.fired.update(kind for kind, _ in self.network.met)
         for program in self.programs:
             await self.launch(program)
 
