@@ -30,7 +30,7 @@ def _runs(kind: str) -> list[Figure]:
     wall = sum(one["seconds"] for one in found)
     note = (
         f"at {', '.join(f'{name} ({runs})' for name, runs in commits.items())}; {cpu:.0f} CPU "
-        f"seconds, {wall / 60:.0f} minutes in one process of low priority beside others"
+        f"seconds, {wall / 60:.0f} minutes, added up over processes beside others"
     )
     text = f"numbers {', '.join(map(str, bad))}" if bad else ""
     figures = [
