@@ -79,7 +79,7 @@ def parse(data: dict[str, str], now: Instant) -> TroubleState:
                 leaf=one.leaf,
                 standing=one.standing,
                 until=_within(one.until, 0, now + PROBATION),
-                count=max(1, one.count),
+                count=max(0, one.count),
             )
             for name, one in nodes.items()
         },

@@ -78,7 +78,8 @@ class Blame:
 class NodeTrouble:
     """One node: in trouble while `standing`, then on probation until `until`.
 
-    `count` says how often it fell within a day; `since` when it did so last.
+    `count` says how often it fell within a day by signals of its own; `since` when it did so last,
+    or when pods put it on probation.
     """
 
     cause: Cause
@@ -179,16 +180,9 @@ def _blame(nodes: dict[str, NodeTrouble], blame: Blame, leaf: str, now: Instant)
     old, until = nodes.get(blame.node), Instant(at + PROBATION)
     if until <= now or (old is not None and (old.standing or old.since >= at)):
         return
-    again = old is not None and at - old.since < REPEAT
-    nodes[blame.node] = NodeTrouble(
-        cause=Cause.EXIT_CODE,
-        detail=f"exit code {blame.code}",
-        since=at,
-        leaf=leaf,
-        standing=False,
-        until=until if old is None else max(until, old.until),
-        count=1 + (old.count if again and old is not None else 0),
-    )
+    until = until if old is None else max(until, old.until)
+    detail = f"exit code {blame.code}"
+    nodes[blame.node] = _by_pods(old, Cause.EXIT_CODE, detail, leaf, since=at, until=until)
 
 
 def _failing(
@@ -203,19 +197,26 @@ def _failing(
     until = Instant(last + FAILURES)
     if old is not None and (old.standing or old.until >= until):
         return
-    detail = f"pods of gangs of {len(spaces)} namespaces failed within an hour"
     if old is not None and now < old.until:
         nodes[node] = replace(old, until=until)
         return
-    again = old is not None and last - old.since < REPEAT
-    nodes[node] = NodeTrouble(
-        cause=Cause.PODS_FAILING,
+    detail = f"pods of gangs of {len(spaces)} namespaces failed within an hour"
+    nodes[node] = _by_pods(old, Cause.PODS_FAILING, detail, leaf, since=last, until=until)
+
+
+def _by_pods(
+    old: NodeTrouble | None, cause: Cause, detail: str, leaf: str, *, since: Instant, until: Instant
+) -> NodeTrouble:
+    """A probation for what pods did. It is no fall of the node: `count` stays as it was."""
+    again = old is not None and since - old.since < REPEAT
+    return NodeTrouble(
+        cause=cause,
         detail=detail,
-        since=last,
+        since=since,
         leaf=leaf,
         standing=False,
         until=until,
-        count=1 + (old.count if again and old is not None else 0),
+        count=old.count if again and old is not None else 0,
     )
 
 
@@ -243,7 +244,10 @@ def worst(nodes: Mapping[str, NodeTrouble]) -> Mapping[str, NodeTrouble]:
 
 
 def _badness(nodes: Mapping[str, NodeTrouble], name: str) -> tuple[int, int, str]:
-    """Ascending from the worst."""
+    """Ascending from the worst. Nodes that never fell themselves come last: their `count` is 0.
+
+    Else failing pods on many nodes would fill the caps of probation, and broken nodes be sound.
+    """
     return -nodes[name].count, -nodes[name].since, name
 
 

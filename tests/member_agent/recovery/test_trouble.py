@@ -151,6 +151,34 @@ def test_a_tenant_of_many_namespaces_closes_no_node():
     assert len(found.last_resort) == max(1, len(LEAVES) // 20)
 
 
+@pytest.mark.parametrize("how", ["failed pods", "exit codes"])
+def test_what_pods_do_keeps_no_broken_node_out_of_the_caps(how):
+    """Four of eighty nodes are on probation: those that broke, however many pods end elsewhere."""
+    broke = {"r1-0", "r3-1", "r5-2", "r7-3"}
+    state = after_fault(TroubleState(), NOW, broken(*broke))
+    crashes = [
+        PodFailure(node=node, namespace=space, at=later(90)) for node in LEAVES for space in "ab"
+    ]
+    if how == "failed pods":
+        state = stepped(state, later(90), failures=crashes)
+    else:
+        state = stepped(state, later(90), blames=blamed(*LEAVES, at=later(90)))
+
+    assert health_of(state, LEAVES, later(90)).probation == broke
+
+
+def test_what_pods_do_is_no_fall_of_their_node():
+    """Ready that is lost for the first time afterwards is no second time."""
+    crashes = [PodFailure(node="r0-0", namespace=space, at=NOW) for space in "ab"]
+    state = stepped(TroubleState(), NOW, failures=crashes)
+    for seconds in (10, 40):
+        state = stepped(state, later(seconds), lost("r0-0"))
+    state = stepped(state, later(50))
+
+    assert state.nodes["r0-0"].count == 1
+    assert state.nodes["r0-0"].until == Instant(NOW + FAILURES)
+
+
 def test_failed_pods_make_no_probation_shorter():
     """A node that is on probation for a fault of its own stays so, for the cause that it had."""
     state = after_fault(TroubleState(), NOW, broken("r0-0"))
@@ -189,7 +217,8 @@ def test_an_exit_code_of_the_policy_puts_its_node_on_probation():
     assert state.nodes["r0-0"].detail == "exit code 79"
     assert state.nodes["r0-0"].until == Instant(NOW + PROBATION)
     assert stepped(state, later(60), blames=blamed("r0-0")) == state
-    assert stepped(state, later(60), blames=blamed("r0-0", at=later(30))).nodes["r0-0"].count == 2
+    again = stepped(state, later(60), blames=blamed("r0-0", at=later(30))).nodes["r0-0"]
+    assert (again.since, again.count) == (later(30), 0)
 
 
 def test_exit_codes_leave_nearly_every_node_to_the_others():
