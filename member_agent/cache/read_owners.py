@@ -5,7 +5,7 @@ from typing import Any
 from global_sched.shared.api import names
 from global_sched.shared.api.base import KubeObject
 from global_sched.shared.kinds import CountError, OwnerFacts, kind_of
-from global_sched.shared.model.recovery_spec import TEXT_LIMIT
+from global_sched.shared.model.strict_json import TEXT_LIMIT
 from member_agent.cache.reading import ReadError, binding_of, notes_of, owner_ref
 from member_agent.cache.records import OwnerRecord
 

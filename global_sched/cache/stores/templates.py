@@ -1,9 +1,9 @@
 """Templates, each reduced to what its reader makes of it; the object itself is never kept."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from sys import intern
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from global_sched.cache.readers.bindings import TemplateKey
 from global_sched.shared.api.names import CHECKPOINT_GRACE, ELASTIC, RECOVERY
@@ -11,12 +11,14 @@ from global_sched.shared.kinds import WorkloadKind, namesakes
 from global_sched.shared.kinds.parts.kind import RuntimeRef
 from global_sched.shared.kinds.parts.reading import Reading, refused
 from global_sched.shared.model.checkpoint_grace import checkpoint_grace
-from global_sched.shared.model.elastic_spec import ElasticRefusedError, parse_elastic
+from global_sched.shared.model.elastic_spec import elastic_of
 from global_sched.shared.model.gang import Elastic
 from global_sched.shared.model.recovery_spec import BelowMinimum, below_minimum
 
+T = TypeVar("T")
+
 _READINGS_LIMIT: Final = 32_768
-_RECOVERIES_LIMIT: Final = 1024
+_TEXTS_LIMIT: Final = 1024
 _CONTENT_LIMIT: Final = 16 * 1024
 
 
@@ -63,8 +65,8 @@ class Templates:
         self._facts: dict[TemplateKey, TemplateFacts] = {}
         self._readings: dict[tuple[int, bytes], Reading] = {}
         self._labels: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
-        self._recoveries: dict[str, tuple[BelowMinimum | None, str]] = {}
-        self._elastics: dict[str, tuple[Elastic | None, str]] = {}
+        self._annotations: dict[Callable[[str], Any], dict[str, Any]] = {}
+        """What texts say, by the function that reads them."""
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -83,35 +85,22 @@ class Templates:
             meta.resource_version,
             self._reading(reader, obj),
             self._labels.setdefault(labels, labels) if labels else (),
-            *self._below_minimum(meta.annotation(RECOVERY)),
-            *self._elastic(meta.annotation(ELASTIC)),
-            *checkpoint_grace(meta.annotation(CHECKPOINT_GRACE)),
+            *self._once(below_minimum, meta.annotation(RECOVERY)),
+            *self._once(elastic_of, meta.annotation(ELASTIC)),
+            *self._once(checkpoint_grace, meta.annotation(CHECKPOINT_GRACE)),
         )
         self._refer(reader, key, obj)
         return key
 
-    def _below_minimum(self, text: str) -> tuple[BelowMinimum | None, str]:
-        """What the annotation says, or why it is refused: once for templates with the same text."""
-        if not text:
-            return None, ""
-        if text not in self._recoveries:
-            if len(self._recoveries) >= _RECOVERIES_LIMIT:
-                self._recoveries.clear()
-            self._recoveries[text] = below_minimum(text)
-        return self._recoveries[text]
-
-    def _elastic(self, text: str) -> tuple[Elastic | None, str]:
-        """What the annotation says, and why it is refused; once for each text."""
-        if not text:
-            return None, ""
-        if text not in self._elastics:
-            if len(self._elastics) >= _RECOVERIES_LIMIT:
-                self._elastics.clear()
-            try:
-                self._elastics[text] = parse_elastic(text), ""
-            except ElasticRefusedError as error:
-                self._elastics[text] = None, str(error)
-        return self._elastics[text]
+    def _once(self, read: Callable[[str], tuple[T, str]], text: str) -> tuple[T, str]:
+        """What an annotation says, and why it is refused: once for templates with the same text."""
+        known: dict[str, Any] = self._annotations.setdefault(read, {})
+        if text not in known:
+            if len(known) >= _TEXTS_LIMIT:
+                known.clear()
+            known[text] = read(text)
+        found: tuple[T, str] = known[text]
+        return found
 
     def _reading(self, reader: WorkloadKind, obj: Any) -> Reading:
         """The reading; the same object as for another template with the same content."""

@@ -26,11 +26,9 @@ def called(until: Instant) -> str:
 
 def grace_of(workload: Workload, statement: Statement) -> int:
     """For how many seconds it is waited for at most; 0: it leaves at once."""
-    progress = None
-    if workload.checkpoint_grace and workload.demand.division == Division.WHOLE:
-        [*_, progress] = [None, *workload.progress]
-    if progress is None or not progress.bound.entries:
-        return 0  # nothing of it runs
+    runs = any(one.bound.entries for one in workload.progress)
+    if workload.demand.division != Division.WHOLE or not runs:
+        return 0
     return min(workload.checkpoint_grace, statement.policy.checkpoint_grace_limit_seconds)
 
 

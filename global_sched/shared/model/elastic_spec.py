@@ -7,11 +7,13 @@ keeps the defaults: any size, no cooldown.
 from dataclasses import replace
 from typing import Final
 
-import msgspec
-
 from global_sched.shared.model.gang import Elastic, Gang
-from global_sched.shared.model.printable import printable
-from global_sched.shared.model.recovery_spec import TEXT_LIMIT, seconds_of
+from global_sched.shared.model.strict_json import (
+    AnnotationRefusedError,
+    read_object,
+    seconds_of,
+    shown,
+)
 
 SIZES_LIMIT: Final = 64
 PODS_LIMIT: Final = 1_000_000
@@ -20,29 +22,23 @@ COOLDOWN_LIMIT: Final = 3600
 _KEYS: Final = ("sizes", "step", "cooldown")
 
 
-class ElasticRefusedError(ValueError):
-    """The annotation is refused: the text names the field, the reason and what would help."""
+class ElasticRefusedError(AnnotationRefusedError):
+    """The elastic annotation is refused."""
 
-    def __init__(self, where: str, why: str, remedy: str) -> None:
-        field = f"elastic.{where}" if where else "elastic"
-        super().__init__(printable(f"{field}: {why}; {remedy}"))
+    annotation = "elastic"
+
+
+def elastic_of(text: str) -> tuple[Elastic | None, str]:
+    """What an annotation says, None where it says nothing; and why it is refused."""
+    try:
+        return (parse_elastic(text) if text else None), ""
+    except ElasticRefusedError as error:
+        return None, str(error)
 
 
 def parse_elastic(text: str) -> Elastic:
     """What an annotation says, whatever the gang is. Raises ElasticRefusedError."""
-    if len(text.encode()) > TEXT_LIMIT:
-        raise ElasticRefusedError(
-            "", f"has {len(text.encode())} bytes", f"use at most {TEXT_LIMIT}"
-        )
-    try:
-        value = msgspec.json.decode(text.encode())
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise ElasticRefusedError("", f"is not JSON: {error}", "write one JSON object") from None
-    if not isinstance(value, dict):
-        raise ElasticRefusedError("", "is no object", f"use the keys {', '.join(_KEYS)}")
-    for key in value:
-        if key not in _KEYS:
-            raise ElasticRefusedError(str(key)[:40], "is no known key", f"use {', '.join(_KEYS)}")
+    value = read_object(text, _KEYS, ElasticRefusedError)
     if "sizes" in value and "step" in value:
         raise ElasticRefusedError("step", "stands beside sizes", "leave one of them out")
     return Elastic(
@@ -114,7 +110,7 @@ def _sizes(value: object) -> tuple[int, ...]:
 def _whole(value: object, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= PODS_LIMIT:
         raise ElasticRefusedError(
-            where, f"is {repr(value)[:60]}", f"use a whole number from 1 to {PODS_LIMIT}"
+            where, f"is {shown(value)}", f"use a whole number from 1 to {PODS_LIMIT}"
         )
     return value
 
@@ -123,6 +119,6 @@ def _cooldown(value: object) -> int:
     seconds = seconds_of(value)
     if seconds is None or seconds > COOLDOWN_LIMIT:
         raise ElasticRefusedError(
-            "cooldown", f"is {repr(value)[:60]}", "use a time from 0s to 1h such as 90s or 10m"
+            "cooldown", f"is {shown(value)}", "use a time from 0s to 1h such as 90s or 10m"
         )
     return seconds

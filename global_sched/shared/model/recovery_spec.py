@@ -2,32 +2,28 @@
 
 Strict JSON: an unknown key, a value out of its bounds or a ladder that does not widen refuses the
 whole annotation, and the job keeps the defaults. Timers of the ladder stand in the Policy.
-
-Durations are texts such as `90s`, `10m`, `24h` or `7d`, of one unit, from 0 to 7 days.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
-import msgspec
+from global_sched.shared.model.strict_json import (
+    LONGEST,
+    AnnotationRefusedError,
+    Json,
+    known_keys,
+    read_object,
+    seconds_of,
+    shown,
+)
 
-from global_sched.shared.model.printable import printable
-
-TEXT_LIMIT: Final = 4096
-"""Bytes of the annotation."""
-LONGEST: Final = 7 * 86400
-"""Seconds of any duration."""
 LOSSES_LIMIT: Final = 10_000
 CODES_LIMIT: Final = 32
 CARRY_LIMIT: Final = 16
-_DURATION: Final = re.compile(r"(\d{1,9})(s|m|h|d)")
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _LABEL: Final = re.compile(r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-
-Json = dict[str, Any]
 
 
 class Scope(StrEnum):
@@ -49,12 +45,10 @@ HOLD: Final = 900
 _WIDTH: Final = {scope: width for width, scope in enumerate(Scope)}
 
 
-class RecoveryRefusedError(ValueError):
-    """The annotation is refused: the text names the field, the reason and what would help."""
+class RecoveryRefusedError(AnnotationRefusedError):
+    """The recovery annotation is refused."""
 
-    def __init__(self, where: str, why: str, remedy: str) -> None:
-        field_ = f"recovery.{where}" if where else "recovery"
-        super().__init__(printable(f"{field_}: {why}; {remedy}"))
+    annotation = "recovery"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,16 +166,8 @@ def below_minimum(text: str) -> tuple[BelowMinimum | None, str]:
 
 def parse_recovery(text: str, policy: RecoveryPolicy) -> RecoverySpec:
     """The rules that an annotation states. Raises RecoveryRefusedError."""
-    if len(text.encode()) > TEXT_LIMIT:
-        raise RecoveryRefusedError(
-            "", f"has {len(text.encode())} bytes", f"use at most {TEXT_LIMIT}"
-        )
-    try:
-        value = msgspec.json.decode(text.encode())
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise RecoveryRefusedError("", f"is not JSON: {error}", "write one JSON object") from None
     known = ("scopes", "budget", "backoff", "exitCodes", "minimum", "hold", "carry")
-    top = _object(value, "", known)
+    top = read_object(text, known, RecoveryRefusedError)
     fail_codes, node_codes = _codes(top.get("exitCodes", {}))
     return RecoverySpec(
         scopes=_scopes(top.get("scopes", [])),
@@ -206,16 +192,6 @@ def rules_in(text: str, policy: RecoveryPolicy) -> tuple[RecoverySpec, str]:
         return RecoverySpec(), str(error)
 
 
-def _object(value: object, where: str, known: tuple[str, ...]) -> Json:
-    if not isinstance(value, dict):
-        raise RecoveryRefusedError(where, "is no object", f"use the keys {', '.join(known)}")
-    for key in value:
-        if key not in known:
-            at = f"{where}.{key[:40]}" if where else str(key)[:40]
-            raise RecoveryRefusedError(at, "is no known key", f"use {', '.join(known)}")
-    return value
-
-
 def _scopes(value: object) -> tuple[Scope, ...]:
     names = ", ".join(Scope)
     if not isinstance(value, list):
@@ -223,7 +199,7 @@ def _scopes(value: object) -> tuple[Scope, ...]:
     found: list[Scope] = []
     for at, one in enumerate(value):
         if one not in list(Scope):
-            raise RecoveryRefusedError(f"scopes[{at}]", f"is {_shown(one)}", f"use one of {names}")
+            raise RecoveryRefusedError(f"scopes[{at}]", f"is {shown(one)}", f"use one of {names}")
         scope = Scope(one)
         if found and _WIDTH[scope] <= _WIDTH[found[-1]]:
             raise RecoveryRefusedError(
@@ -240,7 +216,7 @@ def _scopes(value: object) -> tuple[Scope, ...]:
 
 
 def _budget(value: object) -> Budget:
-    found = _object(value, "budget", ("losses", "window"))
+    found = known_keys(value, "budget", ("losses", "window"), RecoveryRefusedError)
     for key in ("losses", "window"):
         if key not in found:
             raise RecoveryRefusedError(
@@ -255,7 +231,9 @@ def _budget(value: object) -> Budget:
 
 
 def _backoff(value: object) -> RestartBackoff:
-    found = _object(value, "backoff", ("first", "factor", "limit", "reset"))
+    found = known_keys(
+        value, "backoff", ("first", "factor", "limit", "reset"), RecoveryRefusedError
+    )
     base = RestartBackoff()
     return RestartBackoff(
         first=_duration(found.get("first", "30s"), "backoff.first"),
@@ -267,7 +245,7 @@ def _backoff(value: object) -> RestartBackoff:
 
 def _codes(value: object) -> tuple[frozenset[int], frozenset[int]]:
     """The codes that end the job, and those after which it avoids the node."""
-    found = _object(value, "exitCodes", ("fail", "node"))
+    found = known_keys(value, "exitCodes", ("fail", "node"), RecoveryRefusedError)
     fail, node = (_code_list(found.get(key, []), f"exitCodes.{key}") for key in ("fail", "node"))
     if both := fail & node:
         raise RecoveryRefusedError(
@@ -291,7 +269,7 @@ def _code_list(value: object, where: str) -> frozenset[int]:
 def _releases(top: Json) -> bool:
     minimum = top.get("minimum", "hold")
     if minimum not in ("hold", "release"):
-        raise RecoveryRefusedError("minimum", f"is {_shown(minimum)}", "use hold or release")
+        raise RecoveryRefusedError("minimum", f"is {shown(minimum)}", "use hold or release")
     return bool(minimum == "release")
 
 
@@ -315,19 +293,21 @@ def _carry(value: object) -> tuple[Carry, ...]:
         )
     made = []
     for at, one in enumerate(value):
-        found: Mapping[str, object] = _object(one, f"carry[{at}]", ("label", "jsonPath"))
+        found: Mapping[str, object] = known_keys(
+            one, f"carry[{at}]", ("label", "jsonPath"), RecoveryRefusedError
+        )
         label, path = found.get("label"), found.get("jsonPath")
         if not isinstance(label, str) or not _LABEL.fullmatch(label):
             raise RecoveryRefusedError(
-                f"carry[{at}].label", f"is {_shown(label)}", "use the key of a label"
+                f"carry[{at}].label", f"is {shown(label)}", "use the key of a label"
             )
         if label.rpartition("/")[0].endswith(RESERVED):
             raise RecoveryRefusedError(
-                f"carry[{at}].label", f"is {_shown(label)}, which is reserved", "use another prefix"
+                f"carry[{at}].label", f"is {shown(label)}, which is reserved", "use another prefix"
             )
         if not isinstance(path, str) or not path.startswith("{.") or len(path) > 256:
             raise RecoveryRefusedError(
-                f"carry[{at}].jsonPath", f"is {_shown(path)}", "use one such as {.status.step}"
+                f"carry[{at}].jsonPath", f"is {shown(path)}", "use one such as {.status.step}"
             )
         made.append(Carry(label=label, json_path=path))
     return tuple(made)
@@ -336,7 +316,7 @@ def _carry(value: object) -> tuple[Carry, ...]:
 def _number(value: object, where: str, *, least: int, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise RecoveryRefusedError(
-            where, f"is {_shown(value)}", f"use a whole number from {least} to {most}"
+            where, f"is {shown(value)}", f"use a whole number from {least} to {most}"
         )
     return value
 
@@ -345,17 +325,6 @@ def _duration(value: object, where: str) -> int:
     seconds = seconds_of(value)
     if seconds is None:
         raise RecoveryRefusedError(
-            where, f"is {_shown(value)}", "use a time from 0s to 7d such as 90s, 10m, 24h or 7d"
+            where, f"is {shown(value)}", "use a time from 0s to 7d such as 90s, 10m, 24h or 7d"
         )
     return seconds
-
-
-def seconds_of(value: object) -> int | None:
-    """The seconds of a duration such as `10m`; None where it is none, or longer than 7 days."""
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    seconds = int(found[1]) * _UNITS[found[2]] if found is not None else -1
-    return seconds if 0 <= seconds <= LONGEST else None
-
-
-def _shown(value: object) -> str:
-    return repr(value)[:60]
