@@ -5,9 +5,7 @@ from math import inf
 from global_sched.core.make_room.checkpoint_calls import take_back
 from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.growing import consider_growing, end_claim
-from global_sched.core.make_room.moves import move_or_stay
 from global_sched.core.make_room.reservation import is_patient
-from global_sched.core.make_room.shrinking import go_on_with_fewer
 from global_sched.core.offer import Refusal
 from global_sched.core.order.queue_order import QueueOrder
 from global_sched.core.place.admission import consider, refuse
@@ -16,6 +14,8 @@ from global_sched.core.place.groups import Groups, consider_group
 from global_sched.core.place.left_over import give_left_over
 from global_sched.core.place.rehearsal import rehearse
 from global_sched.core.quota.entitlement import WITHIN
+from global_sched.core.recover.moves import move_or_stay
+from global_sched.core.recover.shrinking import go_on_with_fewer
 from global_sched.core.statement import Statement
 from global_sched.core.upkeep.running import Keeping, conclude, consider_growth, look_after
 from global_sched.shared.api.reasons import Reason
