@@ -30,11 +30,15 @@ GANG = {
 
 
 def script():
-    """All nodes of m1 are shut, a pod of the gang is deleted, and later the nodes open again."""
-    shut = [Act(20 + at / 10, "cordon", "m1", {"number": at}) for at in range(4)]
-    opened = [Act(145 + at / 10, "uncordon", "m1", {"number": at}) for at in range(4)]
-    gang = Act(1, "submit", "elastic", GANG)
-    return [gang, *shut, Act(21, "end a pod", "m1", {"number": 1}), *opened]
+    """All nodes of m1 are shut, a pod of the gang is deleted, and later the nodes open again.
+
+    The gang comes when both members have reported, and nodes are shut when it is bound, also where
+    an agent has died meanwhile: the other member has room for two of its pods only.
+    """
+    shut = [Act(55 + at / 10, "cordon", "m1", {"number": at}) for at in range(4)]
+    opened = [Act(180 + at / 10, "uncordon", "m1", {"number": at}) for at in range(4)]
+    gang = Act(25, "submit", "elastic", GANG)
+    return [gang, *shut, Act(56, "end a pod", "m1", {"number": 1}), *opened]
 
 
 def admitted(world):
@@ -57,7 +61,7 @@ def _is_bound(pod):
 
 
 def played(crash=None):
-    return run(SEED, script(), schedulers=1, seconds=200, crash=crash, look=admitted)
+    return run(SEED, script(), schedulers=1, seconds=235, crash=crash, look=admitted)
 
 
 @cache

@@ -37,7 +37,7 @@ def test_a_refusal_names_the_annotation_the_field_and_the_remedy(text, why):
 
 def test_what_is_no_json_is_refused():
     """With the reader's own words."""
-    with pytest.raises(TriedError, match="tried: is not JSON: .*; write one JSON object"):
+    with pytest.raises(TriedError, match=r"tried: is not JSON: .*; write one JSON object"):
         read_object("{", ("a",), TriedError)
 
 
