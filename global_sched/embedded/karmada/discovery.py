@@ -1,6 +1,6 @@
 """Kinds of a server: how to reach each, and the list that Cluster objects show."""
 
-from typing import Any
+from typing import Final
 
 import msgspec
 
@@ -10,6 +10,38 @@ from global_sched.shared.kube.client import Client
 
 Kind = tuple[str, str]
 """`apiVersion` and `kind`."""
+
+_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+"""All kinds below a path in one answer (Kubernetes 1.30 and newer)."""
+
+
+class _ResponseKind(msgspec.Struct, frozen=True):
+    kind: str = ""
+
+
+class _Served(msgspec.Struct, frozen=True, rename="camel"):
+    resource: str
+    response_kind: _ResponseKind = _ResponseKind()
+    scope: str = ""
+    verbs: list[str] = []
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str
+    resources: list[_Served] = []
+
+
+class _Name(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Group(msgspec.Struct, frozen=True):
+    metadata: _Name = _Name()
+    versions: list[_Version] = []
+
+
+class _Groups(msgspec.Struct, frozen=True):
+    items: list[_Group] = []
 
 
 class Discovery:
@@ -31,36 +63,28 @@ class Discovery:
         """
         kinds: dict[Kind, Resource] = {}
         enablements: list[Obj] = []
-        for group, version in await self._versions():
-            resources = await self._resources(group, version)
-            group_version = f"{group}/{version}" if group else version
-            plain = [one for one in resources if "/" not in one["name"]]
-            for one in plain:
-                if {"get", "list", "watch"} <= set(one.get("verbs") or []):
-                    kinds[(group_version, one["kind"])] = Resource(
-                        group, version, one["name"], one["kind"], one["namespaced"]
-                    )
-            shown = [{"kind": one["kind"], "name": one["name"]} for one in plain]
-            if shown:
-                shown.sort(key=lambda one: str(one["name"]))
-                enablements.append({"groupVersion": group_version, "resources": shown})
+        for root in ("/api", "/apis"):
+            answer = await self._client.raw("GET", root, accept=_AGGREGATED)
+            for group in msgspec.json.decode(answer, type=_Groups).items:
+                for version in group.versions:
+                    self._read(group.metadata.name, version, kinds, enablements)
         enablements.sort(key=lambda one: str(one["groupVersion"]))
         changed = enablements != self.enablements
         self.kinds, self.enablements = kinds, enablements
         return changed
 
-    async def _versions(self) -> list[tuple[str, str]]:
-        core = await self._get("/api")
-        groups = await self._get("/apis")
-        found = [("", version) for version in core.get("versions") or []]
-        for group in groups.get("groups") or []:
-            found += [(group["name"], one["version"]) for one in group.get("versions") or []]
-        return found
-
-    async def _resources(self, group: str, version: str) -> list[dict[str, Any]]:
-        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        return (await self._get(path)).get("resources") or []
-
-    async def _get(self, path: str) -> dict[str, Any]:
-        answer: dict[str, Any] = msgspec.json.decode(await self._client.raw("GET", path))
-        return answer
+    @staticmethod
+    def _read(
+        group: str, version: _Version, kinds: dict[Kind, Resource], enablements: list[Obj]
+    ) -> None:
+        group_version = f"{group}/{version.version}" if group else version.version
+        for one in version.resources:
+            kind = one.response_kind.kind
+            if {"get", "list", "watch"} <= set(one.verbs):
+                kinds[group_version, kind] = Resource(
+                    group, version.version, one.resource, kind, one.scope == "Namespaced"
+                )
+        shown = [{"kind": x.response_kind.kind, "name": x.resource} for x in version.resources]
+        if shown:
+            shown.sort(key=lambda one: one["name"])
+            enablements.append({"groupVersion": group_version, "resources": shown})

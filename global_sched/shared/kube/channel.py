@@ -47,8 +47,9 @@ class Channel:
         params: Mapping[str, str] | None = None,
         body: Body | None = None,
         content_type: str = "application/json",
+        accept: str = "",
     ) -> bytes:
-        """The body of a successful answer.
+        """The body of a successful answer, of JSON unless another kind is accepted.
 
         Raises:  the ApiError that the status stands for, or Unreachable.
         """
@@ -57,6 +58,8 @@ class Channel:
         if body is not None:
             data = body if isinstance(body, bytes) else msgspec.json.encode(body)
             headers = {**headers, "Content-Type": content_type}
+        if accept:
+            headers = {**headers, "Accept": accept}
         request = Request(
             method=method,
             path=path,

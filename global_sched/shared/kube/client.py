@@ -178,10 +178,14 @@ class Client(Reader):
         path: str,
         body: Body | None = None,
         params: Mapping[str, str] | None = None,
+        *,
+        accept: str = "",
     ) -> bytes:
         """Any request, its answer undecoded: `/version`, `/readyz`, discovery."""
         target = RequestTarget(verb=method.lower(), resource=path)
-        return await self._channel.send(method, path, target, params=params, body=body)
+        return await self._channel.send(
+            method, path, target, params=params, body=body, accept=accept
+        )
 
     async def close(self) -> None:
         """Close the transport."""

@@ -101,6 +101,8 @@ class Discovery:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.openapi_documents = OpenApi(backend)
+        self._known: tuple[int, dict[str, dict[str, list[ResourceInfo]]]] = (-1, {})
+        """The groups, and the revision of the registry that they are of."""
 
     def known(self, path: str) -> bool:
         """Whether a path below /api or /apis is discovery."""
@@ -110,12 +112,16 @@ class Discovery:
         return parts[0] == "apis" and len(parts) <= 3
 
     def _groups(self) -> dict[str, dict[str, list[ResourceInfo]]]:
+        revision, known = self._known
+        if revision == self.backend.registry.revision:
+            return known
         found: dict[str, dict[str, list[ResourceInfo]]] = {}
         for served in self.backend.registry.all():
             found.setdefault(served.group, {}).setdefault(served.version, []).append(served)
         for versions in found.values():
             for resources in versions.values():
                 resources.sort(key=lambda served: served.plural)
+        self._known = (self.backend.registry.revision, found)
         return found
 
     def _group(self, name: str, versions: dict[str, list[ResourceInfo]]) -> Obj:
