@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
 from global_sched.embedded.apiserver.http.identity import ADMIN, User, service_account
 from global_sched.embedded.apiserver.server import ApiServer
+from global_sched.shared.api import yaml_text
 from global_sched.shared.api.names import SYSTEM_NAMESPACE, execution_namespace
 
 AGENT = "member-agent"
@@ -132,5 +131,5 @@ def _write_admin(
             whole[part] += one[part]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600)
-    path.write_text(yaml.safe_dump(whole, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml_text.written(whole), encoding="utf-8")
     return path

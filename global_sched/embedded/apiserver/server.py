@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from aiohttp import web
 
 from global_sched.embedded.apiserver.auth.authentication import Authenticator
@@ -32,6 +31,7 @@ from global_sched.embedded.apiserver.status_error import NoSuchPath, StatusError
 from global_sched.embedded.apiserver.storage.backend import Backend
 from global_sched.embedded.apiserver.storage.sqlite import Persistence
 from global_sched.embedded.apiserver.storage.store import Record
+from global_sched.shared.api import yaml_text
 from global_sched.shared.clock import Clock, SystemClock
 
 Obj = dict[str, Any]
@@ -193,7 +193,7 @@ class ApiServer:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
         path.chmod(0o600)
-        path.write_text(yaml.safe_dump(self.kubeconfig(token), sort_keys=False))
+        path.write_text(yaml_text.written(self.kubeconfig(token)))
 
     def install_crd(self, crd: Obj) -> None:
         """Create or replace a CustomResourceDefinition; the same one again changes nothing."""

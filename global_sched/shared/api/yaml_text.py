@@ -1,4 +1,4 @@
-"""YAML files, read by libyaml: ten times as fast as PyYAML's own parser, for the same values."""
+"""YAML, read and written by libyaml: ten times as fast as PyYAML's own code."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -6,6 +6,7 @@ from typing import Any, Final
 import yaml
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 """PyYAML can be built without libyaml."""
 
 
@@ -23,3 +24,8 @@ def read_all(text: str) -> Iterator[Any]:
     Raises:  yaml.YAMLError with the line and the column, once it comes to that document.
     """
     return yaml.load_all(text, Loader=_LOADER)
+
+
+def written(value: Any) -> str:
+    """A document, keys in the order of the value."""
+    return str(yaml.dump(value, Dumper=_DUMPER, sort_keys=False))

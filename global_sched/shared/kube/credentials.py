@@ -23,6 +23,7 @@ from kubernetes.aio.client.rest import RESTClientObject
 from kubernetes.aio.config.exec_provider import ExecProvider
 from kubernetes.aio.config.kube_config import FileOrData, KubeConfigLoader, KubeConfigMerger
 
+from global_sched.shared.api import yaml_text
 from global_sched.shared.clock import Clock
 from global_sched.shared.kube.acting import impersonation
 from global_sched.shared.kube.connection import Access
@@ -191,7 +192,7 @@ class KubeconfigSource:
             if not path.is_file():
                 raise ConfigError(f"kubeconfig {path} does not exist or is not a file")
             try:
-                content = yaml.safe_load(path.read_text())
+                content = yaml_text.read(path.read_text())
             except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
                 raise ConfigError(f"kubeconfig {path} cannot be read: {_words(error)}") from error
             if not isinstance(content, dict):
