@@ -29,11 +29,12 @@ def test_no_state_breaks_a_promise(seed):
 @pytest.mark.skipif(REPLAY is not None, reason="one seed is repeated")
 def test_a_seed_gives_the_same_run_again():
     """Every state at the same instant, in the same order; and no run stays in memory for good."""
+    frozen = gc.get_freeze_count()
     first, second = run(3), run(3)
 
     assert first.states > 100
     assert first.digest == second.digest
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() <= frozen
 
 
 def test_stories_differ_and_fit_their_time():
