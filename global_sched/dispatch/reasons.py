@@ -1,7 +1,8 @@
 """Conditions of pending workloads that are worth a write now.
 
-A condition is written when its code or its nearest cluster changes, and at most once an
-interval when only its text does; never more than a budget per cycle. What is put off is
+A condition is written when its code or its nearest cluster changes, or the reason of one that says
+NEVER, and at most once an interval when only its text does; never more than a budget per cycle.
+Reasons of others come and go with the turns of searches and count as text. What is put off is
 remembered only as a time to come back: the next cycle has the newer text anyway.
 """
 
@@ -106,6 +107,8 @@ class ReasonBook:
         if verdict.reason == Reason.TEMPLATE_NOT_SEEN and record.first + PATIENCE > now:
             return record.first + PATIENCE - now
         if (verdict.code, outcome.nearest) != (reported.code, reported.nearest):
+            return 0.0
+        if verdict.code == Code.NEVER and verdict.reason != reported.reason:
             return 0.0
         last = record.first if record.written is None else record.written
         return last + policy.reason_interval_seconds - now

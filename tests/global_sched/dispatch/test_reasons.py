@@ -132,6 +132,22 @@ def test_what_is_written_at_once(before, want_now):
     assert bool(chosen) == want_now
 
 
+@pytest.mark.parametrize(
+    ("code", "want_now"),
+    [
+        pytest.param(Code.NEVER, True, id="NEVER: it stays until an object changes"),
+        pytest.param(Code.NO_FIT, False, id="NO_FIT: it may come and go with every cycle"),
+    ],
+)
+def test_another_reason_for_the_same_cluster(code, want_now):
+    """A taint that is gone is not shown for a minute where something else is in the way."""
+    before = told(render_reason(outcome(code=code, reason=Reason.CLUSTER_TAINT)))
+
+    chosen = ReasonBook().choose([(outcome(code=code), before)], POLICY, 1000.0)
+
+    assert bool(chosen) == want_now
+
+
 def test_text_alone_is_written_once_an_interval():
     """After the interval the text is written, and then not before the next one."""
     book = ReasonBook()
