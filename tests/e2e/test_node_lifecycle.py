@@ -36,6 +36,7 @@ CONTROLLERS = "node-lifecycle-controller,taint-eviction-controller,pod-garbage-c
 class Cluster:
     """A cluster with two nodes and a pod on each, and how the kubelet of one falls silent."""
 
+    name: str
     client: Client
     silence: Callable[[], Awaitable[None]]
     recover: Callable[[], Awaitable[None]]
@@ -82,7 +83,7 @@ async def lose_a_node(cluster: Cluster) -> None:
         node, dies, stays = await state()
         return ready(node) == ready(dies) == ready(stays) == "True"
 
-    await until(runs, "node and pods are ready")
+    await until(runs, f"node and pods are ready in {cluster.name}")
     _, _, before = await state()
     await cluster.silence()
     start = clock.monotonic()
@@ -105,7 +106,7 @@ async def lose_a_node(cluster: Cluster) -> None:
                 cluster.seen.setdefault(name, clock.monotonic() - start)
         return now[what]
 
-    await until(lambda: happened("evicted"), "the pod is evicted", seconds=90)
+    await until(lambda: happened("evicted"), f"the pod is evicted in {cluster.name}", seconds=90)
     _, dies, _ = await state()
     cluster.said["conditions"] = sorted(
         (one["type"], one["status"], one.get("reason"))
@@ -117,10 +118,10 @@ async def lose_a_node(cluster: Cluster) -> None:
     node, _, _ = await state()
     taints = [*(node["spec"].get("taints") or ()), OFF]
     await client.patch(NODES, DIES, {"spec": {"taints": taints}})
-    await until(lambda: happened("freed"), "the name is freed", seconds=60)
+    await until(lambda: happened("freed"), f"the name is freed in {cluster.name}", seconds=60)
     await client.patch(NODES, DIES, {"spec": {"taints": None}})
     await cluster.recover()
-    await until(lambda: happened("back"), "the node is back", seconds=60)
+    await until(lambda: happened("back"), f"the node is back in {cluster.name}", seconds=60)
     _, _, after = await state()
     cluster.said["undisturbed"] = before["metadata"]["uid"] == after["metadata"]["uid"]
 
@@ -192,7 +193,7 @@ async def real(federation: Federation, folder: Path) -> AsyncIterator[Cluster]:
         async def recover() -> None:
             stack.enter_context(kubelet(DIES))
 
-        yield Cluster(client, silence, recover)
+        yield Cluster("the real cluster", client, silence, recover)
 
 
 @asynccontextmanager
@@ -207,7 +208,7 @@ async def embedded() -> AsyncIterator[Cluster]:
         async def recover() -> None:
             await one.member.recover_node(DIES)
 
-        yield Cluster(one.client, silence, recover)
+        yield Cluster("the embedded cluster", one.client, silence, recover)
 
 
 async def test_a_node_that_falls_silent_is_treated_alike(federation, tmp_path):

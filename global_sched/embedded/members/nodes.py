@@ -17,6 +17,9 @@ LEASE_NAMESPACE: Final = "kube-node-lease"
 SHARED_LEASE: Final = "embedded-kubelets"
 PARALLEL: Final = 16
 TICK: Final = 1.0
+TRIES: Final = 5
+"""So often a kubelet posts where others write its node at the same time (`nodeStatusUpdateRetry` of
+Kubernetes' pkg/kubelet)."""
 
 _PRESSURES: Final = (
     ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -165,22 +168,26 @@ class NodeKeeper:
         self._due[name] = now + period
         return True
 
-    async def _post(self, node: Obj) -> None:
-        status = dict(node.get("status") or {})
-        if not status.get("conditions"):
-            status = completed(node, self._cluster.now())["status"]
-        status["conditions"] = conditions(status.get("conditions"), self._cluster.now())
-        with suppress(Conflict, NotFound):
-            await self._cluster.write_status(NODES, node, status)
+    async def _post(self, node: Obj, *, alive: bool = True) -> None:
+        """Write its conditions, on a newer version where others have written it meanwhile."""
+        with suppress(NotFound):
+            for _ in range(TRIES):
+                now, status = self._cluster.now(), dict(node.get("status") or {})
+                if not status.get("conditions"):
+                    status = completed(node, now)["status"]
+                status["conditions"] = conditions(status["conditions"], now, alive=alive)
+                try:
+                    await self._cluster.write_status(NODES, node, status)
+                except Conflict:
+                    node = await self._cluster.client.get(NODES, name_of(node))
+                else:
+                    return
+            log.info("node_status_failed", node=name_of(node), error="others write it all the time")
 
     async def lose(self, name: str) -> None:
         """The node's conditions become Unknown at once, as after a silence; its pods stay."""
         self._down.add(name)
-        node = await self._cluster.client.get(NODES, name)
-        status = dict(node.get("status") or {})
-        now = self._cluster.now()
-        status["conditions"] = conditions(status.get("conditions"), now, alive=False)
-        await self._cluster.write_status(NODES, node, status)
+        await self._post(await self._cluster.client.get(NODES, name), alive=False)
 
     async def silence(self, name: str) -> None:
         """The node's kubelet dies without a word: nothing of it is renewed from now on.

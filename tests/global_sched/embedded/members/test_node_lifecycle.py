@@ -4,6 +4,7 @@ import asyncio
 
 from global_sched.shared.api.names import OUT_OF_SERVICE
 from global_sched.shared.api.resource import NODES, PODS
+from global_sched.shared.kube.errors import Conflict
 from tests.global_sched.embedded.members.member_world import Looker, member, pod
 from tests.virtual_time import virtual_time
 
@@ -78,6 +79,30 @@ async def test_a_kubelet_that_comes_back():
 
     assert (len(lost), back) == (2, [])
     assert "deletionTimestamp" not in found["a"]["metadata"]
+
+
+@virtual_time
+async def test_a_kubelet_that_comes_back_while_others_write_its_node():
+    """It posts again on the newer version, as a kubelet does: not at its next turn."""
+    others = [1, 2]
+
+    def overtaken(request):
+        """Whether others have written the node between its reading and its writing."""
+        posts = request.method == "PUT" and request.path.endswith("/nodes/m1-0-0/status")
+        if posts and silent and others:
+            others.pop()
+            raise Conflict("the object has been modified", target=request.target)
+        return False
+
+    silent = False
+    async with member(loses=overtaken) as one:
+        await one.member.silence_node("m1-0-0")
+        await asyncio.sleep(100)
+        lost, silent = await ready(one, "m1-0-0"), True
+        await one.member.recover_node("m1-0-0")
+        back = await ready(one, "m1-0-0")
+
+    assert (lost, back, others) == ("Unknown", "True", [])
 
 
 @virtual_time
