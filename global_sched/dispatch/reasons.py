@@ -1,9 +1,9 @@
 """Conditions of pending workloads that are worth a write now.
 
-A condition is written when its code or its nearest cluster changes, or the reason of one that says
+A condition is written when its code or its nearest cluster changes, or its reason while the code is
 NEVER, and at most once an interval when only its text does; never more than a budget per cycle.
-Reasons of others come and go with the turns of searches and count as text. What is put off is
-remembered only as a time to come back: the next cycle has the newer text anyway.
+With other codes reasons come and go with the turns of searches: they count as text. What is put off
+is remembered only as a time to come back: the next cycle has the newer text anyway.
 """
 
 from collections.abc import Iterable

@@ -44,8 +44,8 @@ class Policy:
     """Whether a cluster without an agent may take workloads without a topology constraint, by
     Karmada's resource summary."""
     reason_interval_seconds: int = 60
-    """After this long a pending workload's condition is written again if only its text changed, or
-    its reason where that says less than NEVER."""
+    """After this long a pending workload's condition is written again if only its text changed. A
+    reason counts as text, unless the code is NEVER: that is written at once."""
     reason_writes_per_cycle: int = 500
     """At most so many conditions of pending workloads are written per cycle."""
     label_keys_limit: int = 64

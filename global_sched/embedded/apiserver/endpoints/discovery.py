@@ -101,7 +101,7 @@ class Discovery:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.openapi_documents = OpenApi(backend)
-        self._known: tuple[int, dict[str, dict[str, list[ResourceInfo]]]] = (-1, {})
+        self._cached: tuple[int, dict[str, dict[str, list[ResourceInfo]]]] = (-1, {})
         """The groups, and the revision of the registry that they are of."""
 
     def known(self, path: str) -> bool:
@@ -112,16 +112,16 @@ class Discovery:
         return parts[0] == "apis" and len(parts) <= 3
 
     def _groups(self) -> dict[str, dict[str, list[ResourceInfo]]]:
-        revision, known = self._known
+        revision, cached = self._cached
         if revision == self.backend.registry.revision:
-            return known
+            return cached
         found: dict[str, dict[str, list[ResourceInfo]]] = {}
         for served in self.backend.registry.all():
             found.setdefault(served.group, {}).setdefault(served.version, []).append(served)
         for versions in found.values():
             for resources in versions.values():
                 resources.sort(key=lambda served: served.plural)
-        self._known = (self.backend.registry.revision, found)
+        self._cached = (self.backend.registry.revision, found)
         return found
 
     def _group(self, name: str, versions: dict[str, list[ResourceInfo]]) -> Obj:
