@@ -63,6 +63,7 @@ class Member:
         self._dirty: set[int] = set()
         self._report: Topology | None = None
         self._bound: dict[BindingId, _Bound] = {}
+        self._kept: dict[BindingId, Placed] = {}
         self._refused: dict[int, Gang] = {}
         self._holds: dict[int, tuple[Gang, bool]] = {}
         self.total = Resources.total(
@@ -131,7 +132,27 @@ class Member:
     def bind(
         self, key: BindingId, gang: Gang, pods: int | None = None, domain: DomainId | None = None
     ) -> bool:
-        """Bind so many pods (None: all), more of a gang that runs; False where there is no room."""
+        """Bind so many pods (None: all), more of a gang that runs; False where there is no room.
+
+        What is kept for others goes to it where it finds no room beside that.
+        """
+        placed = self._place(key, gang, pods, domain)
+        if placed is None and self._kept:
+            for other in list(self._kept):
+                self.let_go(other)
+            placed = self._place(key, gang, pods, domain)
+        if placed is None:
+            return False
+        bound = self._bound.get(key)
+        if bound is None:
+            bound = self._bound[key] = _Bound(gang, [])
+        self._take(key, bound, placed)
+        self._turn(bound)
+        return True
+
+    def _place(
+        self, key: BindingId, gang: Gang, pods: int | None, domain: DomainId | None
+    ) -> Placed | None:
         bound = self._bound.get(key)
         if bound is None and pods in (None, gang.pods()):
             placed = self._space.place(gang, prefer=domain) if domain else self._space.place(gang)
@@ -141,16 +162,46 @@ class Member:
                 amounts=Amounts.of({MAIN: gang.pods() if pods is None else pods}),
                 minimum=None if bound is None else Amounts(),
                 prefer=domain,
-                bound=() if bound is None or gang.constraint is None else self._domains(bound),
+                bound=self._beside(bound),
                 binding=key,
             )
-        if not isinstance(placed, Placed) or not placed.takes:
-            return False
-        if bound is None:
-            bound = self._bound[key] = _Bound(gang, [])
-        self._take(key, bound, placed)
-        self._turn(bound)
-        return True
+        return placed if isinstance(placed, Placed) and placed.takes else None
+
+    def keep(
+        self, key: BindingId, gang: Gang, pods: int, domain: DomainId | None, *, drains: bool
+    ) -> None:
+        """Keep free room of a domain for a claim, as many pods as fit, until `let_go`.
+
+        drains: all of the domain, which takes nothing else (the whole cluster never drains).
+        """
+        if drains and domain is not None:
+            found = self._space.all_free(domain=domain)
+        else:
+            mark = self._space.mark()
+            self._space.take(self._space.all_free(beyond=domain))
+            placed = self._space.place(
+                gang,
+                amounts=Amounts.of({MAIN: pods}),
+                minimum=Amounts(),
+                prefer=domain,
+                bound=self._beside(self._bound.get(key)),
+            )
+            self._space.rollback(mark)
+            if not isinstance(placed, Placed):
+                return
+            found = placed
+        if found.takes:
+            self._space.take(found)
+            self._kept[key] = found
+
+    def let_go(self, key: BindingId) -> None:
+        """Nothing is kept for it any more."""
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            self._space.give_back(kept)
+
+    def _beside(self, bound: _Bound | None) -> tuple[DomainId | None, ...]:
+        return () if bound is None or bound.gang.constraint is None else self._domains(bound)
 
     def release(self, key: BindingId) -> None:
         """All its pods end."""
@@ -216,6 +267,8 @@ class Member:
         for bound in self._bound.values():
             for placed in bound.placed:
                 self._space.take(placed)
+        for placed in self._kept.values():
+            self._space.take(placed)
 
     # --- what the agent reports ---------------------------------------------------------------
 

@@ -5,7 +5,7 @@ once: no write takes time, an agent binds at once and its report is always fresh
 by the placement engine of the agents, and a decision for which a member has no room is counted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,6 +14,7 @@ from global_sched.cache.stores.usage_index import Position, UsageIndex
 from global_sched.controllers.scheduling_timer import next_due
 from global_sched.core import run_cycle
 from global_sched.shared.model.cluster import Capacity, Cluster
+from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import (
     MAIN,
@@ -71,6 +72,7 @@ class Ours:
         self._positions: dict[WorkloadKey, Position] = {}
         self._workloads: dict[WorkloadKey, Workload] = {}
         self._jobs: dict[WorkloadKey, Job] = {}
+        self._claims: dict[WorkloadKey, Claim] = {}
         self._demands: dict[tuple[int, ClusterName | None], Demand] = {}
         self._at = {member.name: at for at, member in enumerate(stage.members)}
         self._order = sorted(range(len(stage.members)), key=lambda at: stage.members[at].name)
@@ -103,6 +105,7 @@ class Ours:
         """Its binding is finished: it holds nothing any more."""
         key = _key(job)
         self._index.replace(key, self._positions.pop(key), None, look=False)
+        self._claims.pop(key, None)
         del self._workloads[key], self._jobs[key]
 
     def decide(self, now: int) -> int | None:
@@ -174,6 +177,10 @@ class Ours:
     def _set(self, workload: Workload) -> None:
         key = workload.key
         self._workloads[key] = workload
+        if workload.decision is not None and workload.decision.claim is not None:
+            self._claims[key] = workload.decision.claim
+        else:
+            self._claims.pop(key, None)
         look = workload.admitted() and not workload.settled()
         before = self._positions.get(key) or Position()
         self._positions[key] = self._index.replace(key, before, workload, look=look)
@@ -187,8 +194,9 @@ class Ours:
         for withdrawal in plan.withdrawals:
             self._withdraw(withdrawal)
         gives_up = [one for one in plan.admissions if self._shrinks(one)]
-        for admission in (*gives_up, *(one for one in plan.admissions if one not in gives_up)):
+        for admission in gives_up:
             self._admit(admission, now)
+        self._bind([one for one in plan.admissions if one not in gives_up], now)
         for confirmation in plan.confirmations:
             old = self._workloads[confirmation.workload]
             self._set(replace(old, scheduled=True, observed_generation=confirmation.generation))
@@ -204,6 +212,35 @@ class Ours:
 
     def _pods(self, cluster: ClusterName, binding: BindingId) -> int:
         return self._stage.members[self._at[cluster]].pods(binding)
+
+    def _bind(self, admissions: Sequence[Admission], now: Instant) -> None:
+        """As agents do: in the order in which room was given, beside what claims keep."""
+        turns: list[tuple[Instant, int, int, WorkloadKey, Admission | None]] = [
+            (one.decision.at, one.decision.order, 1, one.workload, one) for one in admissions
+        ]
+        if admissions:
+            turns += [(one.since, one.order, 0, key, None) for key, one in self._claims.items()]
+        kept: list[tuple[Member, BindingId]] = []
+        for *_, key, admission in sorted(turns, key=lambda turn: turn[:4]):
+            if admission is None:
+                kept += self._keep(key, self._claims[key])
+                continue
+            binding = self._workloads[key].binding_id
+            for member, claimant in kept:
+                if claimant == binding:
+                    member.let_go(binding)
+            self._admit(admission, now)
+        for member, binding in kept:
+            member.let_go(binding)
+
+    def _keep(self, key: WorkloadKey, claim: Claim) -> Iterator[tuple[Member, BindingId]]:
+        """Keep the room of a claim where its parts are."""
+        one = self._workloads[key]
+        for part in claim.parts:
+            member = self._stage.members[self._at[part.cluster]]
+            gang, pods = self._stage.gang(self._jobs[key]), part.amounts.pods()
+            member.keep(one.binding_id, gang, pods, part.domain, drains=not claim.victims)
+            yield member, one.binding_id
 
     def _admit(self, admission: Admission, now: Instant) -> None:
         old, job = self._workloads[admission.workload], self._jobs[admission.workload]

@@ -1,12 +1,13 @@
 """A member binds as the agents do, and reports what is left with occupants."""
 
-from global_sched.shared.model.ids import MAIN, BindingId
+from global_sched.shared.model.ids import MAIN, BindingId, DomainId
+from global_sched.shared.model.topology import Domain, Leaf, NodeClass, Topology
 from global_sched.sim.gates import nodes
-from global_sched.sim.jobs import Gangs, Job
+from global_sched.sim.jobs import GPU, Gangs, Job
 from global_sched.sim.member import Member
 
 GANGS = Gangs()
-ONE, TWO = BindingId("one"), BindingId("two")
+ONE, TWO, KEPT = BindingId("one"), BindingId("two"), BindingId("kept")
 
 
 def gang(pods, gpus, minimum=0):
@@ -93,6 +94,45 @@ def test_an_elastic_gang_grows_by_more_pods():
     assert member.free == 4
 
 
+def test_what_is_kept_for_a_claim_goes_to_nobody_else():
+    """Other gangs are bound beside it, and it is free once it is let go."""
+    member = Member("east", nodes(2, 8))
+    member.keep(TWO, gang(2, 6), 2, None, drains=False)
+
+    for name in ("a", "b", "c"):
+        assert member.bind(BindingId(name), gang(1, 1))
+    member.let_go(TWO)
+
+    assert sorted(member.free_of_node) == [6, 7]
+    assert member.bind(TWO, gang(2, 6))
+
+
+def test_what_is_admitted_goes_before_what_is_kept():
+    """Where it finds no room beside that."""
+    member = Member("east", nodes(2, 8))
+    member.keep(TWO, gang(2, 6), 2, None, drains=False)
+
+    assert member.bind(ONE, gang(1, 8))
+    member.let_go(TWO)
+
+    assert sorted(member.free_of_node) == [0, 8]
+
+
+def test_a_domain_that_drains_takes_nothing():
+    """All of its free room is kept, however little the claim needs."""
+    leaves = tuple(
+        Leaf(domain=rack, node_class=NodeClass(), free=(8, 110), count=1, node=f"n{rack}")
+        for rack in ("r0", "r1")
+    )
+    racks = tuple(Domain(name=DomainId(name), tier=1) for name in ("r0", "r1"))
+    member = Member("east", Topology(axis=(GPU, "pods"), domains=racks, leaves=leaves))
+    member.keep(TWO, gang(1, 1), 1, DomainId("r0"), drains=True)
+
+    member.bind(ONE, gang(1, 2))
+
+    assert member.free_of_node == [8, 6]
+
+
 def test_free_gpus_that_no_pod_can_use_are_counted():
     """Of pods of 1 and 8 GPUs, half each, the half cannot use what is left of a node."""
     member = Member("east", nodes(2, 8), ((1, 0.5), (8, 0.5)))
@@ -107,9 +147,13 @@ def test_the_room_is_the_same_after_its_history_is_dropped():
     """A member that runs for a year does not remember each pod of it."""
     member = Member("east", nodes(2, 8))
     member.bind(TWO, gang(1, 3))
+    member.keep(KEPT, gang(1, 8), 1, None, drains=False)
     for _ in range(10_001):
         member.bind(ONE, gang(1, 2))
         member.release(ONE)
+    assert member.bind(ONE, gang(1, 2))
+    member.release(ONE)
+    member.let_go(KEPT)
 
     assert member.free_of_node == [5, 8]
     assert member.report().leaves[0].occupants[0].pod_set == MAIN
