@@ -134,12 +134,11 @@ class Member:
     ) -> bool:
         """Bind so many pods (None: all), more of a gang that runs; False where there is no room.
 
-        What is kept for others goes to it where it finds no room beside that.
+        Where it finds none beside what is kept for others, they lose that, the last one first.
         """
         placed = self._place(key, gang, pods, domain)
-        if placed is None and self._kept:
-            for other in list(self._kept):
-                self.let_go(other)
+        while placed is None and self._kept:
+            self.let_go(next(reversed(self._kept)))
             placed = self._place(key, gang, pods, domain)
         if placed is None:
             return False

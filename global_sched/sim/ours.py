@@ -12,7 +12,7 @@ from typing import Final
 from global_sched.cache.stores.demands import Demands
 from global_sched.cache.stores.usage_index import Position, UsageIndex
 from global_sched.controllers.scheduling_timer import next_due
-from global_sched.core import run_cycle
+from global_sched.core import claims_in_order, run_cycle
 from global_sched.shared.model.cluster import Capacity, Cluster
 from global_sched.shared.model.decision import Claim
 from global_sched.shared.model.gang import Amounts
@@ -215,30 +215,31 @@ class Ours:
 
     def _bind(self, admissions: Sequence[Admission], now: Instant) -> None:
         """As agents do: in the order in which room was given, beside what claims keep."""
-        turns: list[tuple[Instant, int, int, WorkloadKey, Admission | None]] = [
-            (one.decision.at, one.decision.order, 1, one.workload, one) for one in admissions
+        if not admissions:
+            return
+        claims = [(self._workloads[key], claim) for key, claim in self._claims.items()]
+        before = [one for one in claims if one[1].since < now]
+        kept = [one for known in claims_in_order(before) for one in self._keep(*known)]
+        turns: list[tuple[int, Workload, Admission | Claim]] = [
+            (claim.order, one, claim) for one, claim in claims if claim.since == now
         ]
-        if admissions:
-            turns += [(one.since, one.order, 0, key, None) for key, one in self._claims.items()]
-        kept: list[tuple[Member, BindingId]] = []
-        for *_, key, admission in sorted(turns, key=lambda turn: turn[:4]):
-            if admission is None:
-                kept += self._keep(key, self._claims[key])
+        turns += [(one.decision.order, self._workloads[one.workload], one) for one in admissions]
+        for _, workload, step in sorted(turns, key=lambda turn: (turn[0], turn[1].key)):
+            if isinstance(step, Claim):
+                kept += self._keep(workload, step)
                 continue
-            binding = self._workloads[key].binding_id
-            for member, claimant in kept:
-                if claimant == binding:
+            for member, binding in kept:
+                if binding == workload.binding_id:
                     member.let_go(binding)
-            self._admit(admission, now)
+            self._admit(step, now)
         for member, binding in kept:
             member.let_go(binding)
 
-    def _keep(self, key: WorkloadKey, claim: Claim) -> Iterator[tuple[Member, BindingId]]:
+    def _keep(self, one: Workload, claim: Claim) -> Iterator[tuple[Member, BindingId]]:
         """Keep the room of a claim where its parts are."""
-        one = self._workloads[key]
+        gang = self._stage.gang(self._jobs[one.key])
         for part in claim.parts:
-            member = self._stage.members[self._at[part.cluster]]
-            gang, pods = self._stage.gang(self._jobs[key]), part.amounts.pods()
+            member, pods = self._stage.members[self._at[part.cluster]], part.amounts.pods()
             member.keep(one.binding_id, gang, pods, part.domain, drains=not claim.victims)
             yield member, one.binding_id
 

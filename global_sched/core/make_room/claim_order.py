@@ -10,7 +10,7 @@ from global_sched.shared.model.workload import Workload
 from global_sched.shared.placement import NO_TIER, scarcity_key
 
 
-def in_order(found: Iterable[tuple[Workload, Claim]]) -> Iterator[tuple[Workload, Claim]]:
+def claims_in_order(found: Iterable[tuple[Workload, Claim]]) -> Iterator[tuple[Workload, Claim]]:
     """In the order of the decisions; of waves in a row those first that fewest places can serve.
 
     What victims have left is free to all in a wider domain, and others need it there. And where

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from global_sched.core.make_room.all_rows import AllRows, Mask
-from global_sched.core.make_room.claim_order import in_order
+from global_sched.core.make_room.claim_order import claims_in_order
 from global_sched.core.make_room.claim_text import deferred, told, with_why
 from global_sched.core.make_room.evictions import (
     claim_of,
@@ -61,7 +61,7 @@ class Claims:
         """
         statement, kept = self._statement, 0
         found = [(one, claim) for one in pending if (claim := live(one, statement))]
-        for one, claim in in_order(found):
+        for one, claim in claims_in_order(found):
             if not claim.victims:
                 if kept >= statement.policy.reservations or not is_patient(one, statement):
                     continue

@@ -118,6 +118,19 @@ def test_what_is_admitted_goes_before_what_is_kept():
     assert sorted(member.free_of_node) == [0, 8]
 
 
+def test_what_is_admitted_takes_no_more_of_that_than_it_needs():
+    """What was kept last is lost first."""
+    member = Member("east", nodes(3, 8))
+    member.keep(TWO, gang(1, 8), 1, None, drains=False)
+    member.keep(KEPT, gang(1, 8), 1, None, drains=False)
+
+    assert member.bind(ONE, gang(2, 8))
+
+    assert not member.fits(gang(1, 8))
+    member.let_go(TWO)
+    assert member.bind(TWO, gang(1, 8))
+
+
 def test_a_domain_that_drains_takes_nothing():
     """All of its free room is kept, however little the claim needs."""
     leaves = tuple(
