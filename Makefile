@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
-# More than there are cores: a test in virtual time waits a moment for its sockets before each jump.
-WORKERS ?= 4
+# One for each core: more of them only take the caches of the processors from each other.
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 MEMBERS ?= 3
 # Every worker and every program that a test starts would compile all of it anew.
 unexport PYTHONDONTWRITEBYTECODE

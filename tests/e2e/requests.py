@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ MEMBER: Final = "member"
 GLOBAL_SCHED: Final = "system:serviceaccount:karmada-system:global-sched"
 AGENT_SUFFIX: Final = ":member-agent"
 OK: Final = 200
+READY: Final = "/readyz"
+_WORDS: Final = (GLOBAL_SCHED, AGENT_SUFFIX, READY)
+"""A line without any of them tells of nothing that is counted here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -42,19 +46,23 @@ class Asked:
 
 
 class Requests:
-    """Counts what was asked of federations that run."""
+    """Counts what was asked of federations that run, until it was counted first."""
 
     def __init__(self, *federations: Federation) -> None:
         self._running = federations
 
+    @cached_property
+    def _asked(self) -> list[tuple[Federation, Counter[Asked]]]:
+        return [(one, Counter(_read(one))) for one in self._running]
+
     def counted(self) -> Counter[Asked]:
-        """Everything so far."""
-        return sum((Counter(_read(one)) for one in self._running), Counter())
+        """All of them."""
+        return sum((counts for _, counts in self._asked), Counter())
 
     def early(self) -> Iterator[tuple[Federation, Asked]]:
         """What servers that run now denied before they were ready, each kind of request once."""
-        for federation in self._running:
-            yield from ((federation, one) for one in sorted(set(_read(federation))) if one.host)
+        for federation, counts in self._asked:
+            yield from ((federation, one) for one in sorted(counts) if one.host)
 
 
 def _read(federation: Federation) -> Iterator[Asked]:
@@ -79,11 +87,13 @@ def asked_of(server: str, lines: Iterable[str], starts: Iterable[str]) -> list[A
     asked: list[tuple[str, Asked]] = []
     ready: list[str] = []
     for line in lines:
+        if not any(word in line for word in _WORDS):
+            continue  # of another program, as most are
         try:
             event: dict[str, Any] = json.loads(line)
         except ValueError:
             continue  # the last line may be half written
-        if event["requestURI"].partition("?")[0] == "/readyz":
+        if event["requestURI"].partition("?")[0] == READY:
             if event["responseStatus"]["code"] == OK:
                 ready.append(event["stageTimestamp"])
             continue

@@ -1,5 +1,6 @@
 """The CRDs: structural, strict for our kinds, open for other people's."""
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,12 +12,18 @@ from global_sched.shared.kinds.crds import CRD_KINDS, crds
 
 PASSED_ON = {".spec.entries[].gang"}
 """A gang in a Directive: JSON of the model's own codec."""
-BY_NAME = {kind.name: crd(kind) for kind in CRD_KINDS}
+BY_NAME = {kind.name: kind for kind in CRD_KINDS}
+
+
+@cache
+def crd_of(name: str) -> dict[str, Any]:
+    """The CRD of a kind."""
+    return crd(BY_NAME[name])
 
 
 def schema(name: str) -> dict[str, Any]:
     """The schema of a CRD's only version."""
-    found: dict[str, Any] = BY_NAME[name]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    found: dict[str, Any] = crd_of(name)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return found
 
 
@@ -123,9 +130,9 @@ def test_a_type_inside_itself_ends_as_an_open_object():
 
 def test_names_and_subresources():
     """Short names, categories, status and scale are those of the real kinds."""
-    binding = BY_NAME["resourcebindings.work.karmada.io"]["spec"]
-    training = BY_NAME["pytorchjobs.kubeflow.org"]["spec"]["versions"][0]
-    policy = BY_NAME["propagationpolicies.policy.karmada.io"]["spec"]["versions"][0]
+    binding = crd_of("resourcebindings.work.karmada.io")["spec"]
+    training = crd_of("pytorchjobs.kubeflow.org")["spec"]["versions"][0]
+    policy = crd_of("propagationpolicies.policy.karmada.io")["spec"]["versions"][0]
 
     assert binding["names"]["shortNames"] == ["rb"]
     assert binding["names"]["categories"] == ["karmada-io"]
