@@ -38,7 +38,6 @@ class Result:
 
 
 STATIC = (
-    Part("generated", (BIN / "python", "-m", "tools.generate", "--check")),
     Part("format", (BIN / "ruff", "format", "--check", ".")),
     Part("lint", (BIN / "ruff", "check", ".")),
     Part("imports", (BIN / "lint-imports",)),

@@ -7,6 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ SCHEDULER: Final = "global-sched"
 USERS: Final = ("global-sched", "member-agent")
 MOST_WRITES: Final = 5
 """To one part of one object in a second, whatever fails."""
+LOOK_SECONDS: Final = 1.0
+"""What does not follow from a write is looked for so often."""
 DEAD: Final = Fault("*", "*", kind=FaultKind.LOST_BEFORE, times=10**9)
 """What a killed process still says: nothing."""
 
@@ -61,6 +64,8 @@ class Programs:
         self._starts = 0
         self._states: list[tuple[float, str, str, Record, bool]] = []
         self._nodes: set[tuple[str, str]] = set()
+        self._changes = 0
+        """All writes but those of Leases."""
         for server in (federation.control, *federation.members.values()):
             server.on_request(self._recorder(server.name))
             server.on_commit(self._keeper(server.name))
@@ -97,6 +102,7 @@ class Programs:
                     path = f"{one.resource}/{one.namespace}/{one.name}/{one.subresource}"
                     self.hot[f"{server}: {path}", int(self.clock.monotonic())] += 1
             if one.verb not in ("get", "list", "watch") and one.code < 300:
+                self._changes += one.resource != "leases"
                 path = f"{one.resource}/{one.subresource}".rstrip("/")
                 self.writes.append(f"{server}: {one.verb} {path}")
 
@@ -260,12 +266,16 @@ class Programs:
     async def until(self, what: Callable[[], Any], text: str, *, seconds: float = 120.0) -> None:
         """Until it holds, in virtual time; a program that ended by itself fails the test."""
         end = self.clock.monotonic() + seconds
+        looked, seen = -inf, -1
         while True:
-            found = what()
-            if asyncio.iscoroutine(found):
-                found = await found
-            if found:
-                return
+            now = self.clock.monotonic()
+            if self._changes != seen or now >= min(looked + LOOK_SECONDS, end):
+                looked, seen = now, self._changes
+                found = what()
+                if asyncio.iscoroutine(found):
+                    found = await found
+                if found:
+                    return
             for running in self._running.values():
                 if running.done():
                     running.result()

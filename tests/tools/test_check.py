@@ -31,5 +31,5 @@ def test_the_summary_has_the_seconds_of_each_part_and_the_failures_once_more():
 
 
 def test_what_is_checked():
-    """Generated files, format, lint, imports and types; the tests are beside them."""
-    assert [one.name for one in STATIC] == ["generated", "format", "lint", "imports", "types"]
+    """Format, lint, imports and types; the tests are beside them, those of generated files too."""
+    assert [one.name for one in STATIC] == ["format", "lint", "imports", "types"]
