@@ -10,7 +10,12 @@ import hashlib
 import os
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +39,10 @@ SHARD = os.environ.get("E2E_SHARD")
 PACKAGE = "test_package.py"
 """Needs no federation: the wheel in an environment of its own."""
 JOBS = (
+    "test_agent_duties.py",
+    "test_beside_karmada_scheduler.py",
+    "test_deploy_",
     "test_embedded_server.py",
-    "test_examples.py",
     "test_first_lines.py",
     "test_interpreter_",
     "test_kinds.py",
@@ -43,8 +50,10 @@ JOBS = (
     "test_recovery.py",
     "test_volcano_jobs.py",
 )
-"""How jobs fare, from their submission to their end: half of the time of the suite."""
+"""How jobs fare, and how the product is installed: half of the suite, and two members do for it."""
 VERSION = os.environ.get("KARMADA") or KARMADA_VERSIONS[0]
+SUITE = Options(karmada=VERSION)
+TWO = Options(members=2, karmada=VERSION)
 FAULTS = Options(members=2, karmada=VERSION, failover=True, descheduler=True)
 """The federation that tests break: taints evict there, and Karmada's times are short."""
 
@@ -99,21 +108,25 @@ def _state(part: str = "") -> Path:
 @pytest.fixture(scope="session")
 def federation() -> Iterator[Federation]:
     """The federation of the suite, up and healthy; E2E_KEEP=1 leaves it for the next run."""
-    with _suite(_state("-jobs" if SHARD == "jobs" else "")) as made:
+    with _jobs() if SHARD == "jobs" else _suite(_state(), SUITE) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def jobs_federation() -> Iterator[Federation]:
     """The one of the shard `jobs`, for what looks at the requests of all."""
-    with _suite(_state("-jobs")) as made:
+    with _jobs() as made:
         yield made
 
 
+def _jobs() -> AbstractContextManager[Federation]:
+    return _suite(_state("-jobs"), TWO)
+
+
 @contextmanager
-def _suite(state: Path) -> Iterator[Federation]:
+def _suite(state: Path, options: Options) -> Iterator[Federation]:
     made = Federation(state, say=lambda text: print(text, flush=True))  # noqa: T201 - progress
-    with _up(made, Options(karmada=VERSION)):
+    with _up(made, options):
         yield made
 
 

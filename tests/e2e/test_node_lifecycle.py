@@ -27,6 +27,9 @@ DIES, STAYS = "m1-0-0", "m1-0-1"
 GRACE, LEASE, TOLERATED = 12.0, 8.0, 4
 """Seconds until a silent node is Unknown, of a Lease (renewed four times in it), and for which pods
 tolerate a lost node."""
+LATE = 15
+"""Seconds by which the real controllers may come after the embedded ones: they share two busy
+cores with everything else, and count from when they have seen a Lease change."""
 ORDER = ["Unknown", "NoExecute", "evicted", "freed", "back"]
 OFF = {"key": OUT_OF_SERVICE, "value": "nodeshutdown", "effect": "NoExecute"}
 CONTROLLERS = "node-lifecycle-controller,taint-eviction-controller,pod-garbage-collector-controller"
@@ -229,5 +232,7 @@ async def test_a_node_that_falls_silent_is_treated_alike(federation, tmp_path):
         assert one.seen["Unknown"] >= GRACE - LEASE / 4
         assert one.seen["evicted"] - one.seen["NoExecute"] >= TOLERATED - 1
     early = ("Unknown", "NoSchedule", "NoExecute", "pod unready", "evicted")
-    assert max(abs(theirs.seen[name] - ours.seen[name]) for name in early) < 6
+    later = [theirs.seen[name] - ours.seen[name] for name in early]
+    assert min(later) > -6
+    assert max(later) < LATE
     assert abs(theirs.seen["freed"] - ours.seen["freed"]) < 26
