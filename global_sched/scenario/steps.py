@@ -1,6 +1,7 @@
 """Steps of a scenario: changes to its world."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,6 +18,7 @@ from global_sched.scenario.simulator import Simulator
 from global_sched.scenario.world import JobSpec, ScenarioError
 from global_sched.shared.model.instant import SECOND, Instant
 from global_sched.shared.model.policy import Policy
+from global_sched.shared.model.words import did_you_mean
 
 
 def policy_from(values: Mapping[str, object]) -> Policy:
@@ -26,7 +28,11 @@ def policy_from(values: Mapping[str, object]) -> Policy:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise ScenarioError(f"world.policy.{place}: {first['msg']}") from error
+        why = first["msg"]
+        if first["type"] == "unexpected_keyword_argument":
+            hint = did_you_mean(place, [one.name for one in fields(Policy)])
+            why = f"is no field of a Policy{hint}"
+        raise ScenarioError(f"world.policy.{place}: {why}") from error
 
 
 def submit(play: Simulator, job: JobSpec, *, begun: int = 0) -> None:

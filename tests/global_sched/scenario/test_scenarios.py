@@ -67,7 +67,9 @@ def test_a_file_that_cannot_be_read_names_the_place(text, want):
     [
         pytest.param("expect: {nobody: {pods: 1}}\n", "'nobody' is not a job", id="an unknown job"),
         pytest.param(
-            "  policy: {packing: 3}\n", "world.policy.packing: Unexpected", id="an unknown policy"
+            "  policy: {packing: 3}\n",
+            "world.policy.packing: is no field of a Policy",
+            id="an unknown policy",
         ),
         pytest.param(
             "  manifests: [m.yaml]\n", "a manifest needs apiVersion", id="an empty manifest"

@@ -144,7 +144,11 @@ def test_early_binding_pins_a_job_where_most_was_free():
         ("experiment: two", "experiment: [two", "not YAML: while parsing"),
         ("arms:", "windows: [[3, 1]]\narms:", "line 8: windows[0]: ends before it begins"),
         ("arms:", "against: x\narms:", "line 8: against: 'x' is no arm; use one of silos-like"),
-        ("name: global-sched", "policy: {patience_second: 1}", "arm 'global-sched': policy.pat"),
+        (
+            "name: global-sched",
+            "policy: {patience_second: 1}",
+            "patience_second: is no field of a Policy; did you mean patience_seconds?",
+        ),
         ("name: global-sched", "policy: {usageHalfLifeSeconds: 9}", "keeps no past usage"),
     ],
 )
