@@ -30,7 +30,7 @@ USERS: Final = ("global-sched", "member-agent")
 MOST_WRITES: Final = 5
 """To one part of one object in a second, whatever fails."""
 LOOK_SECONDS: Final = 1.0
-"""What does not follow from a write is looked for so often."""
+"""So often tests look for what no write tells of."""
 DEAD: Final = Fault("*", "*", kind=FaultKind.LOST_BEFORE, times=10**9)
 """What a killed process still says: nothing."""
 
@@ -264,7 +264,10 @@ class Programs:
             await asyncio.wait(self._dying)
 
     async def until(self, what: Callable[[], Any], text: str, *, seconds: float = 120.0) -> None:
-        """Until it holds, in virtual time; a program that ended by itself fails the test."""
+        """Until it holds, in virtual time; a program that ended by itself fails the test.
+
+        It is asked after every write, and once in `LOOK_SECONDS`.
+        """
         end = self.clock.monotonic() + seconds
         looked, seen = -inf, -1
         while True:
