@@ -28,8 +28,6 @@ another seed; every run is a row of [simulated.csv](simulated.csv).
   was), then `.venv/bin/python -m bench.simulated_page`.
 - Machine: {machine}. Times of the speed table are CPU times beside other programs.
 - Commits: {commits}.
-  Ours in the window from day 35 at load 1.25 is older than 4750d063: there, simulated
-  agents did not keep the room of claims for them yet.
 - Comparable in kind with iFlytek's figures, not a reproduction: their baseline is unknown.
 
 """
@@ -100,20 +98,21 @@ A target counts as met where every place that was run meets it. The misses:
   what an evicted one has done it does again. So ours has less goodput at its defaults than models
   that share and never evict, though its nodes are as busy; in the windows from days 21 and 49 at
   twice their load, where queues owe each other all the time, even less than one cluster for each
-  tenant. Where
-  reclaim may undo no more than 24 GPU hours of a gang (`reclaimLossLimitGpuHours: 24`) it has the
-  goodput of full sharing, or nearly so, in each window in which that was run (table below), and big
-  gangs wait for longer. Set that, or let jobs write checkpoints.
+  tenant. Where reclaim may undo no more than 24 GPU hours of a gang (the Policy's
+  `reclaimLossLimitGpuHours: 24`) it has the goodput of full sharing, or nearly so, in each window
+  in which that was run (table below); big gangs wait longer for it in some and less in others. Set
+  that, or let jobs write checkpoints.
 - **Kalos at eight times its density.** Reservations hold room for big gangs, which lies idle until
   all of it is there, and ours does not know when jobs end. Without them goodput is 0.596 and the
   mean wait 26,618 s, below the best backfill's; at four and six times its density they change
   nothing. They bring the big gangs of this trace nothing.
-- **Mean wait.** In the window from day 91, at each load, ours waits longer than with the best
-  backfill, in one burst of 400 jobs on the fourth day. Most of it is reclaim, and not the work that
-  its victims do again: with a sixth of that (at most 24 GPU hours of a gang) the wait is as long.
-  Without reclaim it is 1,672 s at load 1, beside 962 with first fit. So it does in that from day 63
-  at load 1.25, and in Kalos at eight times its density. Against early binding it is more than half
-  in these, in the window from day 63 at higher loads, and in that from day 35 at load 1 (0.51).
+- **Mean wait.** Ours waits longer than the best backfill in the window from day 91 at each load, in
+  that from day 63 at load 1.25, and in Kalos at eight times its density. In the first it is one
+  burst of 400 jobs on the fourth day. Most of that is reclaim, and not the work that its victims do
+  again: with a sixth of this work (at most 24 GPU hours of a gang) the wait is as long. Without
+  reclaim it is 1,672 s at load 1, beside 962 with first fit. The wait is more than half of early
+  binding's in all these places, in the window from day 63 at higher loads, and in that from day 35
+  at load 1 (0.51).
 - **Big gangs.** In the window from day 77 at load 1 they wait longer than with skipping, which
   starves none there; and so they do in that from day 63 at loads 1.5 and 2, and in Kalos at eight
   times its density. Backfill in one pool of all nodes, which needs no rack and no cluster to be
