@@ -12,7 +12,7 @@ ROOT: Final = Path(__file__).parents[2]
 REPLAY: Final = os.environ.get("REPLAY")
 """A seed, to run that one alone."""
 ALL_SEEDS: Final = 2000
-GATE: Final = 6
+GATE: Final = 10
 """So many of each in the gate."""
 
 

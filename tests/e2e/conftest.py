@@ -43,7 +43,6 @@ JOBS = (
     "test_beside_karmada_scheduler.py",
     "test_deploy_",
     "test_embedded_server.py",
-    "test_first_lines.py",
     "test_interpreter_",
     "test_kinds.py",
     "test_node_lifecycle.py",
