@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from global_sched.shared.api import resource as kinds
-from global_sched.shared.api.names import BINDING_ID, DECISION
+from global_sched.shared.api.names import BINDING_ID, DECISION, MANAGED_NAMESPACE, WAITING_LIST
 from global_sched.shared.kube.errors import NotFound
 from global_sched.shared.kube.faults import Fault, FaultKind
 from global_sched.shared.model.decision import Decision, Grant, decision_id
@@ -16,7 +16,7 @@ from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import SECOND, Instant
 from tests.flows.federation import TEAM, gang, member, whole
 from tests.virtual_time import virtual_time
-from tests.wire import GPU, queue
+from tests.wire import GPU, placement, queue
 
 
 async def lease(world):
@@ -195,3 +195,60 @@ async def test_a_replica_that_cannot_be_elected_is_not_ready_and_says_why(tmp_pa
         await world.until(lambda: world.scheduler.loop is not None, "it leads", seconds=10)
         assert world.scheduler.not_ready() is None
         assert "gsched_election_blocked 0.0" in scraped(world)
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_nothing_is_written_in_a_term_that_has_ended(tmp_path):
+    """Though all loops still run: no decision, status, list, eviction task or default queue."""
+    async with whole(tmp_path, member("m1", nodes=8)) as world:
+        await world.submit(
+            *(gang(name, pods=2, seconds=3600) for name in ("runs", "leaves")),
+            gang("wide", pods=99),
+        )
+        managed = {"metadata": {"labels": {MANAGED_NAMESPACE: "true"}}}
+        await world.admin.patch(kinds.NAMESPACES, TEAM, managed)
+        await world.until_phase("leaves", "Running", seconds=30)
+        await world.until(lambda: there(world, kinds.WAITING_LISTS), "the list is there")
+        nowhere = {"spec": {"placement": placement("nowhere")}}
+        await world.admin.patch(kinds.PROPAGATION_POLICIES, "leaves-job", nowhere, namespace=TEAM)
+
+        async def withdrawn():
+            return not await world.clusters("leaves")
+
+        await world.until(withdrawn, "it has to leave m1", seconds=30)
+        world.scheduler.term.valid = lambda: False
+        await world.admin.delete(kinds.QUEUES, "default")
+        await world.admin.delete(kinds.WAITING_LISTS, WAITING_LIST, namespace=TEAM)
+        await world.admin.delete(kinds.VOLCANO_JOBS, "runs", namespace=TEAM)
+        await world.submit(gang("new"))
+        await world.apply(queue("late"))
+        await asyncio.sleep(1)  # what was on its way has arrived
+        world.records.clear()
+        cycles = world.scheduler.loop.cycles
+        await asyncio.sleep(180)
+        written = {f"{one.verb} {one.resource}" for one in changes(world)}
+        assert written == set()
+        assert world.scheduler.loop.cycles == cycles
+
+        del world.scheduler.term.valid
+        await world.until_phase("new", "Running", seconds=60)
+        await world.until(lambda: there(world, kinds.WAITING_LISTS), "the list is there again")
+        written = {f"{one.verb} {one.resource}" for one in changes(world)}
+    assert written >= {"create queues", "patch queues", "patch resourcebindings"}
+
+
+async def there(world, resource):
+    """Whether any object of the kind is in the namespace."""
+    return (await world.admin.list(resource, namespace=TEAM)).items
+
+
+def changes(world):
+    """What global-sched has written on the control plane, its Lease left out."""
+    return [
+        one
+        for _, one in world.records
+        if one.user.endswith(":global-sched")
+        and one.verb not in ("get", "list", "watch")
+        and one.resource != "leases"
+    ]

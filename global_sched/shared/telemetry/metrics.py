@@ -58,8 +58,7 @@ ADMISSION_WAIT: Final = histogram(
 )
 DECISIONS: Final = counter(
     "decisions_total",
-    "Decisions by kind (admit, grow, shrink, withdraw, release) and outcome "
-    "(committed, conflict, fenced, failed).",
+    "Decisions by kind (admit, claim, withdraw) and outcome (committed, conflict, fenced, failed).",
     "kind",
     "outcome",
 )

@@ -14,6 +14,7 @@ from global_sched.shared.kube.objects import Malformed, ObjectKey
 from global_sched.shared.model.policy import Policy
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.spec import Program
+from tests.global_sched.dispatch.test_dispatcher import UntilEnded
 from tests.global_sched.shared.kube.memory_server import MemoryTransport
 from tests.virtual_time import virtual_time
 
@@ -55,11 +56,21 @@ class Growing:
         return frozenset({"m1"})
 
 
-class Leading:
-    """A term that lasts."""
+class Shrinking:
+    """A member that has two slices at the first look, and another single one at the second."""
 
-    def valid(self):
-        return True
+    def __init__(self) -> None:
+        self.slices = 3
+
+    def directive(self, _cluster):
+        return tuple(
+            DirectiveSpec(cluster="m1", slice=number, slices=self.slices)
+            for number in range(self.slices)
+        )
+
+    def directive_changes(self, _limit, _recovery):
+        self.slices -= 1
+        return frozenset({"m1"})
 
 
 async def written(seconds, *, every, delay):
@@ -75,7 +86,7 @@ async def written(seconds, *, every, delay):
 
     client = Client(Noting(server, slow, clock=clock), clock=clock)
     writer = DirectiveWriter(
-        client, Deciding(), clock=clock, term=Leading(), metrics=Metrics(Program.GLOBAL)
+        client, Deciding(), clock=clock, term=UntilEnded(), metrics=Metrics(Program.GLOBAL)
     )
     running = asyncio.create_task(writer.run())
     start = clock.monotonic()
@@ -126,7 +137,7 @@ async def test_entries_never_miss_while_a_directive_grows():
         Client(Noting(), clock=clock),
         Growing(),
         clock=clock,
-        term=Leading(),
+        term=UntilEnded(),
         metrics=Metrics(Program.GLOBAL),
     )
     running = asyncio.create_task(writer.run())
@@ -147,7 +158,7 @@ async def test_a_directive_of_which_no_version_is_known_is_written_all_the_same(
     client = Client(server, clock=clock)
     source = Deciding()
     writer = DirectiveWriter(
-        client, source, clock=clock, term=Leading(), metrics=Metrics(Program.GLOBAL)
+        client, source, clock=clock, term=UntilEnded(), metrics=Metrics(Program.GLOBAL)
     )
     task = asyncio.create_task(writer.run())
     writer.refresh(Policy())
@@ -164,3 +175,28 @@ async def test_a_directive_of_which_no_version_is_known_is_written_all_the_same(
     assert server.objects[path]["spec"]["epoch"] == 7
     task.cancel()
     await asyncio.wait([task])
+
+
+@virtual_time
+async def test_no_directive_is_written_or_deleted_after_the_end_of_the_term():
+    """Of two slices one is to change and the other to go: both stay until there is a term."""
+    clock, server, term = LoopClock(), MemoryTransport(), UntilEnded()
+    client = Client(server, clock=clock)
+    writer = DirectiveWriter(
+        client, Shrinking(), clock=clock, term=term, metrics=Metrics(Program.GLOBAL)
+    )
+    task = asyncio.create_task(writer.run())
+    writer.refresh(Policy())
+    await writer.settle()
+    server.requests.clear()
+    term.ended = True
+    writer.refresh(Policy())
+    await asyncio.sleep(10)
+    task.cancel()
+    await asyncio.wait([task])
+
+    assert sorted(path.rpartition("/")[2] for path in server.objects) == [
+        "directive-0",
+        "directive-1",
+    ]
+    assert server.requests == []

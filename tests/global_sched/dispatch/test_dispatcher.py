@@ -68,11 +68,13 @@ class Source:
         del wire
 
 
-class Always:
-    """A term that lasts."""
+class UntilEnded:
+    """A term that lasts until a test ends it."""
+
+    ended = False
 
     def valid(self):
-        return True
+        return not self.ended
 
 
 def admissions(*names):
@@ -92,13 +94,15 @@ def admissions(*names):
 
 
 @asynccontextmanager
-async def dispatching(writer, *, concurrency=2, written=lambda *_: None, metrics=None):
+async def dispatching(
+    writer, *, concurrency=2, written=lambda *_: None, metrics=None, term=None, source=None
+):
     rung = []
     dispatcher = Dispatcher(
         writer,
-        Source(),
+        source or Source(),
         clock=LoopClock(),
-        term=Always(),
+        term=term or UntilEnded(),
         metrics=metrics or Metrics(Program.GLOBAL),
         wake=lambda: rung.append(asyncio.get_running_loop().time()),
         written=written,
@@ -210,3 +214,21 @@ async def test_the_end_says_what_was_written():
         await dispatcher.drain()
 
     assert writer.done == ["placement ns/a", "status ns/a"]
+
+
+@virtual_time
+async def test_what_is_queued_when_the_term_ends_is_not_written():
+    """Only what is on its way arrives; the room that was assumed for the others is free again."""
+    writer, source, term, metrics = Writer(), Source(), UntilEnded(), Metrics(Program.GLOBAL)
+    running = dispatching(writer, concurrency=1, metrics=metrics, term=term, source=source)
+    async with running as (dispatcher, _):
+        dispatcher.submit(admissions("a", "b", "c"), Policy())
+        assert source.assumed == {"ns/a", "ns/b", "ns/c"}
+        await asyncio.sleep(0.5)
+        term.ended = True
+        await dispatcher.settle()
+
+    assert writer.done == ["placement ns/a"]
+    assert source.assumed == set()
+    fenced = 'gsched_decisions_total{kind="admit",outcome="fenced"} 2.0'
+    assert fenced in metrics.render().decode()

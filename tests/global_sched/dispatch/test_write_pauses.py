@@ -25,7 +25,7 @@ from global_sched.shared.model.policy import Policy
 from global_sched.shared.telemetry.registry import Metrics
 from global_sched.shared.telemetry.spec import Program
 from tests.builders import decision, workload
-from tests.global_sched.dispatch.test_dispatcher import Always
+from tests.global_sched.dispatch.test_dispatcher import UntilEnded
 from tests.virtual_time import virtual_time
 
 KEY = WorkloadKey("ns/a")
@@ -94,7 +94,7 @@ async def cycles(server, kind, seconds):
         server,
         server,
         clock=LoopClock(),
-        term=Always(),
+        term=UntilEnded(),
         metrics=Metrics(Program.GLOBAL),
         wake=rung.set,
         written=lambda *_: None,
