@@ -11,7 +11,6 @@ from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
 from global_sched.core import run_cycle
-from global_sched.core.order.ageing import priority_of
 from global_sched.core.quota.ledger import Charge, Ledger
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.instant import SECOND, Instant
@@ -102,7 +101,7 @@ def _profile(workloads, running, claimant, *, claimed=False):
         one = workloads[key]
         if one.queue == claimant.queue:
             new = claimed and key == claimant.key
-            level = claimant.priority if new else priority_of(one)
+            level = claimant.priority if new else one.priority
             found[level] += sum(one.demand.gang.requests(n).get("cpu") for n in has.values())
     levels = sorted({20, 10, 0, *found, claimant.priority}, reverse=True)
     return [found[level] for level in levels if level >= claimant.priority]

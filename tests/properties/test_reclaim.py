@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from global_sched.core import run_cycle
-from global_sched.core.order.ageing import priority_of
 from global_sched.core.quota.ledger import Charge, Ledger
 from global_sched.shared.model.gang import Amounts
 from global_sched.shared.model.ids import ClusterName, QueueName
@@ -186,7 +185,7 @@ def check_victims(snapshot, plan, workloads):
         victim, claimant = workloads[one.workload], workloads[one.makes_room_for]
         assert victim.preemptable
         if victim.queue == claimant.queue:
-            assert priority_of(victim) < claimant.priority
+            assert victim.priority < claimant.priority
         else:
             queue = next(q for q in snapshot.queues if q.name == victim.queue)
             assert queue.reclaimable

@@ -10,7 +10,6 @@ from global_sched.core.cycle import Cycle
 from global_sched.core.explain.remedy_text import name_for
 from global_sched.core.make_room.patience import HEALED
 from global_sched.core.make_room.reservation import NEVER, ends_at
-from global_sched.core.order.ageing import priority_of
 from global_sched.shared.model.explanation import RoomHolder
 from global_sched.shared.model.resources import PODS, Resources
 from global_sched.shared.model.verdict import Code, Verdict
@@ -57,11 +56,11 @@ def _found(
             cluster=grant.cluster,
             domain=grant.domain,
             queue=one.queue,
-            priority=priority_of(one),
+            priority=one.priority,
             pods=grant.amounts.pods(),
             amount=held,
             since=None if decision is None else decision.at,
             until=None if end == NEVER else end,
             workload=name_for(one, workload),
         )
-        yield (end, priority_of(one), -grant.amounts.pods(), one.key), found
+        yield (end, one.priority, -grant.amounts.pods(), one.key), found

@@ -16,7 +16,6 @@ from global_sched.core.make_room.claims import Claims
 from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.occupancy import Holder, may_ever_leave
 from global_sched.core.make_room.rights import Rights
-from global_sched.core.order.ageing import priority_of
 from global_sched.core.statement import Statement
 from global_sched.shared.model.ids import QueueName
 from global_sched.shared.model.quantity import counted
@@ -104,6 +103,6 @@ def _unseen(workload: Workload, claims: Claims, statement: Statement) -> int:
             if one.queue == workload.queue
             and one.key not in seen
             and one.key != workload.key
-            and priority_of(one) < workload.priority
+            and one.priority < workload.priority
         }
     )

@@ -17,7 +17,6 @@ from global_sched.core.make_room.leaving import EvictionUnit
 from global_sched.core.make_room.patience import HEALED
 from global_sched.core.make_room.search import Nothing, RoomFound
 from global_sched.core.offer import Offer
-from global_sched.core.order.ageing import priority_of
 from global_sched.core.place.admission import growth_for, offer_for
 from global_sched.core.statement import Statement
 from global_sched.shared.api.reasons import Reason
@@ -146,7 +145,7 @@ def _victim(units: list[EvictionUnit], claimant: Workload) -> Victim:
     return Victim(
         cluster=first.cluster,
         queue=one.queue,
-        priority=priority_of(one),
+        priority=one.priority,
         pods=pods,
         whole=first.whole,
         reclaim=first.reclaim,
@@ -163,7 +162,7 @@ def _leaving(claim: Claim, claimant: Workload, snapshot: Snapshot) -> Iterator[V
             yield Victim(
                 cluster=claim.leaves(leaver),
                 queue=one.queue,
-                priority=priority_of(one),
+                priority=one.priority,
                 pods=leaver.amounts.pods(),
                 whole=leaver.whole,
                 reclaim=one.queue != claimant.queue,

@@ -11,7 +11,6 @@ from global_sched.core.make_room.occupancy import Holder, may_ever_leave
 from global_sched.core.make_room.search import RoomFound
 from global_sched.core.make_room.trial_room import by_cluster, leaving_of
 from global_sched.core.offer import Offer
-from global_sched.core.order.ageing import priority_of
 from global_sched.core.outcomes import outcome_of
 from global_sched.core.place.divided import resized
 from global_sched.core.statement import Statement
@@ -120,7 +119,7 @@ def _could_leave(victim: Workload, claimant: Workload, statement: Statement) -> 
     if not may_ever_leave(victim):
         return False
     if victim.queue == claimant.queue:
-        return priority_of(victim) < claimant.priority
+        return victim.priority < claimant.priority
     return statement.ledger.node(victim.queue).queue.reclaimable
 
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from global_sched.core.order.ageing import priority_of
 from global_sched.shared.model.cluster import Capacity, Cluster
 from global_sched.shared.model.decision import Grant
 from global_sched.shared.model.gang import Amounts, Gang, TopologyConstraint
@@ -194,7 +193,7 @@ def _facts(holder: Holder) -> tuple[int, ...]:
     if broken or claimed is None:
         claimed = Instant(NEVER)
     return (
-        priority_of(workload),
+        workload.priority,
         decision.at,
         decision.order,
         since,

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 
 from global_sched.core.make_room.by_cluster import ByCluster
 from global_sched.core.make_room.occupancy import may_ever_leave
-from global_sched.core.order.ageing import priority_of
 from global_sched.core.quota.min_runtime import MinRuntimes
 from global_sched.shared.model.growth import cooldown_ends
 from global_sched.shared.model.ids import QueueName
@@ -29,7 +28,7 @@ def _lowest(running: Running) -> dict[QueueName, int]:
     found: dict[QueueName, int] = {}
     for one in running.workloads:
         if may_ever_leave(one):
-            level = priority_of(one)
+            level = one.priority
             found[one.queue] = min(found.get(one.queue, level), level)
     return found
 

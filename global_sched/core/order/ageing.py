@@ -21,12 +21,5 @@ def overtook(running: Workload, waiting: Workload, policy: Policy) -> bool:
     if policy.ageing_period_seconds <= 0 or running.decision is None:
         return False
     at = running.decision.at
-    first = aged(priority_of(running), running.created, at, policy)
+    first = aged(running.priority, running.created, at, policy)
     return waiting.created <= at and first >= aged(waiting.priority, waiting.created, at, policy)
-
-
-def priority_of(workload: Workload) -> int:
-    """The priority that protects it: the one that it was admitted with."""
-    decision = workload.decision
-    kept = None if decision is None else decision.priority
-    return workload.priority if kept is None else kept

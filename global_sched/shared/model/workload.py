@@ -145,6 +145,7 @@ class Workload(KeepsAnswers):
     demand: Demand
     queue: QueueName = QueueName("default")
     priority: int = 0
+    """The job priority; while it is admitted, the one that it was admitted with (cache.resolve)."""
     priority_class: str = ""
     tenant: TenantName
     group: str = ""
