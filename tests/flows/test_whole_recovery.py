@@ -294,3 +294,37 @@ async def test_a_whole_gang_of_another_controller_starts_anew_where_it_asks_for_
         ]
         assert alive == 3
         assert await uids(world) == after
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_no_pod_is_bound_or_freed_in_a_term_that_has_ended(tmp_path):
+    """An agent without a Lease, which has not stopped yet, frees and binds none, remembers nothing.
+
+    What it makes of a Volcano Job has the same names whoever makes it, and no node.
+    """
+    machines = member("m1", racks=2, nodes=5)
+    async with whole(tmp_path, machines, lease_seconds=600) as world:
+        _, node = await kill_under(world)
+        agent = world.agents["m1"]
+        await asyncio.sleep(100)  # the silence is known, and the pods are leaving
+        world.records.clear()
+        agent._term.ended = True
+        await taint(world, node, [OFF])
+        await world.submit(gang("new", pods=2))
+        await asyncio.sleep(30)
+        assert agent._term is not None
+        written = {
+            f"{one.verb} {one.resource}/{one.subresource}"
+            for server, one in world.records
+            if server == "m1"
+            and one.user.endswith(":member-agent")
+            and one.verb not in ("get", "list", "watch")
+        }
+        assert written <= {
+            "create events/",
+            "create podgroups/",
+            "create pods/",
+            "patch jobs/status",
+            "patch podgroups/status",
+        }

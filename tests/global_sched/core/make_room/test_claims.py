@@ -58,6 +58,8 @@ def test_a_new_leader_goes_on():
         pytest.param({"preemptable": False}, [], id="one that says it may not leave"),
         pytest.param({"priority_class": "system-node-critical"}, [], id="one of the system"),
         pytest.param({"queue": QueueName("c")}, [], id="one of a queue that gives nothing"),
+        pytest.param({"priority": 9}, ["low"], id="one that is still below it"),
+        pytest.param({"priority": 10}, [], id="one of its queue that is as high"),
     ],
 )
 def test_a_claim_makes_nothing_leave_that_no_proof_could_have_chosen(now, want):
