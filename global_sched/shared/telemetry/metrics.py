@@ -64,8 +64,8 @@ DECISIONS: Final = counter(
 )
 DISPATCH_WRITES: Final = counter(
     "dispatch_writes_total",
-    "Writes of the dispatcher by object (binding, binding_status, directive, queue_status, "
-    "policy, waiting_list), verb and outcome (ok, conflict, gone, invalid, failed).",
+    "Writes of the leader by object (binding, binding_status, directive, queue_status, "
+    "waiting_list), verb and outcome (ok, conflict, gone, invalid, failed, in_doubt).",
     "object",
     "verb",
     "outcome",
