@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from math import inf
+from types import SimpleNamespace
 
 import pytest
 
@@ -299,21 +301,24 @@ async def test_a_whole_gang_of_another_controller_starts_anew_where_it_asks_for_
 @pytest.mark.slow
 @virtual_time
 async def test_no_pod_is_bound_or_freed_in_a_term_that_has_ended(tmp_path):
-    """An agent without a Lease, which has not stopped yet, frees and binds none, remembers nothing.
+    """An agent that has not stopped yet frees and binds none, and forgets no node that is cleared.
 
     What it makes of a Volcano Job has the same names whoever makes it, and no node.
     """
-    machines = member("m1", racks=2, nodes=5)
-    async with whole(tmp_path, machines, lease_seconds=600) as world:
+    async with whole(tmp_path, member("m1", racks=2, nodes=5)) as world:
         _, node = await kill_under(world)
         agent = world.agents["m1"]
         await asyncio.sleep(100)  # the silence is known, and the pods are leaving
         world.records.clear()
-        agent._term.ended = True
+        term = agent._term
+        term.clock = SimpleNamespace(monotonic=lambda: inf)
         await taint(world, node, [OFF])
+        client = world.federation.member_client("m1")
+        await nodes.ask_to_clear(client, "global-sched", [node])
+        await client.close()
         await world.submit(gang("new", pods=2))
-        await asyncio.sleep(30)
-        assert agent._term is not None
+        await asyncio.sleep(40)
+        assert (term.valid(), agent._term) == (False, term)
         written = {
             f"{one.verb} {one.resource}/{one.subresource}"
             for server, one in world.records
@@ -327,4 +332,5 @@ async def test_no_pod_is_bound_or_freed_in_a_term_that_has_ended(tmp_path):
             "create pods/",
             "patch jobs/status",
             "patch podgroups/status",
+            "update leases/",
         }
