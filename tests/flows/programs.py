@@ -20,6 +20,7 @@ from global_sched.settings import Settings
 from global_sched.shared.clock import LoopClock
 from global_sched.shared.kube.client import Client
 from global_sched.shared.kube.faults import Fault, FaultKind, FaultPlan, FaultyTransport
+from global_sched.shared.kube.lease import Term
 from global_sched.shared.kube.transport import Transport
 from member_agent.app import Agent
 from member_agent.settings import Settings as AgentSettings
@@ -33,6 +34,13 @@ LOOK_SECONDS: Final = 1.0
 """So often tests look for what no write tells of."""
 DEAD: Final = Fault("*", "*", kind=FaultKind.LOST_BEFORE, times=10**9)
 """What a killed process still says: nothing."""
+
+
+class _Late(LoopClock):
+    """Past every deadline."""
+
+    def monotonic(self) -> float:
+        return inf
 
 
 class Programs:
@@ -262,6 +270,13 @@ class Programs:
             await self.stop(name)
         if self._dying:
             await asyncio.wait(self._dying)
+
+    def end_term(self, name: str) -> Term:
+        """An agent's term, which is over from now on; the agent goes on with its loops."""
+        term = self.agents[name]._term
+        assert term is not None
+        term.clock = _Late()
+        return term
 
     async def until(self, what: Callable[[], Any], text: str, *, seconds: float = 120.0) -> None:
         """Until it holds, in virtual time; a program that ended by itself fails the test.

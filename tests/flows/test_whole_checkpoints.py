@@ -78,6 +78,20 @@ async def test_a_victim_leaves_when_it_has_answered(tmp_path):
 
 @pytest.mark.slow
 @virtual_time
+async def test_no_pod_is_called_in_a_term_that_has_ended(tmp_path):
+    """An agent that has not stopped yet leaves the call to the one that leads."""
+    async with whole(tmp_path, member("m1", nodes=4)) as world:
+        await a_victim(world)
+        world.end_term("m1")
+        await asyncio.sleep(30)
+        assert list((await calls(world, "m1", "low")).values()) == [None] * 4
+        await world.kill("m1")
+        await world.start_agent("m1")
+        await called(world, "m1", "low")
+
+
+@pytest.mark.slow
+@virtual_time
 async def test_a_call_that_is_never_answered_ends_with_its_grace(tmp_path):
     """Whichever program is killed meanwhile: the call stands in objects, and is made once."""
     async with whole(tmp_path, member("m1", nodes=4)) as world:

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from math import inf
-from types import SimpleNamespace
 
 import pytest
 
@@ -257,13 +255,8 @@ async def test_exit_codes_that_blame_a_node(tmp_path):
         assert alive == 3
 
 
-@pytest.mark.slow
-@virtual_time
-async def test_a_whole_gang_of_another_controller_starts_anew_where_it_asks_for_it(tmp_path):
-    """Its controller makes the crashed worker again; ten seconds later the agent takes the rest.
-
-    A second agent, after the first one was killed at that moment, takes nothing more.
-    """
+def whole_again():
+    """A PyTorchJob that starts anew as a whole when a worker fails."""
     template = pod_template(
         annotations={"federation.global-sched.io/run-seconds": "36000"}, restartPolicy="ExitCode"
     )
@@ -275,8 +268,18 @@ async def test_a_whole_gang_of_another_controller_starts_anew_where_it_asks_for_
     for one in job["spec"]["pytorchReplicaSpecs"].values():
         one["restartPolicy"] = one["template"]["spec"].pop("restartPolicy", "ExitCode")
     job["metadata"].setdefault("annotations", {})[RECOVERY] = '{"scopes": ["job"]}'
+    return job
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_a_whole_gang_of_another_controller_starts_anew_where_it_asks_for_it(tmp_path):
+    """Its controller makes the crashed worker again; ten seconds later the agent takes the rest.
+
+    A second agent, after the first one was killed at that moment, takes nothing more.
+    """
     async with whole(tmp_path, member("m1", racks=1, nodes=5)) as world:
-        await world.submit(job)
+        await world.submit(whole_again())
         await asyncio.sleep(20)
         before = await uids(world)
         await world.federation.running_member("m1").crash_pod(TEAM, "train-worker-0", 137)
@@ -303,30 +306,21 @@ async def test_a_whole_gang_of_another_controller_starts_anew_where_it_asks_for_
 async def test_no_pod_is_bound_or_freed_in_a_term_that_has_ended(tmp_path):
     """An agent that has not stopped yet frees and binds none, and forgets no node that is cleared.
 
-    What it makes of a Volcano Job has the same names whoever makes it, and no node.
+    What it makes of a Volcano Job is what any other replica makes, by the same names.
     """
     async with whole(tmp_path, member("m1", racks=2, nodes=5)) as world:
         _, node = await kill_under(world)
-        agent = world.agents["m1"]
         await asyncio.sleep(100)  # the silence is known, and the pods are leaving
         world.records.clear()
-        term = agent._term
-        term.clock = SimpleNamespace(monotonic=lambda: inf)
+        term = world.end_term("m1")
         await taint(world, node, [OFF])
         client = world.federation.member_client("m1")
         await nodes.ask_to_clear(client, "global-sched", [node])
         await client.close()
         await world.submit(gang("new", pods=2))
         await asyncio.sleep(40)
-        assert (term.valid(), agent._term) == (False, term)
-        written = {
-            f"{one.verb} {one.resource}/{one.subresource}"
-            for server, one in world.records
-            if server == "m1"
-            and one.user.endswith(":member-agent")
-            and one.verb not in ("get", "list", "watch")
-        }
-        assert written <= {
+        assert world.agents["m1"]._term is term
+        assert written_by_agent(world) <= {
             "create events/",
             "create podgroups/",
             "create pods/",
@@ -334,3 +328,32 @@ async def test_no_pod_is_bound_or_freed_in_a_term_that_has_ended(tmp_path):
             "patch podgroups/status",
             "update leases/",
         }
+
+
+@pytest.mark.slow
+@virtual_time
+async def test_no_gang_starts_anew_in_a_term_that_has_ended(tmp_path):
+    """An agent that has not stopped yet leaves the rest of the gang to the one that leads."""
+    async with whole(tmp_path, member("m1", racks=1, nodes=5)) as world:
+        await world.submit(whole_again())
+        await asyncio.sleep(20)
+        before = await uids(world)
+        world.records.clear()
+        world.end_term("m1")
+        await world.federation.running_member("m1").crash_pod(TEAM, "train-worker-0", 137)
+        await asyncio.sleep(40)
+        after = await uids(world)
+
+        assert [name for name in before if after[name] != before[name]] == ["train-worker-0"]
+        assert written_by_agent(world) <= {"create events/", "update leases/"}
+
+
+def written_by_agent(world):
+    """The requests of the member's agent that changed something in the member."""
+    return {
+        f"{one.verb} {one.resource}/{one.subresource}"
+        for server, one in world.records
+        if server == "m1"
+        and one.user.endswith(":member-agent")
+        and one.verb not in ("get", "list", "watch")
+    }
