@@ -24,6 +24,8 @@ from tools.local_karmada.servers import CONTROL_PLANE
 REASONS = 2
 """Seconds after which a condition is written again where only its numbers have changed, in both
 worlds: they say then what is so at the end, and not what a cycle on the way there has found."""
+SHOWN = 20
+"""So many differences are in the message of a failure."""
 
 TEAM = examples.TEAMS[1]
 """Has an example of each kind."""
@@ -101,13 +103,18 @@ async def test_both_worlds_decide_alike(kubectl, embedded, federation, programs,
                 members[name] = await federation.client(name)
                 stack.push_async_callback(members[name].close)
 
+            found = []
+
             async def alike():
                 real = await portraits.of(world.admin, members)
-                found = portraits.differences(embedded["portrait"], real)
+                found[:] = portraits.differences(embedded["portrait"], real)
                 _keep(found, embedded["portrait"], real)
-                return not found or None
+                return not found
 
-            await until(alike, "both federations look the same")
+            try:
+                await until(alike, "both federations look the same")
+            except AssertionError as error:
+                raise AssertionError("\n".join([str(error), *found[:SHOWN]])) from error
             view = await look(world.admin, SystemClock())
             assert compare_live(scenario.expect, view.state, view.plan) == []
             assert _said(view) == embedded["view"]
