@@ -271,12 +271,25 @@ class Programs:
         if self._dying:
             await asyncio.wait(self._dying)
 
-    def end_term(self, name: str) -> Term:
-        """An agent's term, which is over from now on; the agent goes on with its loops."""
-        term = self.agents[name]._term
+    def end_term(self, program: str) -> Term:
+        """The term of a program is over from now on, though its loops go on."""
+        if program == SCHEDULER:
+            assert self.scheduler is not None
+            term = self.scheduler.term.current
+        else:
+            term = self.agents[program]._term
         assert term is not None
         term.clock = _Late()
         return term
+
+    def written(self, account: str, server: str) -> set[str]:
+        """The changes that an account has asked a server for, as `verb resource/subresource`."""
+        return {
+            f"{one.verb} {one.resource}/{one.subresource}".rstrip("/")
+            for at, one in self.records
+            if (at, one.user.rpartition(":")[2]) == (server, account)
+            and one.verb not in ("get", "list", "watch")
+        }
 
     async def until(self, what: Callable[[], Any], text: str, *, seconds: float = 120.0) -> None:
         """Until it holds, in virtual time; a program that ended by itself fails the test.

@@ -320,13 +320,13 @@ async def test_no_pod_is_bound_or_freed_in_a_term_that_has_ended(tmp_path):
         await world.submit(gang("new", pods=2))
         await asyncio.sleep(40)
         assert world.agents["m1"]._term is term
-        assert written_by_agent(world) <= {
-            "create events/",
-            "create podgroups/",
-            "create pods/",
+        assert world.written("member-agent", "m1") <= {
+            "create events",
+            "create podgroups",
+            "create pods",
             "patch jobs/status",
             "patch podgroups/status",
-            "update leases/",
+            "update leases",
         }
 
 
@@ -345,15 +345,4 @@ async def test_no_gang_starts_anew_in_a_term_that_has_ended(tmp_path):
         after = await uids(world)
 
         assert [name for name in before if after[name] != before[name]] == ["train-worker-0"]
-        assert written_by_agent(world) <= {"create events/", "update leases/"}
-
-
-def written_by_agent(world):
-    """The requests of the member's agent that changed something in the member."""
-    return {
-        f"{one.verb} {one.resource}/{one.subresource}"
-        for server, one in world.records
-        if server == "m1"
-        and one.user.endswith(":member-agent")
-        and one.verb not in ("get", "list", "watch")
-    }
+        assert world.written("member-agent", "m1") <= {"create events", "update leases"}
